@@ -1,4 +1,4 @@
-"""Errors a person can act on, and the one line that tells them.
+"""Errors that a person can act on, and the single line that states them.
 
 A message may quote what a person brought: it is for the eyes of whoever brought it. A log is not: what is logged names
 the kind of an error and its place in the program, never its words.
@@ -14,29 +14,29 @@ LONG_VALUE = re.compile(rf"""(?<!\w)(['"])(?P<quoted>.{{{QUOTED},}}?)\1(?!\w)|(?
 
 
 class InputError(ValueError):
-    """Something a person typed, chose or uploaded cannot be used; the message names it, its value and the limit."""
+    """The error for something that a person typed, chose or uploaded; it names the thing, its value and the limit."""
 
 
 class BudgetError(InputError):
-    """A charge that the budget or the plan does not allow; nothing was touched."""
+    """The error for a charge that the budget or the plan does not allow; nothing was touched."""
 
 
 class OverspendError(BudgetError):
-    """A release that a data set's total budget does not allow; nothing was touched or charged."""
+    """The error for a release that a data set's total budget does not allow; nothing was touched or charged."""
 
 
 class PrivacyWarning(UserWarning):
-    """A legal setting that promises less than a reader may think."""
+    """The warning about an allowed setting that promises less than a reader may think."""
 
 
 def check_rows(n: int, name: str = "the table") -> None:
-    """Raise InputError for a table of fewer than two rows: a share of none says nothing, of one says all."""
+    """Raise InputError for a table of fewer than two rows, whose shares would say nothing or everything."""
     if n < 2:
         raise InputError(f"{name} has {n or 'no'} row{'s' * (not n)}; at least 2 are needed")
 
 
 def in_words(error: Exception) -> str:
-    """What a person is told of an error that ended a piece of work. Of a bug only its kind: its words may be data."""
+    """The message for a person about an error that ended some work; for a bug its kind only: its text may be data."""
     if isinstance(error, FileNotFoundError):
         return "the table is no longer here"
     if isinstance(error, InputError):
@@ -47,13 +47,13 @@ def in_words(error: Exception) -> str:
 
 
 def written_out(text: object) -> str:
-    """A text with all that could steer a terminal written out as in JSON: controls, line ends, marks of direction."""
+    """The text with characters that could control a terminal escaped: controls, line ends, marks of direction."""
     shown = (c if c.isprintable() else json.dumps(c)[1:-1].replace("\x7f", r"\u007f") for c in str(text))
     return "".join(shown)
 
 
 def one_line(message: object) -> str:
-    """A message as it may be printed: one line, its values and itself cut, control characters written out."""
+    """The message as one printable line, shortened, with control characters escaped."""
     text = str(message)
     if len(text) > 4 * LONGEST:
         text = text[: 3 * LONGEST] + "…" + text[-LONGEST:]
@@ -70,7 +70,7 @@ def _cut(found: re.Match) -> str:
 
 
 def place(error: BaseException) -> str:
-    """The kind of an error, and where in the program it came from: for a log, as neither holds data."""
+    """The kind of an error and its place in the program, for a log; neither contains data."""
     frames = traceback.extract_tb(error.__traceback__)
     home = Path(__file__).parent
     own = [frame for frame in frames if home in Path(frame.filename).parents] or frames

@@ -1,4 +1,4 @@
-"""Numbers: the one place that turns a text into one, the room for rounding, and how much is served and held."""
+"""Numbers: reading them from text, writing them, and limits on sizes and memory."""
 
 import math
 import os
@@ -13,7 +13,7 @@ LONGEST = 400  # characters: more than any number that is served has
 
 
 def read_number(text: str, name: str, kind: type[N], low: float = -math.inf, high: float = math.inf) -> N:
-    """The finite number of `kind` that `text` says, in low..high, both included; InputError names it, cut."""
+    """The finite number of `kind` in `text`, within low..high inclusive; InputError names a wrong text, shortened."""
     try:
         value = kind(text) if len(text) <= LONGEST else None
     except ValueError:
@@ -28,18 +28,18 @@ def read_number(text: str, name: str, kind: type[N], low: float = -math.inf, hig
 
 
 def check_rows(rows: int) -> None:
-    """Raise InputError for a number of synthetic rows that is not served."""
+    """Raise InputError for a number of synthetic rows outside the supported range."""
     if not 0 < rows <= MAX_ROWS:
         raise InputError(f"rows={rows} is outside 1..{MAX_ROWS}")
 
 
 def brief(value: float) -> str:
-    """A number as experts write it, δ everywhere: 0.5, 1e-9."""
+    """A number in the notation of experts, such as 0.5 or 1e-9."""
     return f"{value:g}".replace("e+", "e").replace("e0", "e").replace("e-0", "e-")
 
 
 def machine_memory() -> float:
-    """Bytes of memory that this machine has; without end where it does not tell."""
+    """The memory of this machine in bytes; ∞ where the system does not report it."""
     try:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, OSError, ValueError):

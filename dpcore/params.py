@@ -1,4 +1,4 @@
-"""One declaration for each parameter: bounds, default, symbol, unit and words.
+"""Declarations of parameters: bounds, default, symbol, unit and words in one place.
 
 Widgets, command-line settings, tables and the property tests are all generated from it.
 """
@@ -33,7 +33,7 @@ LETTERS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Param:
-    """What is known of one parameter. `default` None means that `plan` chooses it; `auto` says from what."""
+    """The declaration of one parameter. A `default` of None means that `plan` chooses it, as `auto` describes."""
 
     name: str
     kind: type
@@ -57,7 +57,7 @@ class Param:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The lowest and the highest number; ±∞ where none is declared."""
+        """The smallest and the largest allowed number; ±∞ where none is declared."""
         return -math.inf if self.low is None else self.low, math.inf if self.high is None else self.high
 
     def check(self, value: Any) -> None:
@@ -77,7 +77,7 @@ class Param:
             raise InputError(f"{self.name}={str(value)[:40]} is outside {self.range}")
 
     def parse(self, text: str) -> Any:
-        """The value that `text` (from a command line or an address bar) stands for."""
+        """The value that a text from a command line or an address bar represents."""
         if self.choices or self.kind is str:
             value: Any = text
         elif self.default is None and text == "auto":
@@ -108,7 +108,7 @@ def param(
     auto: str = "",
     also: str = "",
 ) -> Any:
-    """Declare a dataclass field as a parameter; `log` asks for a logarithmic slider, `also` is another name."""
+    """A dataclass field that declares a parameter; `log` asks for a logarithmic slider, `also` is another name."""
     facts = {"doc": doc, "low": low, "high": high, "choices": choices, "symbol": symbol, "unit": unit, "log": log}
     return field(default=default, metadata={**facts, "auto": auto, "also": also})
 
@@ -131,12 +131,12 @@ def check_parameters(instance: Any) -> None:
 
 
 def values(instance: Any) -> dict[str, Any]:
-    """The parameters of `instance` by name."""
+    """The values of all parameters of `instance`, by name."""
     return {p.name: getattr(instance, p.name) for p in parameters(type(instance))}
 
 
 def build(cls: type[T], settings: Mapping[str, str]) -> T:
-    """An instance of `cls` from texts, e.g. {"rounds": "200"}; unknown names raise InputError with the known ones."""
+    """A new instance of `cls` from texts, e.g. {"rounds": "200"}; InputError for unknown names lists the known ones."""
     known = {p.name: p for p in parameters(cls)}
     words = known | {p.also: p for p in known.values() if p.also}
     for name in settings:
@@ -148,7 +148,7 @@ def build(cls: type[T], settings: Mapping[str, str]) -> T:
 
 
 def _kind(hint: Any) -> type:
-    """The type behind `int` or `int | None`."""
+    """The plain type in an annotation such as `int` or `int | None`."""
     return next((t for t in get_args(hint) if t is not type(None)), hint)
 
 

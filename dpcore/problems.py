@@ -1,4 +1,4 @@
-"""The public halves of a task: what is asked, of which domain, over how many records."""
+"""The public part of a task: its questions, the domain, and the number of records."""
 
 import math
 from dataclasses import dataclass
@@ -18,25 +18,25 @@ MAX_CELLS = 10_000_000
 
 
 class Grouped:
-    """n records, of which neighbours replace up to `group` b, all of one person; n is public."""
+    """n records, with n public; neighbouring tables differ in up to `group` b records, all of one person."""
 
     n: int
     group: int
 
     def check_group(self) -> None:
-        """Raise InputError for fewer than two rows, and for a group that is not in 1..n."""
+        """Raise InputError for fewer than two rows, and for a group outside 1..n."""
         check_rows(self.n)
         if not 1 <= self.group <= self.n:
             raise InputError(f"group={self.group} is outside 1..{self.n}, the number of rows")
 
     @property
     def effective_n(self) -> float:
-        """n/b: what one record moves is divided by this, as b single replacements move b times as much at the most."""
+        """The number n/b by which the effect of one record is divided, as b records have b times the effect at most."""
         return self.n / self.group
 
 
 class Answering(Protocol):
-    """Something public that answers tables: a release, or a public table."""
+    """A public object that answers tables: a release, or a public table."""
 
     def answers(self, workload: Workload) -> np.ndarray:
         """The answers (m,)."""
@@ -44,13 +44,13 @@ class Answering(Protocol):
 
 
 def query_words(workload: Workload, j: int) -> str:
-    """Query j as one text, such as "age = 20, sex = Female"; hostile text is the reader's to escape."""
+    """Query j as a text, such as "age = 20, sex = Female"; the caller escapes hostile text."""
     return ", ".join(f"{column} = {value}" for column, value in workload.label(j))
 
 
 @dataclass(frozen=True, eq=False)
 class PublicStart:
-    """A public distribution over a domain of any size, to start from: it answers tables.
+    """A public distribution over a domain of any size, as a start for algorithms; it answers tables.
 
     `source` counts as so many `records`, beside which one more is spread evenly over all cells, so that every cell
     stays possible; with `support` the cells that the source lacks stay empty. A source is public: it is not protected,
@@ -63,7 +63,7 @@ class PublicStart:
     support: bool = False
 
     def answers(self, tables: Marginals) -> np.ndarray:
-        """D_0's own tables (m,)."""
+        """The public distribution's answers to tables (m,)."""
         own = np.asarray(self.source.answers(tables), dtype=float)
         if self.support:
             return own
@@ -72,25 +72,25 @@ class PublicStart:
 
     @property
     def listed(self) -> np.ndarray:
-        """D_0 (k,); InputError where the cells cannot be listed."""
+        """The public distribution D_0 (k,); InputError where the cells cannot be listed."""
         require_enumerable(self.domain)
         return self.answers(Marginals(self.domain, [self.domain.names]))
 
 
 @dataclass(frozen=True, eq=False)
 class _PublicTable:
-    """Grouped records of a public table; see `public_start`."""
+    """The grouped records of a public table, which answer tables; see `public_start`."""
 
     rows: Any
 
     def answers(self, workload: Workload) -> np.ndarray:
-        """Its own answers (m,)."""
+        """The public table's answers (m,)."""
         return workload.answers_of_rows(self.rows)
 
 
 @dataclass(frozen=True, eq=False)
 class QueryRelease(Grouped):
-    """Answer every query of a workload over n records. n is public, as neighbours replace one record.
+    """The problem of answering all queries of a workload on n records, with n public; neighbours replace one record.
 
     With `group` b > 1 neighbours replace up to b records (all of one person, who has b at the most): every sensitivity
     is b times that of one record, by the triangle inequality along b single replacements.
@@ -116,17 +116,17 @@ class QueryRelease(Grouped):
 
     @property
     def domain(self) -> Domain:
-        """The domain the workload speaks of."""
+        """The domain of the workload."""
         return self.workload.domain
 
     @property
     def width(self) -> float:
-        """max_q (hi − lo) of the queries; 1e-9 stands in for that of constant queries, which no record moves."""
+        """The largest range max_q (hi − lo) of a query; 1e-9 for constant queries, which no record changes."""
         return max(self.workload.width, 1e-9)
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What a summary of a run says of its problem."""
+        """The facts about the problem for the summary of a run."""
         return {
             "n": self.n,
             "rows_per_person": self.group,
@@ -139,7 +139,7 @@ class QueryRelease(Grouped):
 
     @property
     def prior(self) -> np.ndarray:
-        """D_0 (k,): the public start, or uniform; nothing where constraints forbid it."""
+        """The start distribution D_0 (k,): the public start, or uniform; 0 where constraints forbid a cell."""
         k, possible = self.domain.size, self.domain.possible_cells
         if isinstance(self.start, PublicStart):
             D = self.start.listed
@@ -155,7 +155,7 @@ class QueryRelease(Grouped):
 
     @cached_property
     def log_start(self) -> np.ndarray | PublicStart | None:
-        """What a fit starts from instead of noisy tables: log D_0 (k,), −∞ outside its support; None without one.
+        """The start log D_0 (k,) of a fit without noisy tables, −∞ outside its support; None without a public start.
 
         Where D_0 is not listed the public start itself, of which a model takes what it holds.
         """
@@ -163,14 +163,14 @@ class QueryRelease(Grouped):
 
     @cached_property
     def log_prior(self) -> np.ndarray | None:
-        """log D_0 (k,), −∞ outside its support; None where D_0 is uniform over all cells."""
+        """The logarithm log D_0 (k,) of the start, −∞ outside its support; None where D_0 is uniform over all cells."""
         if self.start is None and self.domain.possible_cells is None:
             return None
         with np.errstate(divide="ignore"):
             return np.log(self.prior)
 
     def require_enumerable(self) -> None:
-        """Raise InputError, before any memory is taken, when the cells cannot be enumerated."""
+        """Raise InputError, before memory is allocated, when the cells are too many to be enumerated."""
         require_enumerable(self.domain)
 
 
@@ -198,12 +198,12 @@ class RiskMinimisation(Grouped):
 
     @property
     def d(self) -> int:
-        """The dimension of x."""
+        """The number of coordinates of x."""
         return len(self.names)
 
     @cached_property
     def G(self) -> float:  # noqa: N802 - the paper's letter
-        """f(·; z) − f(·; z') is G-Lipschitz on K for all records z, z'."""
+        """The Lipschitz constant of f(·; z) − f(·; z') on K, for all records z, z'."""
         return difference(self.loss, location=self.location, reach=self.region.reach)
 
     @property
@@ -213,14 +213,14 @@ class RiskMinimisation(Grouped):
 
     @property
     def steepest(self) -> float:
-        """f(·; z) is that much Lipschitz on K."""
+        """The Lipschitz constant of f(·; z) on K."""
         if isinstance(self.loss, SquaredDistance):
             return max(self.loss.spread, 2 * self.region.radius)
         return self.loss.steepest
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What a summary of a run says of its problem."""
+        """The facts about the problem for the summary of a run."""
         return {
             "n": self.n,
             "rows_per_person": self.group,
@@ -257,17 +257,17 @@ class PointRelease(Grouped):
 
     @property
     def d(self) -> int:
-        """Number of coordinates."""
+        """The number of coordinates."""
         return self.region.d
 
     @property
     def diameter(self) -> float:
-        """D, the largest distance of two points of the region."""
+        """The diameter D: the largest distance of two points of the region."""
         return self.region.diameter
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What a summary of a run says of its problem."""
+        """The facts about the problem for the summary of a run."""
         return {
             "n": self.n,
             "rows_per_person": self.group,
@@ -278,7 +278,7 @@ class PointRelease(Grouped):
 
 
 def require_enumerable(domain: Domain) -> None:
-    """Raise InputError, before any memory is taken, when the cells cannot be enumerated."""
+    """Raise InputError, before memory is allocated, when the cells are too many to be enumerated."""
     k = domain.size
     if k > MAX_CELLS:
         beyond = k >= 10**30  # then neither can be read, nor need the bytes be a float
@@ -292,7 +292,7 @@ def require_enumerable(domain: Domain) -> None:
 
 
 def check_distribution(D: np.ndarray, domain: Domain, what: str) -> np.ndarray:
-    """D as floats (k,); InputError unless it is a distribution over the cells."""
+    """The distribution D as floats (k,); InputError unless it is a distribution over the cells."""
     D = np.asarray(D, dtype=float)
     if D.shape != (domain.size,) or not (D >= 0).all() or abs(D.sum() - 1) > 1e-9:
         raise InputError(f"{what} must be {domain.size} probabilities that sum to 1")
@@ -300,7 +300,7 @@ def check_distribution(D: np.ndarray, domain: Domain, what: str) -> np.ndarray:
 
 
 def public_start(domain: Domain, frame: pd.DataFrame, *, support: bool = False) -> np.ndarray | PublicStart:
-    """D_0 from a public table of the same schema, to start from: (k,), or its tables where cells cannot be listed.
+    """The start D_0 from a public table of the same schema: (k,), or its tables where cells cannot be listed.
 
     One more record is spread evenly over all cells, so that every cell stays possible; with `support` the cells that
     the public table lacks stay empty. The table must be public: it is not protected, and nothing is charged for it.

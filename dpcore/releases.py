@@ -1,4 +1,4 @@
-"""What leaves a private algorithm: a protocol and its kinds."""
+"""Released objects: the results of private algorithms."""
 
 import math
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from .workloads.products import MOST_JOINT, Products, blocks
 
 
 class Release(Protocol):
-    """Released objects can answer queries and draw rows; both are post-processing and cost nothing."""
+    """A released object: it answers queries and draws rows, both at no cost, as post-processing."""
 
     tag: ClassVar[Tag]
 
@@ -26,24 +26,24 @@ class Release(Protocol):
         ...
 
     def sample(self, rows: int, rng: np.random.Generator) -> pd.DataFrame:
-        """`rows` synthetic records."""
+        """A number `rows` of synthetic records."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """A distribution D (k,) over the cells of a domain: non-negative, summing to 1."""
+    """A released distribution D (k,) over the cells of a domain: non-negative, summing to 1."""
 
     domain: Domain
     D: np.ndarray
     tag: ClassVar[Tag] = Tag.PAID
 
     def answers(self, workload: Workload) -> np.ndarray:
-        """⟨q_j, D⟩ (m,)."""
+        """The answers ⟨q_j, D⟩ (m,)."""
         return workload.answers(self.D)
 
     def sample(self, rows: int, rng: np.random.Generator) -> pd.DataFrame:
-        """`rows` records by systematic sampling: every cell gets ⌊rows · D⌋ or one more, then the rows are shuffled.
+        """A number `rows` of records by systematic sampling: ⌊rows · D⌋ of each cell or one more, then shuffled.
 
         This rounds far closer than independent draws, whose error 1/√rows would hide the algorithm's own.
         """
@@ -54,7 +54,7 @@ class Histogram:
 
 @dataclass(frozen=True, eq=False)
 class StreamedHistogram(Histogram):
-    """A distribution made while queries of a workload arrived in order, and what was said to each of them.
+    """A distribution made while queries of a workload arrived in order, with the answer given to each query.
 
     `given` (m,): the answer to query j when it was last asked (before that, what D says); `asked` (m,): whether it was
     asked yet; `cost` (m,): whether it was ever answered so badly that it cost an update. All three are paid for.
@@ -67,7 +67,7 @@ class StreamedHistogram(Histogram):
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """Synthetic rows: distinct `codes` (r, d) and how often each stands, whole `counts` (r,), not all zero.
+    """Synthetic rows: distinct `codes` (r, d) and their whole `counts` (r,), not all zero.
 
     Its answers need a pass over the rows for every table and never the k cells, except for explicit matrices.
     """
@@ -79,22 +79,22 @@ class Records:
 
     @classmethod
     def of(cls, domain: Domain, codes: np.ndarray) -> "Records":
-        """The release of rows (n, d), which may repeat."""
+        """The release of given rows (n, d), which may repeat."""
         rows = domain.group(codes)
         return cls(domain, rows.values, rows.weights)
 
     def answers(self, workload: Workload) -> np.ndarray:
-        """Σ_r counts_r q_j(codes_r)/Σ counts (m,)."""
+        """The shares Σ_r counts_r q_j(codes_r)/Σ counts (m,) among the synthetic rows."""
         return workload.answers_of_rows(Rows(self.codes, self.counts))
 
     def sample(self, rows: int, rng: np.random.Generator) -> pd.DataFrame:
-        """`rows` records by systematic sampling of the synthetic ones, as `Histogram.sample`."""
+        """A number `rows` of records by systematic sampling of the synthetic ones, as in `Histogram.sample`."""
         return self.domain.published(self.codes[systematic(self.counts, rows, rng)], rng)
 
 
 @dataclass(frozen=True, eq=False)
 class ProductMixture:
-    """A mixture of C product distributions over the columns of a domain, which may have any number of cells.
+    """A released mixture of C product distributions over the columns of a domain with any number of cells.
 
     `probabilities` (C, Σ d_i): one block a column, each summing to 1; `weights` (C,): non-negative, summing to 1.
     """
@@ -105,11 +105,11 @@ class ProductMixture:
     tag: ClassVar[Tag] = Tag.PAID
 
     def answers(self, workload: Workload) -> np.ndarray:
-        """Σ_c w_c ⟨q_j, p_c⟩ (m,); InputError for an explicit matrix over too many cells."""
+        """The answers Σ_c w_c ⟨q_j, p_c⟩ (m,); InputError for an explicit matrix over too many cells."""
         return Products(workload).answers(np.ascontiguousarray(self.probabilities.T), self.weights)
 
     def sample(self, rows: int, rng: np.random.Generator) -> pd.DataFrame:
-        """`rows` records: every component c gets ⌊rows · w_c⌋ or one more, and spreads its own evenly.
+        """A number `rows` of records: ⌊rows · w_c⌋ or one more from component c, spread evenly over its cells.
 
         A component with r rows gives each value of a column r · p rounded up or down, or nearly so; the remainders of
         all components are spread evenly too. Columns are independent within a component; the rows are shuffled.
@@ -131,16 +131,16 @@ class ProductMixture:
 
 
 class Fit(Protocol):
-    """A release that is made when it is first asked for: post-processing, of released numbers alone."""
+    """A release that is computed when first needed, from released numbers alone."""
 
     def release(self) -> Release:
-        """Make the release, or return it where it was made before."""
+        """The fitted release, computed at the first call and then kept."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class UnbiasedAnswers:
-    """Answers to all tables at once, which agree with each other and may be negative: no distribution.
+    """Unbiased answers to all tables: consistent with each other, but possibly negative, so no distribution.
 
     `spaces` are sets of columns (axes, in rising order), each with its part of the answers: the table on these columns
     less all that smaller tables say, one after the other in `parts` (Σ k_S,), as shares. Each has independent noise of
@@ -171,7 +171,7 @@ class UnbiasedAnswers:
         return workload.answers(self.table(tuple(range(len(self.domain.shape)))).ravel())
 
     def table(self, axes: tuple[int, ...]) -> np.ndarray:
-        """The table on columns `axes` (in rising order): the sum of all its parts, each spread evenly."""
+        """The noisy table on columns `axes` (in rising order): the sum of all its parts, each spread evenly."""
         shape = [self.domain.shape[a] for a in axes]
         out = np.full(shape, 1 / math.prod(shape))
         for S, place in self.within(axes):
@@ -180,7 +180,7 @@ class UnbiasedAnswers:
         return out
 
     def within(self, axes: tuple[int, ...]) -> list[tuple[tuple[int, ...], slice]]:
-        """The sets inside `axes`, and the places of their parts."""
+        """The measured column sets inside `axes`, and the slices of their parts."""
         if 2 ** len(axes) > len(self.spaces):
             return [(S, self.places[S]) for S in self.spaces if set(S) <= set(axes)]
         every = (S for size in range(1, len(axes) + 1) for S in combinations(axes, size))
@@ -188,22 +188,22 @@ class UnbiasedAnswers:
 
     @cached_property
     def places(self) -> dict[tuple[int, ...], slice]:
-        """Where each part stands."""
+        """The slice of each column set's part in the vector of all parts."""
         ends = np.cumsum([0, *(math.prod(self.domain.shape[a] for a in S) for S in self.spaces)]).tolist()
         return {S: slice(a, b) for S, a, b in zip(self.spaces, ends[:-1], ends[1:], strict=True)}
 
     @cached_property
     def variance(self) -> dict[tuple[int, ...], float]:
-        """The variance of each set's noise."""
+        """The variance of the noise on each column set's part."""
         return dict(zip(self.spaces, self.variances.tolist(), strict=True))
 
     def standard_errors(self, workload: Marginals) -> np.ndarray:
-        """Standard errors (m,) of all cells of tables; NaN for a table of which a part was not measured."""
+        """The standard errors (m,) of all cells of tables; NaN for a table with an unmeasured part."""
         tables = zip(workload.axes, workload.shapes, strict=True)
         return np.concatenate([np.full(math.prod(shape), self.standard_error(axes)) for axes, shape in tables])
 
     def standard_error(self, axes: tuple[int, ...]) -> float:
-        """The standard error of every cell of the table on columns `axes` (in rising order); NaN as above.
+        """The standard error of each cell of the table on columns `axes` (in rising order); NaN as above.
 
         A cell of a table M is 1/k_M of k_S times each part; of unit noise the projection on the space of S leaves
         d_S/k_S on a cell, so that its variance is Σ_{S ⊆ M} v_S d_S k_S/k_M².
@@ -216,7 +216,7 @@ class UnbiasedAnswers:
         return math.sqrt(total) / cells
 
     def sample(self, rows: int, rng: np.random.Generator) -> pd.DataFrame:
-        """`rows` records of a non-negative fit to these answers; InputError where none can be made."""
+        """A number `rows` of records of a non-negative fit to these answers; InputError where none can be made."""
         if self.fit is None:
             raise InputError("unbiased answers are no distribution, and no rows can be drawn from them")
         return self.fit.release().sample(rows, rng)
@@ -224,7 +224,7 @@ class UnbiasedAnswers:
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """A distribution on `points` (r, d) with `weights` (r,), non-negative and summing to 1; `names` of the columns."""
+    """A released distribution on `points` (r, d) with `weights` (r,) that sum to 1; `names` of the columns."""
 
     points: np.ndarray
     weights: np.ndarray
@@ -232,16 +232,16 @@ class Points:
     tag: ClassVar[Tag] = Tag.PAID
 
     def answers(self, workload: Workload) -> np.ndarray:
-        """Always InputError: points have no cells."""
+        """Raise InputError: points have no cells to answer queries about."""
         raise InputError("points are compared by their distance W1; they answer no questions about combinations")
 
     def sample(self, rows: int, rng: np.random.Generator) -> pd.DataFrame:
-        """`rows` points by systematic sampling, as `Histogram.sample`."""
+        """A number `rows` of points by systematic sampling, as in `Histogram.sample`."""
         return pd.DataFrame(self.points[systematic(self.weights, rows, rng)], columns=pd.Index(self.names))
 
 
 def systematic(weights: np.ndarray, rows: int, rng: np.random.Generator) -> np.ndarray:
-    """Indices (rows,) in random order: i stands ⌊rows · share⌋ times or once more, its share being weights_i/Σ."""
+    """Row numbers (rows,) in random order: i occurs ⌊rows · share⌋ times or once more, by its share of `weights`."""
     cumulative = np.cumsum(weights)
     points = (rng.random() + np.arange(rows)) * (cumulative[-1] / rows)
     last = int(np.flatnonzero(weights)[-1])  # rounding must not reach past it
@@ -250,7 +250,7 @@ def systematic(weights: np.ndarray, rows: int, rng: np.random.Generator) -> np.n
 
 @dataclass(frozen=True, eq=False)
 class Parameter:
-    """A vector x (d,) of a learning task; `names` (d,) says what each coordinate belongs to.
+    """A released vector x (d,) of a learning task; `names` (d,) says what each coordinate belongs to.
 
     It is no distribution over records, so it refuses to answer queries and to draw rows.
     """
@@ -260,9 +260,9 @@ class Parameter:
     tag: ClassVar[Tag] = Tag.PAID
 
     def answers(self, workload: Workload) -> np.ndarray:  # noqa: ARG002 - the protocol's
-        """Raise InputError."""
+        """Raise InputError: a parameter answers no queries."""
         raise InputError("a learned parameter answers no queries; it says nothing of how rows are distributed")
 
     def sample(self, rows: int, rng: np.random.Generator) -> pd.DataFrame:  # noqa: ARG002 - the protocol's
-        """Raise InputError."""
+        """Raise InputError: a parameter draws no rows."""
         raise InputError("a learned parameter cannot draw rows; it says nothing of how rows are distributed")

@@ -1,10 +1,10 @@
-"""What a shown thing has cost: every object that reaches a person carries one of these tags."""
+"""Tags of shown things: what each thing costs. Every object that reaches a person carries one."""
 
 from enum import StrEnum
 
 
 class Tag(StrEnum):
-    """Where a number comes from."""
+    """The origin of a number: public, released, or taken from the real data."""
 
     PUBLIC = "no data used"
     TYPED = "entered by you"
@@ -13,7 +13,7 @@ class Tag(StrEnum):
 
     @property
     def meaning(self) -> str:
-        """One sentence for a tooltip."""
+        """A sentence that explains the tag, for a tooltip."""
         return {
             Tag.PUBLIC: "Known without looking at any row of the table.",
             Tag.TYPED: "Entered by a person. It is public as long as it was not taken from the data.",

@@ -174,7 +174,7 @@ def _read(name: str) -> _Told:
             raise InputError("it protects no rows")
         Budget(facts["promise"]["epsilon"], facts["promise"]["delta"])
         Accounting(facts["promise"]["accounting"])
-        facts["ledger"], facts["made_by"]["adaptive"]
+        _, _ = facts["ledger"], facts["made_by"]["adaptive"]  # both are read later: a KeyError here names this file
     with _part(folder / "tables.npz") as file, np.load(file, allow_pickle=False) as told:
         if (size := sum(part.file_size for part in told.zip.infolist())) > MOST_BYTES:
             raise InputError(f"unpacks into {size:,} bytes, at most {MOST_BYTES:,} are read")

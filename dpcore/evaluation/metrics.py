@@ -12,11 +12,11 @@ from ..workloads import Marginals, Workload
 
 @dataclass(frozen=True)
 class Errors:
-    """Differences of probabilities over all workload cells: largest, mean, root mean square; `mean_l1` is the mean over
-    tables of the L1 distance (None for a workload without tables).
+    """The errors of all workload cells: largest, mean, root mean square; `mean_l1` is the mean L1 distance of a table.
 
-    `as_exact_as_sample` is a share of the rows (None where not every query counts rows, or there are no n rows), and
-    `k_marginal` a score of 1000 at the best (None unless the pairs of columns are among the tables).
+    `mean_l1` is None for a workload without tables. `as_exact_as_sample` is a share of the rows (None where not every
+    query counts rows, or there are no n rows), and `k_marginal` a score of 1000 at the best (None unless the pairs of
+    columns are among the tables).
     """
 
     max_error: float

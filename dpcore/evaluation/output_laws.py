@@ -1,4 +1,4 @@
-"""The exact law of a private answer on given records, to be looked at: a private peek.
+"""The exact law of a private answer on given records, for display only: it uses real data.
 
 Nothing here is released: with the records in hand, a law shows what the mechanism would do with them.
 """
@@ -36,7 +36,7 @@ SHOWN = 1e-4  # mass on either side that a picture may leave out
 
 @dataclass(frozen=True, eq=False)
 class LineLaw:
-    """The density (m,) of the private answer at x (m,), its mean excess risk, the true answer, and a 90 % interval.
+    """The law of a private answer at points x (m,): density, mean excess risk, the true answer, and a 90 % interval.
 
     μ and k are those of the first stage.
     """
@@ -55,7 +55,7 @@ class LineLaw:
 
 @dataclass(frozen=True, eq=False)
 class PlaneLaw:
-    """The probability and excess risk (p, p) of cells on a grid x₁ (p,), x₂ (p,); NaN outside K, rows along x₂.
+    """The law of two coefficients on a grid x₁ (p,), x₂ (p,): probability and excess risk (p, p), NaN outside K.
 
     `draws` (m, 2), and the `optimum` (2,) without privacy.
     """
@@ -74,7 +74,7 @@ def _plan(problem: RiskMinimisation, budget: Budget, **settings: Any) -> Plan:
 
 
 def _density(problem: RiskMinimisation, rows: Rows, plan: Plan) -> Density:
-    """The density of the first stage."""
+    """The density that the first stage draws from."""
     risk = Risk(problem.loss, rows.values, rows.weights, location=problem.location)
     return Density(risk, problem.region, plan["k"], plan["mu"])
 
@@ -114,7 +114,7 @@ def line_law(
 
 
 def _last_stage(density: Density, plan: Plan) -> Cells:
-    """The law after the last stage: μ and k grow as the radius of a stage shrinks."""
+    """The law of the answer after the last stage; μ and k grow as the radius of a stage shrinks."""
     cells, radii = first(density), plan["stage_radii"]
     (low,), (high,) = density.region.bounds
     for radius in radii[1:]:
@@ -130,7 +130,7 @@ def _line(problem: RiskMinimisation, rows: Rows, plan: Plan) -> Density:
 
 
 def _mean_excess(law: PiecewiseGaussian, density: Density, truth: np.ndarray) -> float:
-    """E F(X) − F(x*), cell by cell; F is convex and its slope on a cell bounded, so the error is second order."""
+    """The mean excess risk E F(X) − F(x*), summed over cells; F is convex, so the error is of second order."""
     nodes = np.unique(np.concatenate([law.edges, np.linspace(law.edges[0], law.edges[-1], 2001)]))
     middle, mass = (nodes[1:] + nodes[:-1]) / 2, np.diff(law.cdf(nodes))
     return float(mass @ (values(density.risk, middle) - values(density.risk, truth)))
@@ -151,7 +151,7 @@ def risk_by_mu(
 
 
 def _coarse(risk: Risk, problem: RiskMinimisation) -> Risk:
-    """A column's records moved to at most BINS places, with their weights: for a curve that is only displayed."""
+    """The records of a column moved to at most BINS places, with their weights, for a curve that is only displayed."""
     if len(np.unique(risk.b)) <= BINS:
         return risk
     (low,), (high,) = problem.region.bounds
@@ -238,7 +238,7 @@ def gaussian_curve(s: float, epsilons: np.ndarray) -> np.ndarray:
 
 
 def calibrations(delta: float) -> pd.DataFrame:
-    """The rows (ε, exact s at δ, the paper's s, the δ of its Theorem 6.4, δ) for ε from 0.01 to 10.
+    """Rows (ε, exact s at δ, the paper's s, the δ that its Theorem 6.4 then keeps, δ) for ε from 0.01 to 10.
 
     As printed it spends 2δ/3 on the density and (1 + e^ε)δ/3 on the sampler.
     """

@@ -1,4 +1,4 @@
-"""run(): the ONLY place where the truth and a release meet.
+"""One run of an algorithm, and the only place where a release is compared with the truth.
 
 What it computes from the records, every error of every Record, is a private peek and tagged so.
 """
@@ -133,7 +133,7 @@ class Run:
 
     @property
     def measured(self) -> list[MeasuredAnswers]:
-        """The noisy answers released so far and their standard errors: protected, and public."""
+        """The noisy answers released so far and their standard errors, both protected."""
         return self._curator.measured
 
     @property

@@ -1,4 +1,4 @@
-"""The law of a quantile's answer after several draws, each centred at the one before, by quadrature: to be looked at.
+"""The law of a quantile's answer after several draws, each centred at the one before, by quadrature; for display.
 
 Given a centre c, a stage draws from ∝ exp(−k(F(x) + μ(x − c)²/2)); the law after it is that density
 averaged over c, the draw before. Both integrals are sums: over PLACES of c, groups of equal mass of the earlier law,
@@ -22,7 +22,7 @@ Cells = tuple[np.ndarray, np.ndarray]  # edges (m + 1,) and the mass of every ce
 
 
 def values(risk: Risk, x: np.ndarray) -> np.ndarray:
-    """The risk F (m,) of a location risk with a kink at points x (m,), from running sums instead of all pairs."""
+    """The risk F (m,) at points x (m,) of a location risk with a kink, from running sums instead of all pairs."""
     order = np.argsort(risk.b)
     b, w = risk.b[order], risk.w[order]
     W, B = np.concatenate([[0.0], np.cumsum(w)]), np.concatenate([[0.0], np.cumsum(w * b)])
@@ -34,7 +34,7 @@ def values(risk: Risk, x: np.ndarray) -> np.ndarray:
 
 
 def first(density: Density) -> Cells:
-    """The exact law of one draw, in cells that are narrow where the law is large."""
+    """The exact law of one draw as probabilities of cells, which are narrow where the law is large."""
     law = PiecewiseGaussian(density)
     cumulative = law.cumulative / law.cumulative[-1]
     ends = np.interp([OUTSIDE, 1 - OUTSIDE], cumulative, law.edges)
@@ -43,7 +43,7 @@ def first(density: Density) -> Cells:
 
 
 def following(before: Cells, risk: Risk, region: tuple[float, float], k: float, mu: float) -> Cells:
-    """The law of a draw centred at a draw from `before`; `region` holds the ends of K."""
+    """The law of a draw whose centre is a draw from `before`; `region` holds the ends of K."""
     edges, mass = before
     cumulative = np.concatenate([[0.0], np.cumsum(mass)]) / mass.sum()
     c = np.interp((np.arange(PLACES) + 0.5) / PLACES, cumulative, edges)
@@ -60,7 +60,7 @@ def following(before: Cells, risk: Risk, region: tuple[float, float], k: float, 
 
 
 def _edges(risk: Risk, k: float, ends: np.ndarray, region: tuple[float, float]) -> np.ndarray:
-    """The edges of cells about `ends`, inside K."""
+    """The edges of narrow cells about `ends`, inside K."""
     room = 0.2 * (ends[1] - ends[0])
     low, high = max(ends[0] - room, region[0]), min(ends[1] + room, region[1])
     near = (risk.b > low) & (risk.b < high)

@@ -40,11 +40,11 @@ class Truth(Protocol):
     """The real records of a problem, and its population where that is known."""
 
     def rough(self, release: Any) -> ReleaseErrors | None:  # noqa: ARG002 - for others
-        """Errors on a part of what is asked, where all of it would take long; else None."""
+        """The errors on a part of the questions, where computing all takes long; None where it does not."""
         return None
 
     def both(self, release: Any) -> tuple[ReleaseErrors, ReleaseErrors | None]:
-        """The errors against the records, and against the data-generating distribution; None where that is unknown."""
+        """The errors against the records, and against the data-generating distribution (None where it is unknown)."""
         ...
 
 
@@ -153,7 +153,7 @@ class PointErrors:
 
 
 class PointTruth(Truth):
-    """The real points and their counts. A distance costs more than the algorithm: `Run(every=…)` saves it."""
+    """The real points and their counts. Computing a distance takes longer than a step: `Run(every=…)` skips some."""
 
     def __init__(self, problem: PointRelease, rows: Rows, population: np.ndarray | None) -> None:
         if population is not None:

@@ -1,4 +1,4 @@
-"""Groups of many points, and what a transport between groups tells of the points."""
+"""Groups of many points, and bounds on W1 of the points from a transport between groups."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ PAIRS = 2_000  # largest number of point pairs of two groups whose mean distance
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Centres of mass (g, d) and masses (g,) of groups of points; the group `place` (r,) of each, and how many in it.
+    """Groups of points: centres of mass (g, d), masses (g,), each point's group `place` (r,), and sizes (g,).
 
     `spread` (g,): the mean distance of a group's points to its centre.
     """
@@ -24,7 +24,7 @@ class Groups:
 
 
 def grouped(X: np.ndarray, a: np.ndarray, large: int) -> Groups:
-    """The cells of nearly the finest grid that has at most `large`; up to 2.5 times as many points as they are."""
+    """The groups of points by the cells of a grid with at most `large` occupied cells; single points if few."""
     place = np.arange(len(X))
     if len(X) > 2.5 * large:
         low, span = X.min(axis=0), float(np.ptp(X, axis=0).max())
@@ -45,7 +45,7 @@ def between(
     X: np.ndarray, a: np.ndarray, from_: Groups, Y: np.ndarray, b: np.ndarray, to: Groups,
     arcs: np.ndarray, moved: np.ndarray, v: np.ndarray,
 ) -> tuple[float, float]:  # fmt: skip
-    """A lower and an upper bound of W1 of points, from masses `moved` on arcs i · q + j between their groups.
+    """A lower and an upper bound on W1 between points, from masses `moved` on arcs i · q + j between their groups.
 
     At most: every point of a group ships to those of another in proportion to their weights. At least: Σ a f(X) −
     Σ b f(Y) with f(z) = min_j |z − centre_j| − v_j, v (q,) the duals of the flows: 1-Lipschitz whatever they are.
@@ -68,6 +68,6 @@ def between(
 
 
 def _lower(Z: np.ndarray, centres: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """min_j |Z − centre_j| − v_j (r,)."""
+    """The function min_j |z − centre_j| − v_j at every point of Z (r,)."""
     step = max(1, BLOCK // len(centres))
     return np.concatenate([(cdist(Z[s : s + step], centres) - v).min(axis=1) for s in range(0, len(Z), step)])

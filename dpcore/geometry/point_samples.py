@@ -1,4 +1,4 @@
-"""Public samples of points in the plane, drawn from laws that are known."""
+"""Synthetic samples of points in the plane, drawn from known distributions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ DISC = Ball(np.zeros(2), 1.0)  # where all of them lie: D = 2
 
 @dataclass(frozen=True)
 class PointSample:
-    """A law on the unit disc: its name in words, and `draw`, which makes so many points (n, 2) of it."""
+    """A known distribution on the unit disc: its name in words, and `draw`, which returns n points (n, 2)."""
 
     title: str
     draw: Callable[[int, np.random.Generator], np.ndarray]
 
     def table(self, n: int, seed: int) -> pd.DataFrame:
-        """n points of the disc, one a row; the same ones for the same seed. Raises InputError for fewer than two."""
+        """A table of n random points of the disc, the same for the same seed; InputError for fewer than two."""
         if n < 2:
             raise InputError(f"n={n} points are too few; at least 2 are needed")
         X = DISC.project(self.draw(n, np.random.default_rng(10_000 + seed)))
@@ -29,7 +29,7 @@ class PointSample:
 
 
 def disc(radius: float) -> Callable[[int, np.random.Generator], np.ndarray]:
-    """Uniform points of the disc of that radius about 0."""
+    """A function that draws uniform points from the disc of this radius about 0."""
     return lambda n, rng: Ball(np.zeros(2), radius).uniform(n, rng)
 
 

@@ -1,4 +1,4 @@
-"""The public convex sets K of R^d that points and parameters lie in, and tables of numbers turned into such points.
+"""Public convex sets K of R^d for points and parameters, and the conversion of tables into points of such a set.
 
 Ball and Box are bounded: they know their diameter D and draw uniform points.
 """
@@ -22,7 +22,7 @@ INSIDE = 1 - 1e-14  # what is projected on a ball is inside, whatever rounding d
 
 @dataclass(frozen=True, eq=False)
 class Ball:
-    """{x: ‖x − c‖ ≤ R} in R^d, c = `centre` (d,)."""
+    """The ball {x: ‖x − c‖ ≤ R} in R^d, c = `centre` (d,)."""
 
     centre: np.ndarray
     radius: float
@@ -37,42 +37,42 @@ class Ball:
 
     @property
     def d(self) -> int:
-        """Number of coordinates."""
+        """The number of coordinates."""
         return len(self.centre)
 
     @property
     def diameter(self) -> float:
-        """D, the largest distance of two points."""
+        """The diameter D: the largest distance of two points of the ball."""
         return 2 * self.radius
 
     @property
     def reach(self) -> float:
-        """sup ‖x‖."""
+        """The largest norm sup ‖x‖ of a point of the ball."""
         return float(np.linalg.norm(self.centre)) + self.radius
 
     @property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """The smallest box around it, low and high (d,)."""
+        """The corners (low, high), each (d,), of the smallest box around the ball."""
         return self.centre - self.radius, self.centre + self.radius
 
     @property
     def inner(self) -> float:
-        """The radius of a ball about the centre inside it."""
+        """The radius of the largest ball about the centre that lies inside."""
         return self.radius
 
     def contains(self, X: np.ndarray) -> np.ndarray:
-        """Which of the points X (m, d) lie in it (m,)."""
+        """Whether each of the points X (m, d) lies in the ball (m,)."""
         return ((X - self.centre) ** 2).sum(-1) <= self.radius**2
 
     def project(self, X: np.ndarray) -> np.ndarray:
-        """The nearest points to X (…, d)."""
+        """The nearest points of the ball to X (…, d)."""
         V = X - self.centre
         lengths = np.linalg.norm(V, axis=-1, keepdims=True)
         nearest = self.centre + V * (self.radius / np.maximum(lengths, self.radius) * INSIDE)
         return np.where(self.contains(X)[..., None], X, nearest)
 
     def uniform(self, count: int, rng: np.random.Generator) -> np.ndarray:
-        """Uniform points (count, d): a direction from a normal vector, a length R u^{1/d}."""
+        """Uniform random points (count, d) of the ball: a normal direction, and a length R u^{1/d}."""
         X = rng.standard_normal((count, self.d))
         X /= np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(float).tiny)
         return self.centre + self.radius * X * rng.random((count, 1)) ** (1 / self.d)
@@ -80,7 +80,7 @@ class Ball:
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """{x: low ≤ x ≤ high}, low and high (d,)."""
+    """The box {x: low ≤ x ≤ high}, low and high (d,)."""
 
     low: np.ndarray
     high: np.ndarray
@@ -95,55 +95,55 @@ class Box:
 
     @property
     def d(self) -> int:
-        """Number of coordinates."""
+        """The number of coordinates."""
         return len(self.low)
 
     @cached_property
     def centre(self) -> np.ndarray:
-        """Its middle."""
+        """The centre of the box (d,)."""
         return (self.low + self.high) / 2
 
     @property
     def radius(self) -> float:
-        """R = max ‖x − c‖: half its diagonal."""
+        """The radius R = max ‖x − c‖ of the ball around the box: half its diagonal."""
         return math.dist(self.low, self.high) / 2
 
     @property
     def diameter(self) -> float:
-        """D, the largest distance of two points: its diagonal."""
+        """The diameter D: the largest distance of two points of the box, its diagonal."""
         return 2 * self.radius
 
     @property
     def reach(self) -> float:
-        """sup ‖x‖."""
+        """The largest norm sup ‖x‖ of a point of the box."""
         return float(np.linalg.norm(np.maximum(np.abs(self.low), np.abs(self.high))))
 
     @property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Itself."""
+        """The corners (low, high) of the box, each (d,)."""
         return self.low, self.high
 
     @property
     def inner(self) -> float:
-        """The radius of a ball about the centre inside it."""
+        """The radius of the largest ball about the centre that lies inside."""
         return float((self.high - self.low).min()) / 2
 
     def contains(self, X: np.ndarray) -> np.ndarray:
-        """Which of the points X (m, d) lie in it (m,)."""
+        """Whether each of the points X (m, d) lies in the box (m,)."""
         return np.asarray(((self.low <= X) & (self.high >= X)).all(-1))
 
     def project(self, X: np.ndarray) -> np.ndarray:
-        """The nearest points to X (…, d)."""
+        """The nearest points of the box to X (…, d)."""
         return np.clip(X, self.low, self.high)
 
     def uniform(self, count: int, rng: np.random.Generator) -> np.ndarray:
-        """Uniform points (count, d)."""
+        """Uniform random points (count, d) of the box."""
         return rng.uniform(self.low, self.high, (count, self.d))
 
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """All of R^d. `radius` is only a public guess of how far from c = `centre` the optimum may lie."""
+    """All of R^d. `radius` is a public guess of the distance of the optimum from c = `centre`."""
 
     centre: np.ndarray
     radius: float
@@ -155,15 +155,15 @@ class Space:
 
     @property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """−∞ and ∞ (d,)."""
+        """The bounds of each coordinate, −∞ and ∞ (d,)."""
         return np.full(len(self.centre), -np.inf), np.full(len(self.centre), np.inf)
 
     def contains(self, X: np.ndarray) -> np.ndarray:
-        """Every point (m,)."""
+        """Whether each point (m,) lies in R^d: always true."""
         return np.ones(X.shape[:-1], dtype=bool)
 
     def project(self, X: np.ndarray) -> np.ndarray:
-        """Themselves."""
+        """The points X unchanged, as every point lies in R^d."""
         return X
 
 
@@ -172,13 +172,13 @@ Region = Ball | Box | Space
 
 
 def check_radius(radius: float) -> None:
-    """InputError unless a radius is served."""
+    """Raise InputError unless the radius lies in the supported range."""
     if not SMALLEST <= radius <= LARGEST:
         raise InputError(f"radius={radius:g} must be above 0: it is served in {SMALLEST:g}..{LARGEST:g}")
 
 
 def box(low: Sequence[float], high: Sequence[float], names: Sequence[str]) -> Box:
-    """The box with one bound for all coordinates, or one a coordinate; InputError names the wrong coordinate."""
+    """The box with one bound for all coordinates, or one for each; InputError names the wrong coordinate."""
     ends = []
     for which, given in (("low", low), ("high", high)):
         if len(given) not in (1, len(names)):
@@ -193,7 +193,7 @@ def box(low: Sequence[float], high: Sequence[float], names: Sequence[str]) -> Bo
 
 
 def point_rows(region: Bounded, names: Sequence[str], frame: pd.DataFrame) -> Rows:
-    """Turn a table of numbers into grouped points of a region: distinct values (r, d) and how often each stands.
+    """The points of a region in a table of numbers, grouped: distinct values (r, d) and their counts.
 
     `names` are the columns of the coordinates. Points outside by rounding alone are projected. Raises InputError, with
     the row and the value, for a cell that is no finite number, a point outside, a column that is not there, or one row.
@@ -215,7 +215,7 @@ def point_rows(region: Bounded, names: Sequence[str], frame: pd.DataFrame) -> Ro
 
 
 def _numbers(cells: pd.Series, name: str) -> np.ndarray:
-    """A column as floats (n,)."""
+    """The cells of a column as finite floats (n,); InputError names the first cell that is not one."""
     numbers = np.asarray(pd.to_numeric(cells.astype(object), errors="coerce"), dtype=float)
     bad = ~(np.abs(numbers) <= LARGEST)
     if bad.any():

@@ -17,7 +17,7 @@ from scipy.spatial.distance import cdist
 from ..errors import InputError
 from .grouping import between, grouped
 
-ALL_ARCS = 20_000  # up to so many arcs, all of them are in the first solve
+ALL_ARCS = 20_000  # up to this number of arcs, the first solve contains all of them
 NEIGHBOURS = 16  # arcs of every point at first
 LIKELY, MORE = 4, 16  # arcs of every point, or group of points, at first, by entropic transport
 HALVINGS, SWEEPS = 9, 15  # times the temperature is halved, and scalings at each temperature
@@ -32,7 +32,7 @@ LARGE = 800  # groups that `w1` makes of the points of a distribution that has m
 
 @dataclass(frozen=True)
 class Distance:
-    """A distance and an upper bound on its error, 0 but for rounding where it was computed exactly."""
+    """A distance, and an upper bound on its error (0, but for rounding, where it was computed exactly)."""
 
     value: float
     error: float
@@ -51,7 +51,7 @@ class Projection:
 
 
 def w1(X: np.ndarray, a: np.ndarray, Y: np.ndarray, b: np.ndarray, *, large: int = LARGE) -> Distance:
-    """W1 between the distributions Σ a_i δ(X_i) and Σ b_j δ(Y_j), X (r, d), Y (s, d); weights are normalised.
+    """The W1 distance between the distributions Σ a_i δ(X_i) and Σ b_j δ(Y_j), X (r, d), Y (s, d), normalised.
 
     d = 1: the closed form. Else up to 2.5 · `large` points on a side as they are; more of them are grouped by the cells
     of a grid, `large` at most. What the groups ship tells W1 of the points themselves from above and from below: the
@@ -77,7 +77,7 @@ def w1(X: np.ndarray, a: np.ndarray, Y: np.ndarray, b: np.ndarray, *, large: int
 
 
 def bounded_lipschitz(V: np.ndarray, m: np.ndarray, D: float) -> Projection:
-    """argmin over distributions μ on V (k, d) of D_BL(m, μ), for a signed measure m (k,) on points of diameter ≤ D.
+    """The distribution μ on V (k, d) with the least D_BL(m, μ), for a signed measure m (k,) of diameter ≤ D.
 
     D_BL(m, μ) = sup {Σ f_i (m_i − μ_i): |f| ≤ D, f 1-Lipschitz}. With P and N the positive and the negative mass of m
     and M = P − N, every distance is at most 2D, so a surplus or lack of mass costs D|M − 1| whatever is done, and the
@@ -102,7 +102,7 @@ def bounded_lipschitz(V: np.ndarray, m: np.ndarray, D: float) -> Projection:
 
 @dataclass(frozen=True, eq=False)
 class _Flows:
-    """What left each source (p,), what it cost, and how much less it might have cost at the most.
+    """The result of a transport: the mass that left each source (p,), its cost, and a bound on the excess cost.
 
     `arcs` i · q + j and the `mass` on them, where it is positive; `v` (q,) the duals of the sinks.
     """
@@ -119,7 +119,7 @@ def _ship(
     X: np.ndarray, a: np.ndarray, Y: np.ndarray, b: np.ndarray, *,
     arcs: np.ndarray, dust: float | None = None, enough: float | None = None,
 ) -> _Flows:  # fmt: skip
-    """Fill sinks b (q,) at Y from sources a (p,) at X at the least cost, first on `arcs` i · q + j, then on all.
+    """The cheapest transport from sources a (p,) at X to sinks b (q,) at Y, on `arcs` i · q + j first, then on all.
 
     `enough`: the relative error to stop at, by default as tight as rounding allows, looser for very many arcs.
 
@@ -152,7 +152,7 @@ def _ship(
 def _solve(
     p: int, q: int, i: np.ndarray, j: np.ndarray, c: np.ndarray, a: np.ndarray, b: np.ndarray, free: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """One solve on arcs (i, j), with `free` also from the last source to all sinks and from all sources to the last."""
+    """The flows on arcs (i, j) and the duals, by linear programming; `free` adds arcs at no cost for a dustbin."""
     count = len(i)
     if free:
         i = np.concatenate([i, np.arange(p + 1), np.full(q, p)])
@@ -165,7 +165,7 @@ def _solve(
 
 
 def _linear_program(costs: np.ndarray, matrix: Any, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """argmin costs · x over x ≥ 0 with matrix x = right, and the duals."""
+    """The minimiser x ≥ 0 of costs · x subject to matrix x = right, and the dual variables."""
     solved: Any = linprog(
         costs, A_eq=matrix, b_eq=right, method="highs-ds",
         options={"presolve": False, "primal_feasibility_tolerance": TIGHT, "dual_feasibility_tolerance": TIGHT},
@@ -176,7 +176,7 @@ def _linear_program(costs: np.ndarray, matrix: Any, right: np.ndarray) -> tuple[
 
 
 def _feasible(X: np.ndarray, a: np.ndarray, Y: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """p + q arcs on which all sinks can be filled: both sides in the order of a coordinate, filled one by one."""
+    """The p + q arcs of a feasible transport: both sides sorted by a coordinate, filled one by one."""
     axis = int(np.ptp(X, axis=0).argmax())
     sources, sinks = np.argsort(X[:, axis]), np.argsort(Y[:, axis])
     ends, filled = np.cumsum(a[sources]), np.cumsum(b[sinks])
@@ -187,7 +187,7 @@ def _feasible(X: np.ndarray, a: np.ndarray, Y: np.ndarray, b: np.ndarray) -> np.
 
 
 def _near(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-    """Arcs i · q + j of every source to its nearest sinks and of every sink to its nearest sources; all, if few."""
+    """The arcs i · q + j from every source to its nearest sinks, and back; all arcs if there are few."""
     p, q = len(X), len(Y)
     if p * q <= ALL_ARCS:
         return np.arange(p * q)
@@ -198,7 +198,7 @@ def _near(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
 
 
 def _likely(X: np.ndarray, a: np.ndarray, Y: np.ndarray, b: np.ndarray, most: int) -> np.ndarray:
-    """Arcs of small reduced cost by the potentials of entropic transport at falling temperatures, `most` of each point.
+    """The arcs of small reduced cost by entropic potentials at falling temperatures, `most` for each point.
 
     All arcs, if there are few. Near neighbours would not do: between two distributions that lie apart, mass goes far.
     Source: Cuturi 2013, with the potentials absorbed into the kernel at each temperature (Schmitzer 2019).
@@ -226,7 +226,7 @@ def _likely(X: np.ndarray, a: np.ndarray, Y: np.ndarray, b: np.ndarray, most: in
 
 
 def _price(X: np.ndarray, Y: np.ndarray, u: np.ndarray, v: np.ndarray, slack: float) -> tuple[np.ndarray, np.ndarray]:
-    """min(v_j, min_i c_ij − u_i) (q,), and the arcs by which it is lowered most, some for every sink."""
+    """The prices min(v_j, min_i c_ij − u_i) (q,) of sinks, and for some sinks the arcs that lower them most."""
     q, lowest, found = len(Y), v.copy(), []
     for start in range(0, q, step := max(1, BLOCK // len(X))):
         part = slice(start, start + step)
@@ -242,7 +242,7 @@ def _price(X: np.ndarray, Y: np.ndarray, u: np.ndarray, v: np.ndarray, slack: fl
 
 
 def _ship_on_line(X: np.ndarray, a: np.ndarray, Y: np.ndarray, b: np.ndarray, dust: float) -> _Flows:
-    """The same on the real line, where everything can pass from neighbour to neighbour: 2(p + q) arcs, no pricing."""
+    """The cheapest transport on the real line, as `_ship`: mass moves between neighbours on 2(p + q) arcs."""
     p, k = len(X), len(X) + len(Y)
     order = np.argsort(np.concatenate([X, Y]), kind="stable")
     gaps = np.diff(np.concatenate([X, Y])[order])
@@ -259,7 +259,7 @@ def _ship_on_line(X: np.ndarray, a: np.ndarray, Y: np.ndarray, b: np.ndarray, du
 
 
 def _distribution(X: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct points of positive weight, and the weights, which sum to 1."""
+    """The distinct points of positive weight, and their weights, which sum to 1."""
     a = np.asarray(a, dtype=float)
     if not (a >= 0).all() or not 0 < a.sum() < np.inf:
         raise InputError("the weights of points must be non-negative, finite and not all 0")

@@ -101,7 +101,7 @@ def components(axes: tuple[int, ...], g: np.ndarray) -> dict[tuple[int, ...], np
 
 
 def spread_of(known: UnbiasedAnswers, a: dict, b: dict) -> float:
-    """The covariance Σ_S v_S ⟨a_S, b_S⟩ of two answers given by their `components`, exactly, from noise alone."""
+    """The covariance Σ_S v_S ⟨a_S, b_S⟩ from noise alone of two answers given by their `components`."""
     return sum(known.variance[S] * float(a[S] @ b[S]) for S in a if S in b and S in known.places)
 
 

@@ -12,7 +12,7 @@ LEVELS = (0.5, 0.9999)
 
 
 def check_level(level: float) -> float:
-    """The level, checked; InputError outside of the supported range."""
+    """The confidence level, checked; InputError outside the supported range."""
     if not LEVELS[0] <= level <= LEVELS[1]:
         raise InputError(f"level={level:g} is outside {LEVELS[0]:g}..{LEVELS[1]:g}")
     return level
@@ -25,7 +25,7 @@ def quantile(level: float, *, laplace: bool = False) -> float:
 
 
 def moved(shares: Any, n: float, level: float) -> np.ndarray:
-    """The shares p of n records, moved towards ½ by z² of them (Agresti and Coull) so that p(1 − p)/n > 0."""
+    """The shares p of n records, moved towards ½ (Agresti and Coull), so that the sampling error is never 0."""
     z = quantile(level)
     return (np.clip(shares, 0, 1) * n + z**2 / 2) / (n + z**2)
 

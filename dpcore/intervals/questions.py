@@ -16,7 +16,7 @@ from ..errors import InputError
 from ..parsing.questions import Question
 from ..releases import UnbiasedAnswers
 from ..workloads.residuals import MOST_WAYS
-from .compatible import Band, bounds
+from .compatible import Band, compatible_bounds
 from .known import components, share_of_cells, spread_of, values_of
 from .levels import check_level, moved, quantile, sampling_errors
 
@@ -61,7 +61,7 @@ class MeasuredShares:
 
 
 def evidence(known: UnbiasedAnswers, questions: Sequence[Question], n: float, level: float) -> MeasuredShares:
-    """The shares and covariances of questions.
+    """The unbiased shares of questions by noisy tables, with their covariances from noise and from sampling.
 
     ⟨g, P_n⟩ = mean(g) + Σ_S ⟨h_S, part_S⟩ has variance Σ_S v_S ‖h_S‖² from the noise, and two of them the covariance
     Σ_S v_S ⟨h_S, h'_S⟩, exactly. A sample of n records adds Var(g)/n, with a share p moved towards ½ by z² records
@@ -105,7 +105,7 @@ def _answer(
 ) -> Interval:
     found = evidence(known, [question], n, level)
     if found.missing[0]:
-        bands = bounds(known, question, n, level, laplace=laplace)
+        bands = compatible_bounds(known, question, n, level, laplace=laplace)
         if bands is None:
             return _unknown(question.text, estimate, level, found.missing)
         return _interval(question.text, estimate, None, *bands, level, _parts(found.missing))
@@ -188,7 +188,7 @@ def independent(protects: Mapping[str, Any]) -> float:
 
 
 def _together(known: UnbiasedAnswers, first: Question, second: Question) -> float | None:
-    """The mean ⟨gg', P_n⟩ by the noisy tables; None where they do not determine it."""
+    """The mean ⟨gg', P_n⟩ of a product of two questions by the noisy tables; None where they do not determine it."""
     (a, g), (b, h) = values_of(first.workload), values_of(second.workload)
     axes = tuple(sorted({*a, *b}))
     shape = [known.domain.shape[axis] for axis in axes]
@@ -208,12 +208,12 @@ def _band(middle: float, variance: float, level: float, *, laplace: bool) -> Ban
 
 
 def _inside(band: Band, low: float, high: float) -> Band:
-    """The possible part of a band; the nearest end where no part of it is possible."""
+    """The part of a band between possible ends; the nearest possible end where there is no such part."""
     return min(max(band[0], low), high), min(max(band[1], low), high)
 
 
 def _fieller(a: float, b: float, covariance: np.ndarray, z: float) -> Band | None:
-    """The set {r ≥ 0: (a − rb)² ≤ z² (V_aa − 2 r V_ab + r² V_bb)}; None where it has no upper end."""
+    """The confidence set {r ≥ 0: (a − rb)² ≤ z² (V_aa − 2 r V_ab + r² V_bb)} of a ratio; None without an upper end."""
     A = b * b - z * z * covariance[1, 1]
     B = a * b - z * z * covariance[0, 1]
     C = a * a - z * z * covariance[0, 0]
@@ -224,7 +224,7 @@ def _fieller(a: float, b: float, covariance: np.ndarray, z: float) -> Band | Non
 
 
 def _odds(a: float, b: float, covariance: np.ndarray, level: float, *, laplace: bool) -> tuple[Band | None, bool]:
-    """The odds ratio's band, and whether the two shares' own bands gave it; None where it has no upper end."""
+    """The band of the odds ratio, and whether it came from the two shares' own bands; None without an upper end."""
     errors = np.sqrt(np.maximum(np.diag(covariance), 0))
     if all(NEAR * e < min(p, 1 - p) for p, e in zip((a, b), errors, strict=True)):
         slope = np.array([1 / (a * (1 - a)), -1 / (b * (1 - b))])
@@ -236,7 +236,7 @@ def _odds(a: float, b: float, covariance: np.ndarray, level: float, *, laplace: 
 
 
 def _apart(kind: str, a: Band, b: Band) -> Band | None:
-    """The range of two shares' comparison when each lies within its band; None where it has no upper end."""
+    """The range of a comparison of two shares, each anywhere in its band; None without an upper end."""
     (a_low, a_high), (b_low, b_high) = a, b
     if kind == "difference":
         return a_low - b_high, a_high - b_low

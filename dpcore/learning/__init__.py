@@ -1,1 +1,1 @@
-"""Convex losses and the risks they sum to."""
+"""Convex losses of single records, and the risks that sum them."""

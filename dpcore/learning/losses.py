@@ -1,4 +1,4 @@
-"""Convex losses of one record, how much they can differ between two records, and their smooth versions.
+"""Convex losses of one record, their largest difference between two records, and their smooth versions.
 
 A record is (a, b): a public feature vector a (d,) with ‖a‖ ≤ 1, and a target b; or a point s (d,).
 """
@@ -19,7 +19,7 @@ SMALLEST_WIDTH, LARGEST_WIDTH = 1e-12, 1e15  # of a rounded kink: those of a reg
 
 @dataclass(frozen=True)
 class PiecewiseLinear:
-    """f(x; (a, b)) = g(u), u = ⟨a, x⟩ − b, or b⟨a, x⟩ − 1 for a margin; g has slope `low`, then `high`, bent at 0.
+    """A loss g(u), u = ⟨a, x⟩ − b (or b⟨a, x⟩ − 1 for a margin), of slope `low` below u = 0 and `high` above.
 
     Between −width and width the slope rises evenly, so that g is `low·u` or `high·u` plus at most (high − low)width/4.
     `offset` is subtracted from g. Made by `pinball`, `absolute`, `hinge` and `huber`.
@@ -39,24 +39,24 @@ class PiecewiseLinear:
 
     @property
     def steepest(self) -> float:
-        """max |g'|: f is that much Lipschitz in x, as ‖a‖ ≤ 1."""
+        """The largest slope max |g'|, which is the Lipschitz constant of the loss in x, as ‖a‖ ≤ 1."""
         return max(abs(self.low), abs(self.high))
 
     @property
     def curvature(self) -> float:
-        """max g'': ∞ where there is a kink."""
+        """The largest second derivative max g''; ∞ for a loss with a kink."""
         return (self.high - self.low) / (2 * self.width) if self.width else math.inf
 
     def smoothed(self, width: float) -> "PiecewiseLinear":
-        """The same loss bent over at least `width`: larger, but by (high − low)·width/4 at the most."""
+        """The loss with its kink rounded over at least `width`: larger by (high − low)·width/4 at most."""
         return self if self.width >= width else replace(self, width=width)
 
     def residual(self, t: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray | float]:
-        """u and du/dt, for t = ⟨a, x⟩."""
+        """The residual u and its derivative du/dt, for t = ⟨a, x⟩."""
         return (b * t - 1, b) if self.margin else (t - b, 1.0)
 
     def value(self, t: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Losses for t = ⟨a, x⟩ (r, …) and targets b that broadcast."""
+        """The losses for t = ⟨a, x⟩ (r, …) and targets b that broadcast."""
         u, _ = self.residual(t, b)
         out = self.low * u
         np.maximum(out, self.high * u, out=out)
@@ -66,36 +66,36 @@ class PiecewiseLinear:
         return out - self.offset if self.offset else out
 
     def slope(self, t: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """df/dt, of the size of t; 0 of the bend at a kink counts half."""
+        """The derivative df/dt of the losses, shaped as t; at a kink the mean of both slopes."""
         u, turn = self.residual(t, b)
         share = np.clip((u + self.width) / (2 * self.width), 0, 1) if self.width else (np.sign(u) + 1) / 2
         return turn * (self.low + (self.high - self.low) * share)
 
     def bend(self, t: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """d²f/dt², of the size of t; 0 for a loss with kinks."""
+        """The second derivative d²f/dt² of the losses, shaped as t; 0 for a loss with kinks."""
         u, _ = self.residual(t, b)
         return (np.abs(u) < self.width) * (self.curvature if self.width else 0.0)
 
 
 def pinball(level: float) -> PiecewiseLinear:
-    """max(q(b − t), (1 − q)(t − b)), whose mean is smallest at the q-quantile; InputError unless 0 < q < 1."""
+    """The pinball loss max(q(b − t), (1 − q)(t − b)), least in mean at the q-quantile; InputError unless 0 < q < 1."""
     if not 0 < level < 1:
         raise InputError(f"quantile={level:g} is outside (0, 1), its ends not included")
     return PiecewiseLinear(f"pinball({level:g})", -level, 1 - level)
 
 
 def absolute() -> PiecewiseLinear:
-    """|t − b|."""
+    """The absolute loss |t − b|."""
     return PiecewiseLinear("absolute", -1, 1)
 
 
 def hinge() -> PiecewiseLinear:
-    """max(0, 1 − b t), b = ±1."""
+    """The hinge loss max(0, 1 − b t), b = ±1."""
     return PiecewiseLinear("hinge", -1, 0, margin=True)
 
 
 def huber(width: float) -> PiecewiseLinear:
-    """u²/(2w) for |u| ≤ w, else |u| − w/2, u = t − b: the absolute loss, rounded off; its gradient is clipped at 1."""
+    """The Huber loss u²/(2w) for |u| ≤ w, else |u| − w/2, u = t − b: the gradient is clipped at 1."""
     if not SMALLEST_WIDTH <= width <= LARGEST_WIDTH:
         served = f"{SMALLEST_WIDTH:g}..{LARGEST_WIDTH:g}"
         raise InputError(f"huber width={width:g} must be above 0 and finite: it is served in {served}")
@@ -104,7 +104,7 @@ def huber(width: float) -> PiecewiseLinear:
 
 @dataclass(frozen=True)
 class Logistic:
-    """log(1 + exp(−b⟨a, x⟩)), b = ±1."""
+    """The logistic loss log(1 + exp(−b⟨a, x⟩)), b = ±1."""
 
     name: ClassVar[str] = "logistic"
     steepest: ClassVar[float] = 1.0
@@ -113,26 +113,26 @@ class Logistic:
     margin: ClassVar[bool] = True
 
     def smoothed(self, width: float) -> "Logistic":  # noqa: ARG002 - it is smooth
-        """Itself."""
+        """The loss itself, as it is smooth."""
         return self
 
     def value(self, t: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Losses for t = ⟨a, x⟩ (r, …) and targets b that broadcast."""
+        """The losses for t = ⟨a, x⟩ (r, …) and targets b that broadcast."""
         u = -b * t
         return np.maximum(u, 0) + np.log(1 + np.exp(-np.abs(u)))  # faster than log1p, and as exact in a mean
 
     def slope(self, t: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """df/dt."""
+        """The derivative df/dt of the losses, shaped as t."""
         return -b * expit(-b * t)
 
     def bend(self, t: np.ndarray, b: np.ndarray) -> np.ndarray:  # noqa: ARG002 - one interface for all losses
-        """d²f/dt²."""
+        """The second derivative d²f/dt² of the losses, shaped as t."""
         return expit(t) * expit(-t)
 
 
 @dataclass(frozen=True)
 class SquaredDistance:
-    """½‖x − s‖² for points s in the box low..high (d,); 1-strongly convex, so it needs no regulariser."""
+    """The loss ½‖x − s‖² for points s in the box low..high (d,); 1-strongly convex, so it needs no regulariser."""
 
     low: tuple[float, ...]
     high: tuple[float, ...]
@@ -143,7 +143,7 @@ class SquaredDistance:
 
     @property
     def spread(self) -> float:
-        """The diameter of the box."""
+        """The diameter of the box of points."""
         return math.dist(self.low, self.high)
 
 
@@ -152,14 +152,14 @@ Loss = Sloped | SquaredDistance
 
 
 def sloped(loss: Loss) -> Sloped:
-    """The same loss; InputError for the squared distance, which is not one of ⟨a, x⟩."""
+    """The loss, checked to be a function of ⟨a, x⟩; InputError for the squared distance."""
     if isinstance(loss, SquaredDistance):
         raise InputError(f"the {loss.name} has no slope along one feature")
     return loss
 
 
 def difference(loss: Loss, *, location: bool, reach: float) -> float:
-    """G: f(·; z) − f(·; z') is G-Lipschitz on {‖x‖ ≤ reach}, for all records z, z'.
+    """The Lipschitz constant G of f(·; z) − f(·; z') on {‖x‖ ≤ reach}, for all records z, z'.
 
     - SquaredDistance: its gradient in x is x − s, so the difference has gradient s' − s: G = the box's diameter.
     - PiecewiseLinear, location (a = 1, d = 1): the slopes lie in low..high, so G = high − low: 1 for pinball, 2 for
@@ -177,7 +177,7 @@ def difference(loss: Loss, *, location: bool, reach: float) -> float:
 
 @lru_cache
 def logistic_difference(reach: float) -> float:
-    """An upper bound, within about 1 %, on ‖∇f(x; z) − ∇f(x; z')‖ over ‖x‖ ≤ reach, for the logistic loss.
+    """An upper bound, within about 1 %, on ‖∇f(x; z) − ∇f(x; z')‖ over ‖x‖ ≤ reach for the logistic loss.
 
     ∇f = −σ(−⟨w, x⟩)w with w = ba, ‖w‖ ≤ 1. At fixed ⟨w, x⟩ and ⟨w', x⟩ the parts across x may be turned opposite ways
     and made longest, which only enlarges the norm, so w = (cos α, sin α) and w' = (cos β, −sin β) in a plane with x on

@@ -1,4 +1,4 @@
-"""The empirical risk F(x) = Σ_i w_i f(x; z_i) of numbers that were handed over, and its smallest value on a region.
+"""The empirical risk F(x) = Σ_i w_i f(x; z_i) of given numbers, and its smallest value on a region.
 
 It holds records, so only the privacy folder and `truth` make one.
 """
@@ -30,7 +30,7 @@ WIDTHS = (
 
 
 class Risk:
-    """F and its derivatives for `values` (r, p), each standing `weights` (r,) times.
+    """The empirical risk F and its derivatives, for records `values` (r, p) that occur `weights` (r,) times.
 
     With features, the columns are a (d,) and the target b; a is scaled into the unit ball where it is not, which
     depends on its own record only, so that the sensitivities of `losses.difference` hold whatever was handed over. The
@@ -54,25 +54,25 @@ class Risk:
 
     @property
     def d(self) -> int:
-        """The dimension of x."""
+        """The number of coordinates of x."""
         return self.A.shape[1]
 
     def with_loss(self, loss: Loss) -> "Risk":
-        """The same records under another loss."""
+        """The risk of the same records under another loss."""
         out = object.__new__(Risk)
         out.__dict__.update(self.__dict__, loss=loss)
         return out
 
     def value(self, x: np.ndarray) -> float:
-        """F(x)."""
+        """The risk F(x) at one point."""
         return float(self.values(x[None])[0])
 
     def values(self, X: np.ndarray) -> np.ndarray:
-        """F at every row of X (m, d): (m,)."""
+        """The risks F (m,) at every row of X (m, d)."""
         return self.tangents(X, slopes=False)[0]
 
     def tangents(self, X: np.ndarray, *, slopes: bool = True) -> tuple[np.ndarray, np.ndarray]:
-        """F (m,) and a subgradient (m, d) at every row of X (m, d)."""
+        """The risks F (m,) and a subgradient (m, d) at every row of X (m, d)."""
         if isinstance(self.loss, SquaredDistance):
             gap = X - self.mean
             return (gap**2).sum(1) / 2 + self.spread, gap
@@ -86,17 +86,17 @@ class Risk:
         return F, G
 
     def gradient(self, x: np.ndarray) -> np.ndarray:
-        """A subgradient (d,) at x."""
+        """A subgradient (d,) of the risk at x."""
         return self.tangents(x[None])[1][0]
 
     def hessian(self, x: np.ndarray) -> np.ndarray:
-        """∇²F (d, d) at x, of a smooth loss."""
+        """The Hessian ∇²F (d, d) at x, for a smooth loss."""
         if isinstance(self.loss, SquaredDistance):
             return np.eye(self.d)
         return (self.A.T * (self.w * self.loss.bend(self.A @ x, self.b))) @ self.A
 
     def upper_hessian(self) -> np.ndarray:
-        """A matrix (d, d) that ∇²F nowhere exceeds."""
+        """An upper bound (d, d) on the Hessian ∇²F at every x."""
         if isinstance(self.loss, SquaredDistance):
             return np.eye(self.d)
         return self.loss.curvature * ((self.A.T * self.w) @ self.A)
@@ -112,7 +112,7 @@ def newton(
     ball: Ball | None = None,
     tolerance: float = 1e-12,
 ) -> np.ndarray:
-    """argmin over R^d, or a ball, of F(x) + μ‖x − c‖²/2 + ⟨tilt, x⟩ for a smooth loss, by damped Newton steps from x.
+    """The minimiser of F(x) + μ‖x − c‖²/2 + ⟨tilt, x⟩ over R^d, or a ball, for a smooth loss: damped Newton from x.
 
     On R^d it ends when the gradient's norm is at most `tolerance`, or when rounding hides any further fall: it promises
     nothing of what it reached, and raises nothing.
@@ -156,7 +156,7 @@ def newton(
 
 
 def _on_sphere(H: np.ndarray, g: np.ndarray, x: np.ndarray, ball: Ball) -> np.ndarray:
-    """argmin over the ball of ⟨g, y − x⟩ + (y − x)ᵀH(y − x)/2, on its sphere: (H + λ)(y − m) = H(x − m) − g."""
+    """The minimiser over a ball of ⟨g, y − x⟩ + (y − x)ᵀH(y − x)/2 on its sphere: (H + λ)(y − m) = H(x − m) − g."""
     scales, Q = np.linalg.eigh(H)
     r = Q.T @ (H @ (x - ball.centre) - g)
 
@@ -174,7 +174,7 @@ def _on_sphere(H: np.ndarray, g: np.ndarray, x: np.ndarray, ball: Ball) -> np.nd
 
 
 def smallest(risk: Risk, region: Region, *, mu: float = 0.0, centre: np.ndarray | None = None) -> np.ndarray:
-    """argmin over the region of F(x) + μ‖x − c‖²/2 (d,), c the region's centre unless given.
+    """The minimiser (d,) over the region of F(x) + μ‖x − c‖²/2, c the region's centre unless given.
 
     Kinks are rounded off over a width that shrinks to 1e-8 of the range of residuals, each time from the last solution,
     so that the value found is too large by about that much at the most. Raises InputError where there is no smallest
@@ -201,7 +201,7 @@ def smallest(risk: Risk, region: Region, *, mu: float = 0.0, centre: np.ndarray 
         else:
             x = newton(smooth, x, mu=mu, centre=c, ball=region if isinstance(region, Ball) else None)
     if mu == 0 and isinstance(loss, PiecewiseLinear) and not loss.width and len(risk.w) <= MOST_ROWS:
-        exact = _linear_program(risk, loss, region)
+        exact = _exact_minimiser(risk, loss, region)
         if region.contains(exact[None])[0] and risk.value(exact) < risk.value(x):
             x = exact
     if mu == 0 and not region.bounded and np.linalg.norm(x - c) > 1e4 * region.radius:
@@ -220,8 +220,8 @@ def _smallest_in_box(risk: Risk, region: Box, x: np.ndarray, mu: float, c: np.nd
     return found.x
 
 
-def _linear_program(risk: Risk, loss: PiecewiseLinear, region: Region) -> np.ndarray:
-    """argmin over the box around the region of a risk with kinks: u = p − q, p, q ≥ 0, at cost high · p − low · q."""
+def _exact_minimiser(risk: Risk, loss: PiecewiseLinear, region: Region) -> np.ndarray:
+    """The minimiser of a risk with kinks over the box around the region, by linear programming with u = p − q."""
     r, d = risk.A.shape
     if loss.margin:
         equal, right = risk.A * risk.b[:, None], np.ones(r)
@@ -235,7 +235,7 @@ def _linear_program(risk: Risk, loss: PiecewiseLinear, region: Region) -> np.nda
 
 
 def _quantile(risk: Risk, loss: PiecewiseLinear) -> float:
-    """A smallest point of a location risk with a kink: the weighted quantile at level −low/(high − low)."""
+    """The minimiser of a location risk with a kink: the weighted quantile at level −low/(high − low)."""
     order = np.argsort(risk.b)
     cumulative = np.cumsum(risk.w[order])
     level = -loss.low / (loss.high - loss.low)

@@ -1,1 +1,1 @@
-"""Text that people type, turned into questions, workloads and tasks; the command line and the pages both read here."""
+"""Readers of typed text as questions, workloads and tasks, for the command line and the pages alike."""

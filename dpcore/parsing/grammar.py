@@ -1,4 +1,4 @@
-"""How questions are written, and the reader that takes them apart.
+"""The grammar of typed questions, and its parser.
 
     question   = all, joined by `or`;  all = parts, joined by `and`;  part = [not] (comparison | "(" question ")")
     comparison = column = value | column != value | column < value | column <= value | column > value | column >= value
@@ -29,7 +29,7 @@ ORDER = ("<=", ">=", "<", ">")
 
 @dataclass(eq=False)
 class Leaf:
-    """One comparison: `kind` a sign of ORDER (one number), "between" (two), "in" (numbers and cells) or "missing"."""
+    """One comparison: `kind` is a sign of ORDER (one number), "between" (two), "in" (numbers, cells) or "missing"."""
 
     axis: int
     kind: str = "in"
@@ -41,22 +41,22 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Node:
-    """`kind` is "and" or "or" of all parts, or "not" of the one part."""
+    """A combination of comparisons: `kind` is "and" or "or" of all `parts`, or "not" of the only one."""
 
     kind: str
     parts: "list[Node | Leaf]"
 
 
 class QuestionParser:
-    """Reads a question from left to right."""
+    """A parser that reads a question from left to right."""
 
     def __init__(self, text: str, domain: Domain) -> None:
         self.text, self.domain = text, domain
         self.at = self.depth = 0
         self.leaves: list[Leaf] = []
 
-    def whole(self) -> tuple[Node | Leaf, list[Leaf]]:
-        """The question and its comparisons; nothing may follow it."""
+    def parse(self) -> tuple[Node | Leaf, list[Leaf]]:
+        """The tree of the whole question and its comparisons; InputError for text after its end."""
         tree = self._joined("or")
         if self.at < len(self.text):
             raise self._error("`and`, `or` or the end")
@@ -121,7 +121,7 @@ class QuestionParser:
         return leaf
 
     def _column(self) -> tuple[int, int]:
-        """The axis of the column named here, and where its name starts."""
+        """The number of the column named at this place, and the position where its name starts."""
         name, start = self._fits(), self.at
         if name:
             self.at += len(name)
@@ -134,7 +134,7 @@ class QuestionParser:
         return self.domain.names.index(name), start
 
     def _fits(self) -> str | None:
-        """The longest column name that stands here unquoted."""
+        """The longest column name that the text continues with, without quotes."""
         self._space()
         fitting = [
             name
@@ -148,7 +148,7 @@ class QuestionParser:
         return max(fitting, key=len, default=None)
 
     def _value(self, leaf: Leaf, *, ordered: bool) -> None:
-        """One value, as a number (with an order) or as a cell."""
+        """One value at this place, as a number (for an order) or as a cell."""
         self._space()
         column, start = self.domain.columns[leaf.axis], self.at
         word = self._quoted()
@@ -178,7 +178,7 @@ class QuestionParser:
             leaf.numbers.append(number)
 
     def _quoted(self) -> str | None:
-        """A text in quotes."""
+        """The text between quotes at this place."""
         if not (found := QUOTED.match(self.text, self.at)):
             return None
         self.at, mark = found.end(), found[0][0]

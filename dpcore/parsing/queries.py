@@ -1,4 +1,4 @@
-"""What `--queries` understands: one text is one workload, several are their union."""
+"""The reader of `--queries`: each text is a workload, several texts are their union."""
 
 import csv
 import io
@@ -23,7 +23,7 @@ WORDS = {
 
 
 def read_queries(texts: Sequence[str], domain: Domain) -> tuple[Workload, list[str]]:
-    """The workload that all texts describe together, and notes on how questions were read."""
+    """The union of the workloads that the texts describe, and notes on how questions were read."""
     workloads, notes = [parse_queries(text, domain) for text in texts], []
     for text in texts:
         kind, _, what = text.partition(":")
@@ -33,7 +33,7 @@ def read_queries(texts: Sequence[str], domain: Domain) -> tuple[Workload, list[s
 
 
 def parse_queries(text: str, domain: Domain) -> Workload:
-    """The workload that one text describes; InputError says what is understood."""
+    """The workload that one text describes; InputError lists the allowed forms."""
     kind, _, what = text.partition(":")
     first, _, last = what.rpartition(":")
     if kind == "marginals" and _is_count(what):
@@ -61,7 +61,7 @@ def parse_queries(text: str, domain: Domain) -> Workload:
 
 
 def split_names(text: str) -> list[str]:
-    """Column names separated by commas; one that holds a comma stands in double quotes."""
+    """The column names in a list separated by commas; a name that contains a comma stands in double quotes."""
     try:
         return next(csv.reader([text]))
     except (csv.Error, StopIteration):
@@ -73,12 +73,12 @@ def _is_count(text: str) -> bool:
 
 
 def join_names(names: Sequence[str]) -> str:
-    """The text that `split_names` takes apart again."""
+    """The list of column names as a text that `split_names` reads."""
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(names)
     return line.getvalue()
 
 
 def in_words(text: str) -> str:
-    """What is asked, for a reader who does not know the grammar: "every pair of columns"; other texts as they are."""
+    """The queries in everyday words, such as "every pair of columns"; texts of other forms unchanged."""
     return WORDS.get(text, text.removeprefix("question:"))

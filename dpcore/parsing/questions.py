@@ -1,4 +1,4 @@
-"""Questions typed by hand, such as `sex = Female and age > 50`, as queries; `grammar` says how they are written."""
+"""Questions typed by hand, such as `sex = Female and age > 50`, turned into queries; `grammar` defines the notation."""
 
 import math
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ COMPARE = {"<=": np.less_equal, ">=": np.greater_equal, "<": np.less, ">": np.gr
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """A question as it was understood: one query on the cells of the `columns` it names.
+    """A parsed question: one query on the cells of the `columns` that it names.
 
     A bin that a bound cuts counts with the share of it that fulfils the question, as if its records were spread evenly
     over it, whole numbers where they are whole; `notes` say so in words.
@@ -35,15 +35,15 @@ class Question:
 
 
 def parse(text: str, domain: Domain) -> TableQueries:
-    """The one query that `text` asks; InputError names the place in the text and what was expected there."""
+    """The query that `text` describes; InputError names the place in the text and what was expected there."""
     return understand(text, domain).workload
 
 
 def understand(text: str, domain: Domain) -> Question:
-    """As `parse`, with what a person should know about how the question was read."""
+    """The query that `text` describes, with notes for a person on how the question was read."""
     if not isinstance(text, str) or len(text) > LONGEST:
         raise InputError(f"a question is a text of at most {LONGEST:,} characters")
-    tree, leaves = QuestionParser(text, domain).whole()
+    tree, leaves = QuestionParser(text, domain).parse()
     axes = _axes(leaves)
     columns = [domain.columns[a] for a in axes]
     _limit(columns, [c.size for c in columns])
@@ -62,11 +62,11 @@ def understand(text: str, domain: Domain) -> Question:
 
 
 def unbinned(text: str, domain: Domain, frame: pd.DataFrame) -> float:
-    """The share of a table's rows that fulfil a question, by their own values and not by bins: a private peek.
+    """The share of a table's rows that fulfil a question, by exact values instead of bins; uses real data.
 
     What bins alone change is the difference to the answer of `understand(text, domain).workload` on the same rows.
     """
-    tree, leaves = QuestionParser(text, domain).whole()
+    tree, leaves = QuestionParser(text, domain).parse()
     values = {
         a: _Values(domain.columns[a], pd.Series(frame[domain.names[a]]).reset_index(drop=True)) for a in _axes(leaves)
     }
@@ -78,13 +78,13 @@ def _axes(leaves: list[Leaf]) -> list[int]:
 
 
 class _Comparable:
-    """Things with a number or place of a category `x` (A,), NaN where missing, in a `cell` (A,) of their column."""
+    """Things to compare with numbers: `x` (A,) is a number or rank, NaN where missing; `cell` (A,) is its cell."""
 
     x: np.ndarray
     cell: np.ndarray
 
     def fulfil(self, leaf: Leaf) -> np.ndarray:
-        """Which of them (A,) fulfil a comparison."""
+        """Whether each thing (A,) fulfils a comparison."""
         if leaf.kind == "missing":
             return np.isnan(self.x) != leaf.turned
         if leaf.kind == "in":
@@ -97,7 +97,7 @@ class _Comparable:
 
 
 class _Values(_Comparable):
-    """The values of a table's column, row by row."""
+    """The values of a table's column, one for each row."""
 
     def __init__(self, column: Column, cells: pd.Series) -> None:
         self.cell = column.encode(cells)
@@ -108,7 +108,7 @@ class _Values(_Comparable):
 
 
 class _Atoms(_Comparable):
-    """The cells of a column, cut further, so that each number of the question lies between atoms or is one.
+    """The cells of a column, subdivided so that each number of the question is an atom or lies between two.
 
     `x` (A,) stands for an atom in comparisons: one of its numbers, or the place of its category, NaN where missing.
     `cell` (A,) is its cell, `weight` (A,) its share of it, and `counts` (A,) how many whole numbers it holds, or None.
@@ -146,7 +146,7 @@ class _Atoms(_Comparable):
         return np.add.reduceat(values * weight, self.starts, axis=axis)
 
     def notes(self, leaf: Leaf) -> list[str]:
-        """Which bins a comparison cuts."""
+        """Notes on bins that a comparison cuts in two."""
         found = self.fulfil(leaf)
         cut = np.flatnonzero(np.logical_and.reduceat(found, self.starts) != np.logical_or.reduceat(found, self.starts))
         out = [f"{leaf.text} cuts the bin {self.labels[c]}: {self._part(found, self.cell == c)}" for c in cut[:SHOWN]]
@@ -160,7 +160,7 @@ class _Atoms(_Comparable):
 
 
 def _truth(node: Node | Leaf, things: Mapping[int, _Comparable], *, lined_up: bool = False) -> np.ndarray:
-    """Which combinations of things fulfil a node, to be broadcast; or row by row, where they stand in line."""
+    """Whether each combination of things (or each row) fulfils a node; arrays broadcast over the columns."""
     if isinstance(node, Leaf):
         found = things[node.axis].fulfil(node)
         return found if lined_up else found.reshape([-1 if a == node.axis else 1 for a in things])
@@ -177,7 +177,7 @@ def _limit(columns: list[Column], sizes: list[int], when: str = "") -> None:
 
 
 def _single(column: Column) -> tuple[np.ndarray, np.ndarray]:
-    """The whole numbers of a column with a cell for each, and the ones after."""
+    """The whole numbers of a column with a cell for each, and their successors."""
     low, high = column.bounds
     numbers = np.arange(int(low), int(high) + 1)
     return numbers, numbers + 1

@@ -1,4 +1,4 @@
-"""A learning task as text, and a table turned into the numbers it learns from.
+"""Learning tasks as text, and the numbers that a task learns from a table.
 
 Features are scaled by the schema's public bounds alone: numbers to −1..1, a category of two to ±1, one of more to a
 coordinate of 0 or 1 for each value but the first, against which the others are measured; with an intercept of 1, all
@@ -43,7 +43,7 @@ def read_task(
     region: str = "ball",
     group: int = 1,
 ) -> tuple[RiskMinimisation, Rows]:
-    """The problem that `text` describes (see HELP), and the records as it needs them: grouped numbers, not cells.
+    """The problem that `text` describes (see HELP), and the records as grouped numbers, not cells.
 
     K is a ball of `radius` R about a public centre, a box of half width R, or R^d with R a guess. R is by default half
     the target's range for a location, that times √d for a regression, and 10 for a classifier; for a mean K is the box
@@ -89,7 +89,7 @@ def read_task(
 
 
 def task_text(kind: str, target: str, *, level: float | None = None, features: tuple[str, ...] = ()) -> str:
-    """The text that `read_task` reads, whatever the columns are called."""
+    """The text that `read_task` reads as this task, with column names quoted where needed."""
     parts = [target] + ([f"{level:g}"] if level is not None else [])
     if features:
         parts.append(_joined(features, ","))
@@ -134,7 +134,7 @@ def _numbers(column: Column, frame: pd.DataFrame) -> np.ndarray:
 
 
 def _range(column: Column) -> tuple[float, float]:
-    """Middle and half of the public bounds of a column of numbers."""
+    """The middle and half the width of the public bounds of a numeric column."""
     if column.values or column.low is None or column.high is None:
         raise InputError(f"column {column.name!r} holds categories; numbers with public bounds are needed here")
     if column.low == column.high:
@@ -143,7 +143,7 @@ def _range(column: Column) -> tuple[float, float]:
 
 
 def _labels(column: Column, cells: pd.Series) -> np.ndarray:
-    """±1 (n,): +1 for the second of two values."""
+    """The labels ±1 (n,) of a two-valued column: +1 for its second value."""
     if column.size != 2:
         raise InputError(f"column {column.name!r} has {column.size} values; a classifier's target needs two")
     codes = column.encode(cells)
@@ -153,7 +153,7 @@ def _labels(column: Column, cells: pd.Series) -> np.ndarray:
 
 
 def _features(columns: tuple[Column, ...], frame: pd.DataFrame) -> tuple[np.ndarray, tuple[str, ...]]:
-    """A (n, d) with ‖a‖ ≤ 1, the intercept last, and what each coordinate belongs to."""
+    """The features A (n, d) with ‖a‖ ≤ 1, the intercept last, and the meaning of each coordinate."""
     blocks, names = [], []
     for column in columns:
         cells = _cells(frame, column)
@@ -209,7 +209,7 @@ def _problem(
 
 
 def group(values: np.ndarray) -> Rows:
-    """Distinct rows of numbers (n, p), in order, and how often each stands."""
+    """The distinct rows of numbers (n, p), sorted, and the count of each."""
     counted = pd.DataFrame(values).groupby(list(range(values.shape[1])), sort=True).size()
     distinct = np.asarray(counted.index.to_frame(index=False), dtype=float)
     return Rows(distinct, counted.to_numpy())

@@ -1,4 +1,4 @@
-"""THE AUDIT: everything that touches rows or decides what a touch costs. Readable in an hour, in this order.
+"""The audited part: everything that touches rows, or decides what a touch costs. Read it in this order.
 
 conversions → budget → ledger → statistics → draws → mechanisms → curator.
 """

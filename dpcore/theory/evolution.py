@@ -9,17 +9,17 @@ import math
 
 
 def steps(*, n: float, epsilon: float, factor: float = 1.0) -> int:
-    """T = factor · ln(nε), rounded, at least 1: 2 in the paper's simulations, 1 is better."""
+    """The number of steps T = factor · ln(nε), rounded, at least 1: 2 in the paper's simulations, 1 is better."""
     return max(1, round(factor * math.log(max(n * epsilon, 1.0))))
 
 
 def variation_constant(d: int) -> float:
-    """c_d = (√d + ln 2)² + ln 2, which bounds E max(‖N‖², ‖N'‖²) of two standard normal vectors (Lemma D.1)."""
+    """The constant c_d = (√d + ln 2)² + ln 2 of Lemma D.1, a bound on E max(‖N‖², ‖N'‖²) of two normal vectors."""
     return (math.sqrt(d) + math.log(2)) ** 2 + math.log(2)
 
 
 def contraction(d: int) -> float:
-    """γ = 1/(8π c_d): a round of variations shrinks the distance by 1 − γ, down to α (Lemma D.1)."""
+    """The rate γ = 1/(8π c_d): a round of variations shrinks the distance by 1 − γ, down to α (Lemma D.1)."""
     return 1 / (8 * math.pi * variation_constant(d))
 
 
@@ -34,12 +34,12 @@ def levels(*, alpha: float, D: float) -> int:
 
 
 def samples(*, sigma: float, levels: int, d: int) -> int:
-    """The samples n_s = σ⁻¹ (2L + 1)^{1/max(d,2) − 1}, at least 1, that balance the two sources of error."""
+    """The number of samples n_s = σ⁻¹ (2L + 1)^{1/max(d,2) − 1}, at least 1, that balances both sources of error."""
     return max(1, round((2 * levels + 1) ** (1 / max(d, 2) - 1) / sigma))
 
 
 def variation_deviation(*, alpha: float, level: int, d: int) -> float:
-    """s_l = α 2^{l−1}/(√π c_d), the standard deviation of variations at level l = 1..L."""
+    """The standard deviation s_l = α 2^{l−1}/(√π c_d) of variations at level l = 1..L."""
     return alpha * 2 ** (level - 1) / (math.sqrt(math.pi) * variation_constant(d))
 
 
@@ -75,10 +75,10 @@ def error(*, alpha: float, sigma: float, levels: int, samples: int, d: int, D: f
 
 
 def partition_cells(*, n: float, epsilon: float, delta: float) -> float:
-    """m = nε/√log(1/δ) of Theorem H.1, without its 1/D; m = nε for δ = 0 (He, Vershynin, Zhu 2023)."""
+    """The number of cells m = nε/√log(1/δ) of Theorem H.1, without its 1/D; m = nε for δ = 0."""
     return n * epsilon / (math.sqrt(math.log(1 / delta)) if delta > 0 else 1.0)
 
 
 def printed_partition_noise(*, epsilon: float, delta: float) -> float:
-    """√log(1/δ)/ε, the standard deviation on counts as Algorithm 5 prints it: not (ε, δ)-DP, which needs √2/μ."""
+    """The noise √log(1/δ)/ε on counts that Algorithm 5 prints: not (ε, δ)-DP, which needs √2/μ."""
     return math.sqrt(math.log(1 / delta)) / epsilon

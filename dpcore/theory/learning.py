@@ -8,7 +8,7 @@ import math
 
 
 def erm_mu(*, n: float, d: int, G: float, R: float, s: float) -> float:
-    """The μ = √(2d) G/(snR) that minimises `erm_bound`.
+    """The regularisation μ = √(2d) G/(snR) that minimises `erm_bound`.
 
     Theorem 6.4 has a diameter D for R and a closed form for s; centring K at c makes ‖x* − c‖ ≤ R enough.
     """
@@ -21,7 +21,7 @@ def erm_bound(*, n: float, d: int, G: float, R: float, s: float, mu: float) -> f
 
 
 def sco_mu(*, n: float, d: int, G: float, R: float, s: float) -> float:
-    """The μ = (G/R) √(2(d/(sn)² + 1/n)) that minimises `sco_bound`."""
+    """The regularisation μ = (G/R) √(2(d/(sn)² + 1/n)) that minimises `sco_bound`."""
     return G / R * math.sqrt(2 * (d / (s * n) ** 2 + 1 / n))
 
 
@@ -34,7 +34,7 @@ def sco_bound(*, n: float, d: int, G: float, R: float, s: float, mu: float) -> f
 
 
 def paper_gdp(*, epsilon: float, delta: float) -> float:
-    """The paper's s = √(2c + 2ε) − √(2c), c = log(3/(4δ)) (Theorem 6.4); the exact s is larger.
+    """The GDP parameter s = √(2c + 2ε) − √(2c), c = log(3/(4δ)), of Theorem 6.4; the exact s is larger.
 
     The theorem leaves δ/3 for the sampler but needs (1 + e^ε)δ/3, so that as printed it spends more than δ. Theorem
     6.9's s = ε/√(2c) is not even safe at large ε.

@@ -70,7 +70,7 @@ class Rate:
 
 
 def dpfw_empirical(s: Setting) -> float:
-    """Theorem 3 without its population term: log^⅕(1/δ) log^⅖|Q| log^⅕ k / (nε)^⅖.
+    """The empirical rate of Theorem 3: log^⅕(1/δ) log^⅖|Q| log^⅕ k / (nε)^⅖.
 
     The error at α is A α^{-¼} + α log k with A = log^¼(1/δ) log^½|Q| / (nε)^½; the best α is (A/(4 log k))^⅘, and
     both terms are then of order A^⅘ log^⅕ k. (The table writes d for log k.)
@@ -79,7 +79,7 @@ def dpfw_empirical(s: Setting) -> float:
 
 
 def dpfw_population(s: Setting) -> float:
-    """Theorem 3: the empirical rate plus the sampling error of n draws, ½(hi − lo) √(2 log|Q| / n).
+    """The population rate of Theorem 3: the empirical one plus the sampling error ½(hi − lo) √(2 log|Q| / n).
 
     The theorem prints D₁ √(log k / n) instead (the table D₁ √(log d / n)), vacuous as D₁, the diameter of Q in ℓ1, is
     of order k. By max⟨q, P − D⟩ ≤ max⟨q, P − P_n⟩ + max⟨q, P_n − D⟩ the finite-class bound serves.
@@ -88,7 +88,7 @@ def dpfw_population(s: Setting) -> float:
 
 
 def dpam_empirical(s: Setting) -> float:
-    """Theorem 5: w^½ log^¼ k log^¼(1/δ) / (nε)^½, from n of order w³ log^½(1/δ) / (ε log^{3/2} k) on.
+    """The empirical rate of Theorem 5: w^½ log^¼ k log^¼(1/δ) / (nε)^½, for n of order w³ log^½(1/δ)/(ε log^{3/2} k).
 
     The error is 1/(αT) + α log k + √(T log(1/δ)) w/(nε). α = 1/√(T log k) makes it √(log k/T) + √(T log(1/δ)) w/(nε),
     and T* = √(log k/log(1/δ)) nε/w makes both of these w^½ log^¼ k log^¼(1/δ)/(nε)^½. At T* the α above is
@@ -99,7 +99,7 @@ def dpam_empirical(s: Setting) -> float:
 
 
 def dpam_population(s: Setting) -> float:
-    """Theorem 5's population error: the empirical rate plus ½(hi − lo) √(2 log|Q| / n).
+    """The population rate of Theorem 5: the empirical one plus ½(hi − lo) √(2 log|Q| / n).
 
     The theorem has no such term. But its proof takes an oracle argmax ⟨q, P − D + ξ⟩, and the algorithm's, which sees
     the same n records in every round, is argmax ⟨q, P_n − D + ξ⟩: what is proved is the empirical rate, and the
@@ -109,7 +109,7 @@ def dpam_population(s: Setting) -> float:
 
 
 def _power(d: float, queries: float, delta: float, n: float) -> Callable[[Setting], float]:
-    """The product d^· log^·|Q| log^·(1/δ) / (nε)^· with the given exponents."""
+    """The product d^· log^·|Q| log^·(1/δ) / (nε)^· with given exponents."""
     return lambda s: s.d**d * s.log_queries**queries * s.log_delta**delta / (s.n * s.epsilon) ** n
 
 

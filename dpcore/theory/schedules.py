@@ -9,7 +9,7 @@ D_INF = 2.0  # diameter of conv(Q ∪ −Q) in the sup norm, for queries with va
 
 
 def frank_wolfe_rounds(*, n: float, m: int, width: float, rho: float, alpha: float) -> int:
-    """T = 2√(2ρ) D_∞^{3/2} / (√α Δ log 2m), at least 1; Δ = width/n.
+    """The number of rounds T = 2√(2ρ) D_∞^{3/2} / (√α Δ log 2m), at least 1; Δ = width/n.
 
     Micali, Lezane, Betken 2025 (Algorithm 1) print D₁^{3/2} and the logarithm under the root; their proof gives
     neither. This is the same optimisation with exponential-mechanism selection: score gap ≤ β log 2m, β = 2Δ/ε₀ and
@@ -20,12 +20,12 @@ def frank_wolfe_rounds(*, n: float, m: int, width: float, rho: float, alpha: flo
 
 
 def frank_wolfe_step(*, rounds: int, alpha: float) -> float:
-    """γ = min(1, 2√(α/(T D_∞))): the paper's constant step, clipped so that q stays in conv(Q)."""
+    """The step γ = min(1, 2√(α/(T D_∞))): the paper's constant step, clipped so that q stays in conv(Q)."""
     return min(1.0, 2 * math.sqrt(alpha / (rounds * D_INF)))
 
 
 def frank_wolfe_alpha(*, n: float, k: int, m: int, width: float, rho: float) -> float:
-    """α* = [Δ log 2m]^{2/5} / (ρ^{1/5} (log k)^{4/5}), the minimum of gap(α) + α log k at the T and γ above.
+    """The regularisation α* = [Δ log 2m]^{2/5} / (ρ^{1/5} (log k)^{4/5}), which minimises gap(α) + α log k.
 
     A constant step gives gap ≤ 2D_∞/(γT) + γD_∞²/(2α) + β log 2m with β = 2Δ/ε₀ = Δ√(T/(2ρ)), which is
     2D_∞^{3/2}/√(αT) + √T Δ log 2m/√(2ρ), and at the best T 4√u α^{-1/4} with u = Δ log 2m/√ρ and D_∞ = 2.
@@ -41,7 +41,7 @@ def selection_noise(*, n: float, m: int, width: float, rho: float) -> float:
 
 
 def mirror_descent_alpha(*, n: float, k: int, epsilon: float, delta: float, gaussian_width: float) -> float:
-    """α* = log^{1/4}(1/δ) w^{1/2} / (log^{3/4}(k) √(nε)) of Theorem 5, w = w(Q) the Gaussian width.
+    """The regularisation α* = log^{1/4}(1/δ) w^{1/2} / (log^{3/4}(k) √(nε)) of Theorem 5, w = w(Q) the Gaussian width.
 
     The theorem prints log^{1/2}(1/δ). Its proof bounds the error, up to constants, by 1/(αT) + α log k for the descent
     and √(T log(1/δ)) w/(nε) for the noise. The first two are smallest at α = 1/√(T log k), where they are 2√(log k/T);
@@ -53,7 +53,7 @@ def mirror_descent_alpha(*, n: float, k: int, epsilon: float, delta: float, gaus
 
 
 def mirror_descent_rounds(*, n: float, k: int, mu: float, l2: float, gaussian_width: float) -> float:
-    """T* = √(log k) nμ/(Δ₂ w), up to a constant: as above, with the noise T exact Gaussian releases need.
+    """The number of rounds T* = √(log k) nμ/(Δ₂ w), up to a constant, for the noise of T exact Gaussian releases.
 
     They have σ = Δ₂√T/(nμ) on every cell, μ the whole budget's, where the paper has 4√(T log(1/δ))/(nε).
     """

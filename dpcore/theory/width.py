@@ -1,4 +1,4 @@
-"""w(Q), the Gaussian width of a set of queries: by Monte Carlo and from above.
+"""The Gaussian width w(Q) of a set of queries: estimated by Monte Carlo, and bounded from above.
 
 w(Q) = E max_{q ∈ ±Q} ⟨q, ξ⟩ with ξ ~ N(0, I_k): the queries are closed under negation, so the maximum is of |⟨q_j, ξ⟩|.
 """
@@ -16,7 +16,7 @@ from ..workloads import Workload
 
 
 def gaussian_width(workload: Workload, draws: int, rng: np.random.Generator) -> tuple[float, float]:
-    """w(Q) as the mean of max_j |⟨q_j, ξ⟩| over `draws` vectors ξ (k,), and the standard error of that mean.
+    """An estimate of w(Q), the mean of max_j |⟨q_j, ξ⟩| over `draws` vectors ξ (k,), and its standard error.
 
     Public: no record is asked for. Raises InputError for fewer than two draws, and for cells that cannot be enumerated.
     """

@@ -1,4 +1,4 @@
-"""Workloads: finite sets of linear queries over the cells of a domain. Its files import errors and domain.
+"""Workloads: finite sets of linear queries over the cells of a domain.
 
 A query maps cells to [-1, 1]. Every workload is closed under negation by the sign s of (j, s), never by storing −q.
 """

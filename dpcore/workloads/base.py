@@ -8,7 +8,7 @@ from scipy.spatial.distance import pdist
 
 from ..data.domain import Countable, Domain
 
-EXACT_COLUMNS, EXACT_WORK = 3000, 10**9  # up to so many columns, and products, all pairs are compared
+EXACT_COLUMNS, EXACT_WORK = 3000, 10**9  # up to these numbers of columns and products all pairs are compared
 BLOCK = 10_000_000  # entries of a dense block
 
 
@@ -20,37 +20,37 @@ class Workload(Protocol):
 
     @property
     def tables(self) -> tuple[slice, ...]:
-        """Slices of the answers that each partition the records; empty if none are known."""
+        """The slices of the answers whose queries partition the records; empty if none are known."""
         ...
 
     @property
     def width(self) -> float:
-        """max_q (hi − lo): how far one record can move one unnormalised answer."""
+        """The largest change max_q (hi − lo) of one unnormalised answer when one record is replaced."""
         ...
 
     @property
     def measured(self) -> "Workload":
-        """What to add Gaussian noise to, so that these answers follow with little of it: chosen by public numbers."""
+        """The workload that Gaussian noise should be added to, so that these answers follow accurately."""
         ...
 
     def answers(self, D: np.ndarray) -> np.ndarray:
-        """⟨q_j, D⟩ for all j, (m,), for weights D (k,)."""
+        """The answers ⟨q_j, D⟩ (m,) of all queries for weights D (k,)."""
         ...
 
     def answers_of_rows(self, rows: Countable) -> np.ndarray:
-        """⟨q_j, P_n⟩ for all j, (m,), without the k cells where possible."""
+        """The answers ⟨q_j, P_n⟩ (m,) of all queries on records, without listing the k cells where possible."""
         ...
 
     def adjoint(self, w: np.ndarray) -> np.ndarray:
-        """Σ_j w_j q_j as a function on cells (k,), for weights w (m,)."""
+        """The sum Σ_j w_j q_j of all queries as a function on cells (k,), for weights w (m,)."""
         ...
 
     def add_query(self, q: np.ndarray, j: int, amount: float) -> None:
-        """q += amount · q_j in place on q (k,), touching only the support of q_j."""
+        """Add amount · q_j in place to q (k,), touching only the support of q_j."""
         ...
 
     def label(self, j: int) -> tuple[tuple[str, str], ...]:
-        """Query j as (column, value) pairs in words; hostile text is the reader's to escape."""
+        """Query j in words, as (column, value) pairs; the caller escapes hostile text."""
         ...
 
 
@@ -60,7 +60,7 @@ def extremes(A: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def largest_distance(A: Any, norm: int) -> float:
-    """An upper bound on max_{z,z'} ‖A_z − A_z'‖ over the columns of A (m, cells), dense or sparse; norm 1 or 2.
+    """An upper bound on the largest distance max_{z,z'} ‖A_z − A_z'‖ of two columns of A (m, cells); norm 1 or 2.
 
     Exact where all pairs of different columns can be compared (3,000 of them, if m is not huge); else twice the largest
     distance from the centre of the columns' box, at most twice too large by the triangle inequality.
@@ -77,5 +77,5 @@ def largest_distance(A: Any, norm: int) -> float:
 
 
 def dense(A: Any) -> np.ndarray:
-    """A as an array, were it sparse."""
+    """The matrix A as a dense array, whether it is sparse or dense."""
     return A.toarray() if issparse(A) else A

@@ -20,7 +20,7 @@ SPARE = 8  # random combinations of the rows beyond the rank that is looked for
 
 @dataclass(frozen=True, eq=False)
 class RowSpace:
-    """A = C V: an orthonormal `basis` V (p, k) of the rows of A (m, k), p its rank, and `coordinates` C (m, p).
+    """The factorisation A = C V of A (m, k): an orthonormal `basis` V (p, k) of its rows, and `coordinates` C (m, p).
 
     A query in these coordinates has at most p non-zeros (the paper says k − p), whatever k is. A pass over A costs
     O(mk), over C and V O((m + k)p): nothing is gained where the queries are independent, p = m ≤ k, and much where many
@@ -32,7 +32,7 @@ class RowSpace:
 
 
 def row_space(A: np.ndarray, most: int | None = None) -> RowSpace | None:
-    """The row space of A (m, k) by QR with column pivoting, in O(mk min(m, k)); with `most`, None for a larger rank.
+    """The row space of A (m, k) by pivoted QR, in O(mk min(m, k)) steps; None for a rank above `most`.
 
     Pivoting makes every later column, with what is already explained taken off, no longer than the diagonal entry of R
     at which the rank is cut: what is lost is at rounding level. The rank may come out too large, for matrices made for
@@ -75,45 +75,45 @@ class Explicit:
 
     @property
     def measured(self) -> "Explicit":
-        """The queries themselves."""
+        """The workload that noise is added to: the queries themselves."""
         return self
 
     @cached_property
     def diameter(self) -> float:
-        """An upper bound on max_{z,z'} ‖A_z − A_z'‖₂ over columns: exact up to 3,000 different ones."""
+        """An upper bound on max_{z,z'} ‖A_z − A_z'‖₂ over columns: exact for up to 3,000 different columns."""
         return largest_distance(self.matrix, 2)
 
     @cached_property
     def diameter_l1(self) -> float:
-        """The same in ‖·‖₁."""
+        """An upper bound on max_{z,z'} ‖A_z − A_z'‖₁ over columns: exact for up to 3,000 different columns."""
         return largest_distance(self.matrix, 1)
 
     @cached_property
     def row_space(self) -> RowSpace | None:
-        """The space that the queries span; None where the matrix is too large to find it."""
+        """The space that the queries span; None where the matrix is too large to factorise."""
         return row_space(self.matrix) if self.matrix.size * min(self.matrix.shape) <= FACTOR_WORK else None
 
     @cached_property
     def _short(self) -> RowSpace | None:
-        """The row space where its dimension is an eighth of what it could be: passes are then four times shorter."""
+        """The row space of a large matrix, if its rank is at most min(m, k)/8, so products are faster; else None."""
         return row_space(self.matrix, min(self.matrix.shape) // 8) if self.matrix.size >= SKETCH_FROM else None
 
     def answers(self, D: np.ndarray) -> np.ndarray:
-        """⟨q_j, D⟩ (m,)."""
+        """The answers ⟨q_j, D⟩ (m,) for weights D (k,)."""
         return self._short.coordinates @ (self._short.basis @ D) if self._short else self.matrix @ D
 
     def answers_of_rows(self, rows: Countable) -> np.ndarray:
-        """⟨q_j, P_n⟩ (m,), from the columns of the matrix that hold records."""
+        """The answers ⟨q_j, P_n⟩ (m,) on records, from the matrix columns of occupied cells."""
         return self.matrix[:, self.domain.index(rows.values)] @ (rows.weights / rows.divisor)
 
     def adjoint(self, w: np.ndarray) -> np.ndarray:
-        """Σ_j w_j q_j (k,)."""
+        """The sum Σ_j w_j q_j of all queries (k,), for weights w (m,)."""
         return (w @ self._short.coordinates) @ self._short.basis if self._short else w @ self.matrix
 
     def add_query(self, q: np.ndarray, j: int, amount: float) -> None:
-        """q += amount · q_j."""
+        """Add amount · q_j in place to q (k,)."""
         q += amount * self.matrix[j]
 
     def label(self, j: int) -> tuple[tuple[str, str], ...]:
-        """The row's number: an explicit query has no words of its own."""
+        """The number of query j as its label: rows of a matrix have no words."""
         return (("query", str(j)),)

@@ -1,4 +1,4 @@
-"""Marginal tables, summed out of shared partial sums."""
+"""Marginal tables, computed from partial sums that several tables share."""
 
 import math
 from collections import defaultdict
@@ -53,17 +53,17 @@ class Marginals:
 
     @classmethod
     def over(cls, domain: Domain, tables: Iterable[tuple[int, ...]]) -> "Marginals":
-        """The marginals over sets of columns that are given by their numbers."""
+        """The marginals over column sets that are given by column numbers."""
         return cls(domain, [[domain.names[a] for a in axes] for axes in tables])
 
     @property
     def measured(self) -> "Marginals":
-        """The tables themselves."""
+        """The workload that noise is added to: the tables themselves."""
         return self
 
     @property
-    def reads(self) -> dict[tuple[int, ...], float]:
-        """Squares of the components of all queries, as `variance` takes them: one indicator a cell."""
+    def component_squares(self) -> dict[tuple[int, ...], float]:
+        """The squared lengths of all queries' components, by column set, as `variance` takes them."""
         total: defaultdict[tuple[int, ...], float] = defaultdict(float)
         for axes in self.axes:
             for B in subsets(axes):
@@ -73,7 +73,7 @@ class Marginals:
 
     @cached_property
     def _tree(self) -> tuple[tuple[int, int, tuple[int, int, int], int], ...]:
-        """(node, parent, (before, summed, after), table or -1), parents first; node 0 is the domain itself.
+        """The order of summation: (node, parent, (before, summed, after), table or -1), parents first; 0 is the domain.
 
         A node is the set of axes summed out, in increasing order: early axes, long contiguous blocks, go first. A node
         that only leads on to the next axis is skipped, so that a run of axes is summed in one go.
@@ -100,22 +100,22 @@ class Marginals:
 
     @cached_property
     def _whole(self) -> int | None:
-        """Which table, if any, is the whole domain (its sums are the domain itself)."""
+        """The number of the table over all columns of the domain; None if no table is."""
         everything = tuple(range(len(self.domain.shape)))
         return self.axes.index(everything) if everything in self.axes else None
 
     @cached_property
     def _holds(self) -> np.ndarray:
-        """Whether a table (T, d) has a column."""
+        """Whether each table contains each column (T, d)."""
         return np.array([[a in axes for a in range(len(self.domain.shape))] for axes in self.axes])
 
     def containing(self, axes: tuple[int, ...]) -> np.ndarray:
-        """Whether a table (T,) has all of these columns."""
+        """Whether each table (T,) contains all of these columns."""
         return np.all(self._holds[:, axes], axis=1)
 
     @classmethod
     def pairs(cls, domain: Domain) -> "Marginals":
-        """The pairs of columns that the K-marginal score is a mean over: all under 30 columns, else 200 by a seed.
+        """The pairs of columns that the K-marginal score averages over: all of under 30 columns, else 200 random ones.
 
         The column itself where there is no other.
         """
@@ -127,28 +127,28 @@ class Marginals:
 
     @cached_property
     def scored(self) -> np.ndarray | None:
-        """The places of the tables that the K-marginal score is a mean over; None unless all are there."""
+        """The numbers of the tables that the K-marginal score averages over; None unless all of them are here."""
         place = {axes: i for i, axes in enumerate(self.axes)}
         wanted = Marginals.pairs(self.domain).axes
         return np.array([place[axes] for axes in wanted]) if place.keys() >= set(wanted) else None
 
-    def variance(self, reads: Mapping[tuple[int, ...], float]) -> float:
-        """Total variance of least-squares answers from these T tables with Gaussian noise, in units of 1/(nμ)².
+    def variance(self, squares: Mapping[tuple[int, ...], float]) -> float:
+        """The total variance of least-squares answers from these T tables with Gaussian noise, in units of 1/(nμ)².
 
-        `reads`: Σ ‖g‖² of the answers' components g on the cells of each set B of axes. A cell has variance Δ₂² = 2T,
+        `squares`: Σ ‖g‖² of the answers' components g on the cells of each set B of axes. A cell has variance Δ₂² = 2T,
         one of B summed out of a table A ⊇ B has size_A/size_B times that, and what all A say is averaged by precision;
         components of different B have independent errors. ∞ when some B is in no table.
         """
         sizes = np.array([math.prod(shape) for shape in self.shapes], dtype=float)
         total = 0.0
-        for axes, square in reads.items():
+        for axes, square in squares.items():
             size = math.prod(self.domain.shape[a] for a in axes)
             precision = (size / sizes[self.containing(axes)]).sum() / (2 * len(sizes))
             total += square / precision if precision else math.inf
         return total
 
     def answers(self, D: np.ndarray) -> np.ndarray:
-        """All marginal cells (m,) of weights D (k,)."""
+        """The shares of all marginal cells (m,) for weights D (k,)."""
         out = np.empty(self.m)
         sums: list[np.ndarray] = [D]
         for _, parent, cut, table in self._tree:
@@ -163,14 +163,14 @@ class Marginals:
         return out
 
     def answers_of_rows(self, rows: Countable) -> np.ndarray:
-        """All marginal cells (m,) of the records' distribution: whole counts, which are divided once."""
+        """The shares of all marginal cells (m,) among records: whole counts, divided once."""
         out = np.empty(self.m)
         for axes, shape, table in zip(self.axes, self.shapes, self.tables, strict=True):
             out[table] = rows.count(axes, shape)
         return out / rows.divisor
 
     def adjoint(self, w: np.ndarray) -> np.ndarray:
-        """Σ_j w_j q_j (k,): the same tree walked from the leaves to the root."""
+        """The sum Σ_j w_j q_j of all queries (k,), by the tree of partial sums from the leaves to the root."""
         parts: list[np.ndarray | None] = [None] * (len(self._tree) + 1)
         for node, parent, cut, table in reversed(self._tree):
             own = w[self.tables[table]] if table >= 0 else None
@@ -183,13 +183,13 @@ class Marginals:
         return q + w[self.tables[self._whole]] if self._whole is not None else q
 
     def place(self, j: int) -> tuple[int, tuple[int, ...]]:
-        """The table of query j and its cell in that table."""
+        """The table that contains query j, and the query's cell there."""
         table = int(np.searchsorted(self._ends, j, side="right"))
         cell = np.unravel_index(j - self.tables[table].start, self.shapes[table])
         return table, tuple(int(c) for c in cell)
 
     def add_query(self, q: np.ndarray, j: int, amount: float) -> None:
-        """q += amount on the cells of the domain that query j counts."""
+        """Add `amount` in place to the cells of q (k,) that query j counts."""
         table, cell = self.place(j)
         where: list[slice | int] = [slice(None)] * len(self.domain.shape)
         for axis, value in zip(self.axes[table], cell, strict=True):
@@ -197,20 +197,20 @@ class Marginals:
         q.reshape(self.domain.shape)[tuple(where)] += amount
 
     def label(self, j: int) -> tuple[tuple[str, str], ...]:
-        """(column, value) pairs of query j."""
+        """Query j in words, as (column, value) pairs."""
         table, cell = self.place(j)
         columns = [self.domain.columns[a] for a in self.axes[table]]
         return tuple((c.name, c.labels[v]) for c, v in zip(columns, cell, strict=True))
 
 
 def subsets(axes: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """The non-empty subsets of a table's axes, small ones first; only the whole where they are many."""
+    """The non-empty subsets of a table's axes, smallest first; only the whole set where there are too many."""
     sizes = range(1, len(axes) + 1) if len(axes) <= MOST_AXES else [len(axes)]
     return [B for size in sizes for B in combinations(axes, size)]
 
 
 def components(axes: tuple[int, ...], matrix: np.ndarray) -> dict[tuple[int, ...], float]:
-    """Σ_j ‖g_j‖² of the components g of queries `matrix` (m, *sizes of axes), on the cells of each subset B of axes.
+    """The summed squares Σ_j ‖g_j‖² of the queries' components g on each subset of axes; `matrix` is (m, *sizes).
 
     A query is the sum, over B ⊆ axes, of functions of the cells of B that sum to 0 along each axis of B (analysis of
     variance). The one of B = ∅ is left out: the total of a table is known.

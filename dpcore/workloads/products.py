@@ -28,12 +28,12 @@ PIECE = 4096  # cells multiplied out at once
 
 
 def blocks(domain: Domain) -> tuple[slice, ...]:
-    """The place of every column's values in the Σ d_i rows of `p`."""
+    """The slice of each column's values in the Σ d_i rows of `p`."""
     return tuple(slice(a, b) for a, b in pairwise([0, *accumulate(domain.shape)]))
 
 
 def require_readable(workload: Workload) -> None:
-    """Raise InputError for a query matrix over more cells than a mixture of products can be multiplied out to."""
+    """Raise InputError for a query matrix with more cells than a mixture of products can be evaluated on."""
     members, k = getattr(workload, "workloads", (workload,)), workload.domain.size
     if k > MOST_JOINT and any(isinstance(member, Explicit) for member in members):
         raise InputError(
@@ -43,7 +43,7 @@ def require_readable(workload: Workload) -> None:
 
 
 class Products:
-    """Chosen queries j (J,) of a workload, all unless given, as functions of C product distributions `p` (Σ d_i, C).
+    """Queries j (J,) of a workload as functions of C product distributions `p` (Σ d_i, C); all queries by default.
 
     A cell of a table is a product of one row of `p` a column of the table. A table asked for whole is one matrix
     product (cells of some columns, C) @ (C, cells of the others); of other tables only the cells asked for are
@@ -68,7 +68,7 @@ class Products:
         return out
 
     def gradient(self, p: np.ndarray, weights: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """∂(Σ_j v_j answers_j)/∂p (Σ d_i, C), each entry of `p` on its own: the adjoint of what `answers` does."""
+        """The gradient ∂(Σ_j v_j answers_j)/∂p (Σ d_i, C), with every entry of `p` treated as free."""
         out = np.zeros_like(p)
         for reader in self._readers:
             own = v[reader.rows]
@@ -82,7 +82,7 @@ class Products:
 
 @dataclass
 class _RowReader:
-    """Answers `rows` = matrix @ values (size,) of whole tables and single cells; the values themselves if None."""
+    """A reader of the answers number `rows`, as `matrix` @ values (size,) of whole tables and single cells."""
 
     rows: np.ndarray
     matrix: Any
@@ -92,7 +92,7 @@ class _RowReader:
 
 
 def _readers(workload: Workload, chosen: np.ndarray) -> Iterator[_RowReader]:
-    """One reader for the queries on tables, one for each explicit member."""
+    """The readers of a workload: one for the queries on tables, one for each explicit member."""
     if isinstance(workload, Marginals):
         yield _reader(workload, np.arange(len(chosen)), None, chosen)
         return
@@ -109,7 +109,7 @@ def _readers(workload: Workload, chosen: np.ndarray) -> Iterator[_RowReader]:
 
 
 def _reader(base: Marginals, rows: np.ndarray, matrix: Any, asked: np.ndarray | None = None) -> _RowReader:
-    """A reader of the cells of `base` that the matrix reads, or that are asked for."""
+    """The reader of those cells of `base` that the matrix uses, or that were requested."""
     if asked is not None:
         wanted, back = np.unique(asked, return_inverse=True)
         if not np.array_equal(wanted, asked):
@@ -137,7 +137,7 @@ def _reader(base: Marginals, rows: np.ndarray, matrix: Any, asked: np.ndarray | 
 
 @dataclass
 class _WholeTable:
-    """A whole table of columns whose values stand in `parts` of `p`; of its cells (flat) `only` some are asked for."""
+    """A reader of a whole table, or of its cells `only`; its columns' values are the slices `parts` of `p`."""
 
     place: slice
     shape: tuple[int, ...]
@@ -150,7 +150,7 @@ class _WholeTable:
         self.left, self.right = sizes[self.cut - 1]
 
     def _pieces(self, count: int) -> Iterator[slice]:
-        """Components in pieces whose products take bounded memory."""
+        """Slices of the components whose products take bounded memory."""
         step = max(1, BLOCK // (self.left + self.right))
         return (slice(i, i + step) for i in range(0, count, step))
 
@@ -176,7 +176,7 @@ class _WholeTable:
 
 
 def _multiplied(factors: list[np.ndarray], weights: np.ndarray | None = None) -> np.ndarray:
-    """All products of one row of each factor (d_i, C), as (Π d_i, C), times the weights; those alone for no factor."""
+    """The products (Π d_i, C) of one row from each factor (d_i, C), times the weights; the weights for no factor."""
     if weights is not None:
         factors = [factors[0] * weights, *factors[1:]] if factors else [weights[None]]
     return reduce(lambda a, b: (a[:, None] * b).reshape(-1, b.shape[1]), factors)
@@ -194,7 +194,7 @@ def _add_factors(out: np.ndarray, parts: list[slice], factors: list[np.ndarray],
 
 
 class _SingleCells:
-    """Single cells: each the product of the rows `index` (w, Q) of `p`."""
+    """A reader of single cells: each is the product of the rows `index` (w, Q) of `p`."""
 
     def __init__(self, place: np.ndarray, index: np.ndarray) -> None:
         self.place, self.index = place, index

@@ -1,4 +1,4 @@
-"""Marginal tables taken apart into residual spaces, and what one replaced record moves in each of them.
+"""Marginal tables decomposed into residual spaces, and the change of each when one record is replaced.
 
 A function of the columns S alone that sums to zero along each of them lies in the residual space of S. These spaces are
 orthogonal, a table on columns M consists of those of all S ⊆ M, and that of S has d_S = Π_{l∈S} (n_l − 1) dimensions.
@@ -29,7 +29,7 @@ _SPACES: "WeakKeyDictionary[Marginals, ResidualSpaces]" = (
 
 @dataclass(frozen=True, eq=False)
 class ResidualSpaces:
-    """The residual spaces of marginal tables, the total left out, type by type.
+    """The residual spaces of marginal tables without the total, grouped by type.
 
     `classes` are the columns (axes) that are exchangeable; type i holds `types[i, g]` columns of class g, stands for
     `count[i]` sets, each of `d[i]` dimensions within `cells[i]` cells, and `reads[i]` = Σ 1/k_M over the tables M ⊇ S.
@@ -47,12 +47,12 @@ class ResidualSpaces:
 
     @property
     def patterns(self) -> int:
-        """How many types of pairs of records there are: Π (columns of a class + 1), of how many of each differ."""
+        """The number of types of pairs of records: Π (columns of a class + 1), by how many of each class differ."""
         return math.prod(len(columns) + 1 for columns in self.classes)
 
     @property
     def listed(self) -> bool:
-        """Whether all types of pairs can be compared."""
+        """Whether there are few enough types of pairs of records to compare all of them."""
         return self.patterns <= MOST_PATTERNS
 
     @cached_property
@@ -62,7 +62,7 @@ class ResidualSpaces:
 
     @cached_property
     def widest(self) -> np.ndarray:
-        """At least ½ ‖E_S(e_z − e_z')‖² k over all pairs, for one set of each type: d_S + max(−Π), each on its own.
+        """Upper bounds on ½ ‖E_S(e_z − e_z')‖² k over all pairs of records, for one column set S of each type.
 
         Π_{l∈S} (n_l a_l − 1) is lowest where an odd number of columns differ: all but one at n − 1, the smallest at −1.
         """
@@ -70,7 +70,7 @@ class ResidualSpaces:
         return self.d + self.d / (smallest - 1)
 
     def moved(self, information: np.ndarray) -> np.ndarray:
-        """Σ_S t_S 2 (d_S − Π_{l∈S} (n_l a_l − 1)) for every type of pair (m_1 + 1, …), t_S the information of a type.
+        """The change Σ_S t_S 2 (d_S − Π_{l∈S} (n_l a_l − 1)) for each type of pair (m_1 + 1, …) and informations t_S.
 
         Two records that agree on the columns with a_l = 1. With the projection E_S on the space of S among all k cells,
         k E_S(z, z') = Π_{l∈S} (n_l a_l − 1): n − 1 where they agree, −1 where they differ. Sums of such products over
@@ -84,7 +84,7 @@ class ResidualSpaces:
         return 2 * (float(information @ (self.count * self.d)) - sums)
 
     def moves(self, pattern: tuple[int, ...]) -> np.ndarray:
-        """What one type of pair moves in each type of space: Σ over its sets S of 2 (d_S − Π_{l∈S} (n_l a_l − 1))."""
+        """The change in each type of space for one type of pair: Σ over its sets of 2 (d_S − Π_{l∈S} (n_l a_l − 1))."""
         product = np.ones(len(self.types))
         for g, kernel in enumerate(self._kernels):
             product *= kernel[pattern[g], self.types[:, g]]
@@ -92,14 +92,14 @@ class ResidualSpaces:
 
 
 def spaces_of(tables: Marginals) -> ResidualSpaces:
-    """The residual spaces of all column sets inside some table, found once; InputError for tables of many columns."""
+    """The residual spaces of marginal tables, computed once per workload; InputError for tables of many columns."""
     if tables not in _SPACES:
         _SPACES[tables] = residual_spaces(tables)
     return _SPACES[tables]
 
 
 def residual_spaces(tables: Marginals) -> ResidualSpaces:
-    """The same, found anew."""
+    """The residual spaces of all column sets inside some table; InputError for tables of many columns."""
     shape = tables.domain.shape
     real = [tuple(a for a in axes if shape[a] > 1) for axes in tables.axes]  # where there is one value nothing differs
     if (widest := max(map(len, real), default=0)) > MOST_WAYS:
@@ -142,7 +142,7 @@ def residual_spaces(tables: Marginals) -> ResidualSpaces:
 
 
 def _classes(tables: dict[tuple[int, ...], Any], shape: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
-    """Columns that can be exchanged: of one size, and whose exchange maps the tables on themselves.
+    """The classes of exchangeable columns: of equal size, and an exchange of two maps the tables to themselves.
 
     Exchanges generate all permutations of a class, so that whatever depends on the tables alone is the same for all
     sets of a type. Comparing with one member of a class is enough, as exchanges compose.
@@ -169,7 +169,7 @@ def _exchanged(axes: tuple[int, ...], a: int, b: int) -> tuple[int, ...]:
 
 
 def _kernel(m: int, n: int, most: int) -> np.ndarray:
-    """Σ over c of m columns of Π (n a − 1), (m + 1, most + 1): for j that differ and c = 0..most of them.
+    """Sums of Π (n a − 1) over c of a class's m columns, (m + 1, most + 1): j columns differ, c = 0..most.
 
     i of the c are among the j that differ: Σ_i C(j, i) (−1)^i C(m − j, c − i) (n − 1)^{c − i}.
     """

@@ -1,4 +1,4 @@
-"""Twins of workloads that whoever made the originals does not hold.
+"""Private copies of workloads, which the code that made the originals cannot reach.
 
 A Curator counts and calibrates on the twin: what is done to the original between two questions, on purpose or not,
 changes neither the true answers that were kept for it nor the sensitivity that noise is calibrated to.
@@ -24,7 +24,7 @@ _TWINS: "WeakKeyDictionary[Any, Workload]" = WeakKeyDictionary()  # so that runs
 
 
 def sealed_domain(domain: Domain) -> Domain:
-    """The same domain in objects of its own; InputError for one that is not made of plain columns."""
+    """A copy of the domain in new objects; InputError for a domain not made of plain columns."""
     if type(domain) is not Domain or any(type(column) is not Column for column in domain.columns):
         raise InputError("a domain must be made of columns, and of nothing derived from them")
     columns = tuple(replace(column) for column in domain.columns)
@@ -32,7 +32,7 @@ def sealed_domain(domain: Domain) -> Domain:
 
 
 def sealed(workload: Workload, domain: Domain | None = None) -> Workload:
-    """The twin of a workload, made from its domain, columns and matrix alone; all else about it is found out anew.
+    """A private copy of a workload, rebuilt from its domain, columns and matrix alone.
 
     Made when it is first asked for, and kept as long as the original is. Raises InputError for a type that is not one
     of this package's own, for a part that does not fit, and where `domain` is given and it speaks of another one.

@@ -58,14 +58,14 @@ class TableQueries:
         self._labels = labels
 
     def rounded(self, step: float) -> "TableQueries":
-        """The same queries, every entry rounded to the nearest multiple of `step` = 2^-j ≤ 1."""
+        """A copy of the queries with every entry rounded to the nearest multiple of `step` = 2^-j ≤ 1."""
         matrix = self.matrix.copy()
         matrix.data = np.rint(matrix.data / step) * step
         return TableQueries(self.domain, parts_of(self.base, matrix, self._owner), self._labels)
 
     @classmethod
     def ranges(cls, domain: Domain, columns: Sequence[str]) -> "TableQueries":
-        """Every interval of neighbouring cells of each column, single cells and the whole column too.
+        """Queries for every interval of neighbouring cells of each column, single cells and the whole column included.
 
         A missing cell is in none. Raises InputError for a column without order, or for too many intervals.
         """
@@ -75,14 +75,14 @@ class TableQueries:
 
     @classmethod
     def prefixes(cls, domain: Domain, columns: Sequence[str]) -> "TableQueries":
-        """The intervals of each column that start at its first cell, the cumulative counts; else as `ranges`."""
+        """Queries for each column's intervals that start at its first cell (cumulative counts); else as `ranges`."""
         cells = _ordered(domain, columns, "prefixes")
         _limit("prefixes", sum(cells), sum(c * (c + 1) // 2 for c in cells))
         return _intervals(domain, columns, [(np.zeros(c, dtype=int), np.arange(c)) for c in cells])
 
     @classmethod
     def conjunctions(cls, domain: Domain, ways: int, count: int, seed: int = 0) -> "TableQueries":
-        """`count` random conjunctions "a in A and b in B …" over `ways` columns each, by a public seed.
+        """A number `count` of random conjunctions "a in A and b in B …" over `ways` columns each, by a public seed.
 
         Columns are drawn without favour; a set holds each cell with probability ½, but at least one and never all.
         """
@@ -98,7 +98,7 @@ class TableQueries:
 
     @classmethod
     def conjunctions_of(cls, domain: Domain, sets: Iterable[Mapping[str, ArrayLike]]) -> "TableQueries":
-        """Chosen conjunctions: each maps column names to the numbers of the cells that count."""
+        """Given conjunctions as queries: each maps column names to the numbers of the cells that count."""
         chosen = [
             {a: np.unique(cells) for a, cells in sorted(zip(domain.axes(list(own)), own.values(), strict=True))}
             for own in sets
@@ -118,7 +118,7 @@ class TableQueries:
 
     @classmethod
     def half_spaces(cls, domain: Domain, columns: Sequence[str], count: int, seed: int = 0) -> "TableQueries":
-        """`count` random half-spaces Σ a_i x_i ≥ b, x the middles of cells scaled to 0..1 by their bounds; public seed.
+        """A number `count` of random half-spaces Σ a_i x_i ≥ b; x are cells' middles scaled to 0..1; public seed.
 
         Directions a are uniform on the sphere, and b = ⟨a, u⟩ for u uniform in the box. A record that misses one of the
         numbers is in none. Raises InputError for a column of categories, or for too many cells.
@@ -137,17 +137,17 @@ class TableQueries:
 
     @cached_property
     def diameter(self) -> float:
-        """An upper bound on how far replacing one record moves the m unnormalised answers, in ‖·‖₂."""
+        """An upper bound on the change of the m unnormalised answers in ‖·‖₂ when one record is replaced."""
         return math.sqrt(sum(largest_distance(block, 2) ** 2 for block in self._blocks()))
 
     @cached_property
     def diameter_l1(self) -> float:
-        """The same in ‖·‖₁."""
+        """An upper bound on the change of the m unnormalised answers in ‖·‖₁ when one record is replaced."""
         return sum(largest_distance(block, 1) for block in self._blocks())
 
     @cached_property
-    def reads(self) -> dict[tuple[int, ...], float]:
-        """Squares of the components of all queries, as `Marginals.variance` takes them."""
+    def component_squares(self) -> dict[tuple[int, ...], float]:
+        """The squared lengths of all queries' components, by column set, as `Marginals.variance` takes them."""
         total: defaultdict[tuple[int, ...], float] = defaultdict(float)
         for axes, shape, block in zip(self.base.axes, self.base.shapes, self._blocks(), strict=True):
             if math.prod(block.shape) <= BLOCK:
@@ -159,27 +159,27 @@ class TableQueries:
 
     @property
     def measured(self) -> "Marginals | TableQueries":
-        """The tables underneath, or the queries themselves where their answers then have a smaller total variance.
+        """The workload that noise is added to: the tables, or the queries where their total variance is then smaller.
 
         Both by least squares: from the queries' own noisy answers it is rank · Δ₂²/(nμ)².
         """
         rank = sum(min(b.shape[0], b.shape[1] - 1) for b in self._blocks())
-        return self.base if self.base.variance(self.reads) <= rank * self.diameter**2 else self
+        return self.base if self.base.variance(self.component_squares) <= rank * self.diameter**2 else self
 
     def answers(self, D: np.ndarray) -> np.ndarray:
-        """⟨q_j, D⟩ (m,)."""
+        """The answers ⟨q_j, D⟩ (m,) for weights D (k,)."""
         return self.matrix @ self.base.answers(D)
 
     def answers_of_rows(self, rows: Countable) -> np.ndarray:
-        """⟨q_j, P_n⟩ (m,), from one count a table."""
+        """The answers ⟨q_j, P_n⟩ (m,) on records, from one count of each table."""
         return self.matrix @ self.base.answers_of_rows(rows)
 
     def adjoint(self, w: np.ndarray) -> np.ndarray:
-        """Σ_j w_j q_j (k,)."""
+        """The sum Σ_j w_j q_j of all queries (k,), for weights w (m,)."""
         return self.base.adjoint(self.matrix.T @ w)
 
     def add_query(self, q: np.ndarray, j: int, amount: float) -> None:
-        """q += amount · q_j, on the support of q_j only."""
+        """Add amount · q_j in place to q (k,), on the support of q_j only."""
         table, row = self._owner[j], slice(*self.matrix.indptr[j : j + 2])
         axes = self.base.axes[table]
         cells = np.unravel_index(self.matrix.indices[row] - self.base.tables[table].start, self.base.shapes[table])
@@ -187,19 +187,19 @@ class TableQueries:
         by_cell[cells] += amount * self.matrix.data[row].reshape(-1, *[1] * (by_cell.ndim - len(axes)))
 
     def label(self, j: int) -> Label:
-        """The given label, or the query's number and its columns."""
+        """The given label of query j, or its number and its columns."""
         if self._labels is not None:
             return self._labels[j]
         return (("query", f"{j} on {' × '.join(self.base.columns[self._owner[j]])}"),)
 
     def _blocks(self) -> Iterator[Any]:
-        """For each table: all queries on it, as (m_S, size_S)."""
+        """The matrix (m_S, size_S) of the queries on each table, one after the other."""
         for table, place in enumerate(self.base.tables):
             yield self.matrix[self._owner == table][:, place]
 
 
 def parts_of(base: Marginals, matrix: Any, owner: np.ndarray) -> Iterator[tuple[tuple[str, ...], csr_array]]:
-    """Queries (m, base.m) that stand next to each other and read one table, with its columns; `owner` (m,): which."""
+    """The columns and the query matrix of each run of neighbouring queries that read the same table, `owner` (m,)."""
     rows = 0
     for table, together in groupby(owner.tolist()):
         start, rows = rows, rows + len(list(together))
@@ -207,7 +207,7 @@ def parts_of(base: Marginals, matrix: Any, owner: np.ndarray) -> Iterator[tuple[
 
 
 def _block(domain: Domain, axes: tuple[int, ...], matrix: Any) -> Any:
-    """A query matrix checked, sparse, its cells in the order of the domain."""
+    """A checked query matrix, sparse, with its cells in the order of the domain."""
     shape = tuple(domain.shape[a] for a in axes)
     names = " × ".join(domain.names[a] for a in axes)
     matrix = matrix if issparse(matrix) else np.asarray(matrix)
@@ -225,7 +225,7 @@ def _block(domain: Domain, axes: tuple[int, ...], matrix: Any) -> Any:
 
 
 def _limit(what: str, queries: int, coefficients: int = 0) -> None:
-    """Refuse a family before its memory is taken."""
+    """Raise InputError for a family of too many queries, before its memory is allocated."""
     if not 1 <= queries <= MAX_QUERIES:
         raise InputError(f"{queries:,} {what}: outside 1..{MAX_QUERIES:,}")
     if coefficients > MAX_COEFFICIENTS:
@@ -235,14 +235,14 @@ def _limit(what: str, queries: int, coefficients: int = 0) -> None:
 
 
 def _limit_tables(domain: Domain, tables: Iterable[tuple[int, ...]]) -> None:
-    """Refuse tables, as axes, that could not be summed out."""
+    """Raise InputError for tables (as axes) that are too large to be summed."""
     cells = sum(math.prod(domain.shape[a] for a in axes) for axes in set(tables))
     if cells > MAX_CELLS:
         raise InputError(f"the tables underneath these queries have {cells:,} combinations, more than {MAX_CELLS:,}")
 
 
 def _ordered(domain: Domain, columns: Sequence[str], what: str) -> list[int]:
-    """The number of cells of each column, without the missing one."""
+    """The number of each column's cells without the cell of missing values."""
     own = _distinct(domain, columns)
     for column in own:
         if column.values and not column.ordered:
@@ -251,7 +251,7 @@ def _ordered(domain: Domain, columns: Sequence[str], what: str) -> list[int]:
 
 
 def _distinct(domain: Domain, columns: Sequence[str]) -> list[Column]:
-    """The named columns; InputError when there is none, or one twice."""
+    """The named columns as a list; InputError for none, or for a repeated one."""
     if not columns or len(set(columns)) < len(columns):
         raise InputError(f"the columns {', '.join(columns) or '(none)'} must be at least one, and each only once")
     return [domain.columns[a] for a in domain.axes(columns)]
@@ -268,7 +268,7 @@ def _intervals(domain: Domain, columns: Sequence[str], ends: list[tuple[np.ndarr
 
 
 def _random_set(size: int, rng: np.random.Generator) -> np.ndarray:
-    """A random set of cells: one is in, another is out, each other one is in with probability ½."""
+    """A random set of cells with at least one cell inside and one outside; every other cell with probability ½."""
     order, inside = rng.permutation(size), rng.random(size) < 0.5
     inside[0], inside[1:2] = True, False
     return order[inside]
@@ -289,6 +289,6 @@ def _words(column: Column, cells: np.ndarray) -> str:
 
 
 def _direction(names: Sequence[str], slopes: np.ndarray) -> str:
-    """`0.61·age − 0.79·hours (each scaled to 0..1)`."""
+    """The label of a half-space's direction, such as `0.61·age − 0.79·hours (each scaled to 0..1)`."""
     terms = "".join(f" {'−' if a < 0 else '+'} {abs(a):.3g}·{name}" for name, a in zip(names, slopes, strict=True))
     return terms.removeprefix(" + ").removeprefix(" ") + " (each scaled to 0..1)"

@@ -1,4 +1,4 @@
-"""Several workloads asked at once."""
+"""Several workloads combined into one."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ from .table_queries import Label, TableQueries
 
 
 class Union:
-    """The queries of several workloads on one domain, one after the other; unions inside are taken apart.
+    """The queries of several workloads on one domain, one after the other; nested unions are flattened.
 
     All members that read marginal tables share them: `base` sums them out once, and `matrix` (m, base.m) reads them;
     its rows are empty for an explicit member, and `base` is None where there is no other.
@@ -47,12 +47,12 @@ class Union:
 
     @cached_property
     def matrix(self) -> Any:
-        """What each query reads of the shared tables (m, base.m), made when it is first asked for; None without any."""
-        return csr_array(vstack([_reads(w, self.base) for w in self.workloads])) if self.base else None
+        """The coefficients (m, base.m) of each query on the cells of the shared tables; None without tables."""
+        return csr_array(vstack([_coefficients(w, self.base) for w in self.workloads])) if self.base else None
 
     @property
     def measured(self) -> "Marginals | Union":
-        """What the members are measured by, each table once.
+        """The workload that noise is added to: the union of the members' own, with each table once.
 
         Where that is tables only, they are all of them or those inside no other one: whichever leaves the answers the
         smaller total variance.
@@ -67,41 +67,41 @@ class Union:
         outer = Marginals(self.domain, [c for c, outside in zip(every.columns, alone, strict=True) if outside])
         reads: defaultdict[tuple[int, ...], float] = defaultdict(float)
         for w in self.workloads:
-            for axes, squares in w.reads.items() if isinstance(w, Marginals | TableQueries) else ():
+            for axes, squares in w.component_squares.items() if isinstance(w, Marginals | TableQueries) else ():
                 reads[axes] += squares
         return min(every, outer, key=lambda tables: tables.variance(reads))
 
     def answers(self, D: np.ndarray) -> np.ndarray:
-        """⟨q_j, D⟩ (m,), one pass for all tables."""
+        """The answers ⟨q_j, D⟩ (m,) for weights D (k,), with one pass for all tables."""
         out = np.zeros(self.m) if self.base is None else self.matrix @ self.base.answers(D)
         for w, place in self._explicit():
             out[place] = w.answers(D)
         return out
 
     def answers_of_rows(self, rows: Countable) -> np.ndarray:
-        """⟨q_j, P_n⟩ (m,)."""
+        """The answers ⟨q_j, P_n⟩ (m,) on records."""
         out = np.zeros(self.m) if self.base is None else self.matrix @ self.base.answers_of_rows(rows)
         for w, place in self._explicit():
             out[place] = w.answers_of_rows(rows)
         return out
 
     def adjoint(self, w: np.ndarray) -> np.ndarray:
-        """Σ_j w_j q_j (k,)."""
+        """The sum Σ_j w_j q_j of all queries (k,), for weights w (m,)."""
         q = np.zeros(self.domain.size) if self.base is None else self.base.adjoint(self.matrix.T @ w)
         return q + sum(member.adjoint(w[place]) for member, place in self._explicit())
 
     def add_query(self, q: np.ndarray, j: int, amount: float) -> None:
-        """q += amount · q_j."""
+        """Add amount · q_j in place to q (k,)."""
         member, own = self._member(j)
         member.add_query(q, own, amount)
 
     def label(self, j: int) -> Label:
-        """The member's own label."""
+        """The label of query j in the member that it comes from."""
         member, own = self._member(j)
         return member.label(own)
 
     def _member(self, j: int) -> tuple[Workload, int]:
-        """The member that holds query j, and j's number there."""
+        """The member that contains query j, and j's number there."""
         which = next(i for i, place in enumerate(self.places) if j < place.stop)
         return self.workloads[which], j - self.places[which].start
 
@@ -112,33 +112,33 @@ class Union:
 
 
 def marginal_tables(workload: Workload) -> Marginals | None:
-    """The marginal tables that all queries of a workload are read off; None with an explicit member."""
+    """The marginal tables that determine all queries of a workload; None with an explicit member."""
     if isinstance(workload, Union):
         return None if any(isinstance(member, Explicit) for member in workload.workloads) else workload.base
     return _base(workload)
 
 
 def reading(workload: Workload) -> Any:
-    """The sparse matrix (m, base.m) that reads a workload off its tables; InputError where there is none."""
+    """The sparse matrix (m, base.m) from the cells of its tables to a workload's queries; InputError without one."""
     if not isinstance(workload, TableQueries | Union) or workload.base is None:
         raise InputError(f"a {type(workload).__name__} is not read off tables by a matrix")
     return workload.matrix
 
 
 def _base(w: Workload) -> Marginals | None:
-    """The tables that a member reads."""
+    """The marginal tables that a member's queries are computed from; None for an explicit member."""
     return w if isinstance(w, Marginals) else w.base if isinstance(w, TableQueries) else None
 
 
 def _merged(several: Iterable[Marginals]) -> Marginals:
-    """Every table once."""
+    """The marginal tables of several workloads, without repeats."""
     several = list(several)
     distinct = {axes: columns for w in several for axes, columns in zip(w.axes, w.columns, strict=True)}
     return Marginals(several[0].domain, distinct.values())
 
 
-def _reads(w: Workload, base: Marginals) -> csr_array:
-    """What a member reads of the shared tables (m, base.m)."""
+def _coefficients(w: Workload, base: Marginals) -> csr_array:
+    """The coefficients (m, base.m) of a member's queries on the cells of the shared tables."""
     if not (own := _base(w)):
         return csr_array((w.m, base.m))
     place = dict(zip(base.axes, base.tables, strict=True))
