@@ -19,7 +19,7 @@ from ..data.sources.base import Source
 from ..errors import InputError, OverspendError
 from ..numbers import brief
 from ..privacy.accounting.budget import Accounting, Budget
-from ..privacy.accounting.lifetime import Concentrated, Event, Lifetime, Total, events_to_json
+from ..privacy.accounting.lifetime import Event, Lifetime, Total, events_to_json
 from . import book, chain, checked, verifier
 from .book import Book
 from .chain import now
@@ -120,16 +120,6 @@ class Store:
             if preview:
                 db.execute("ROLLBACK")
         return Reservation(seq, entry, ledger, name, number, lifetime, spent, lifetime.left(after))
-
-    def accounting(
-        self, frame: pd.DataFrame | Source, *, dataset: str | None, default_name: str | None, new_version: bool
-    ) -> Accounting | None:
-        """The accounting fixed by the first release of the data set that `reserve` would charge; None if it is new."""
-        streamed = self._streamed(frame)
-        with self._read() as (db, _):
-            key = db.execute("SELECT key FROM meta").fetchone()[0]
-            found = self._place(db, streamed or _marks(frame, key), dataset, default_name, new_version)[1]
-            return None if found is None else book.lifetime(found).accounting
 
     def account(self, release: int) -> dict[str, Any]:
         """The account that a release is published with: its data set's charges so far, each linked to the last.
@@ -307,8 +297,7 @@ def _beyond(lifetime: Lifetime, events: Sequence[tuple[Event, int]], after: Tota
     how = f"since its first release it is added up by {lifetime.accounting}, which cannot count this one"
     if lifetime.accounting is Accounting.PURE:
         return f"{how}; choose another algorithm, or delta=0"
-    discrete = any(type(event) is Concentrated for event, _ in events)
-    return f"{how}; {'exact noise is not Gaussian DP: choose noise=float' if discrete else 'choose delta=0'}"
+    return f"{how}; choose delta=0"
 
 
 def _same(name: str, row: sqlite3.Row, total: Budget | None, unit: str) -> None:
