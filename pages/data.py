@@ -3,7 +3,6 @@
 import pandas as pd
 import streamlit as st
 
-from dpcore.tags import Tag
 from pages._ui.data import choosing, decisions, measuring, memory
 from pages._ui.data.grid import grid
 from pages._ui.data.on_server import TEXTS
@@ -13,12 +12,13 @@ from pages._ui.shell.frame import heading, line
 from pages._ui.shell.session import session
 from pages._ui.shell.state import stakeholder
 
-TABS = ("Who is protected", "Rows", "Impossible combinations", "Cost", "File and schema")
+TABS = ("Cost", "Rows", "Impossible combinations", "File and schema")
 
 current = choosing.choose_table()
-line(current)
 memory.remember(current)
 busy = decisions.decide(current)
+decisions.protected(current)
+line(current)  # once it is known who is protected
 hidden = decisions.hidden(current)
 if hidden:
     st.caption("Its schema was taken from the data, so this view does not show it.")
@@ -32,25 +32,25 @@ if known:
 if current.opening is not None:
     measuring.panel(current)
 
-protected, rows, impossible, cost, files = st.tabs(TABS, key="data-part", on_change="rerun")
-with protected:
-    decisions.protected(current)
+cost, rows, impossible, files = st.tabs(TABS, key="data-part", on_change="rerun")
 with rows:
     if stakeholder():
         st.caption("This view shows no rows.")
     elif rows.open:
         session().look(current)
-        heading("First rows", Tag.PEEK)
+        heading("First rows")
         st.dataframe(pd.DataFrame(current.frame.head(50)), hide_index=True)
         if current.domain is not None:
-            heading("Missing and out of range", Tag.PEEK)
+            heading("Missing and out of range")
             policies(current)
 with impossible:
     if not hidden:
         choosing.impossible(current)
 with cost:
-    if known and ready(current):  # whom it protects may have changed
+    if known:
         readiness(current)
+    else:
+        st.caption("Time and memory of every algorithm are known once nothing is left to decide.")
 with files:
     if current.guesses and current.name.lower().endswith(TEXTS) and not stakeholder():
         choosing.ways_to_read(current)

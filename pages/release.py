@@ -69,7 +69,7 @@ try:
             request = release_request.request(table, fields, reason or "not given yet" * needed)
         if not counting.have(table, request.workload):
             st.stop()
-        ready = release_request.ready_for(request, table, sets)
+        ready = release_request.ready_for(request, table)
         if ready is None:
             st.stop()
         of = release_request.key(ready, table, ledger, sets)

@@ -1,4 +1,4 @@
-"""The one protocol: what an algorithm is, what a step is, how a plan is made."""
+"""The protocol of algorithms: what an algorithm is, what a step is, and how a plan is made."""
 
 import math
 from collections.abc import Iterator

@@ -203,7 +203,7 @@ class _RowPlayer:
         return rng.integers(2 * self.workload.m, size=s)
 
     def errors(self, t: int) -> SummedErrors:
-        """The errors, summed over the rows so far, by which round t draws."""
+        """The errors, summed over the rows so far, from which round t draws its queries."""
         return SummedErrors(self.workload, self.seen.sums, t - 1)
 
     def odds(self, drawn: np.ndarray, eta: float) -> AcceptProbabilities:

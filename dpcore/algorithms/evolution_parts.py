@@ -58,7 +58,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Gaussians:
-    """Two normal steps at each of L levels, s_l = α 2^{l−1}/(√π c_d), projected on the region: a (γ, 2L + 1, α)-API.
+    """Variations by two normal steps at each of L levels, s_l = α 2^{l−1}/(√π c_d), projected: a (γ, 2L + 1, α)-API.
 
     Source: Gonzalez, Fanti, Ramdas 2025, equation (1) and Lemma D.1.
     """

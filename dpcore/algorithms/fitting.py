@@ -72,7 +72,7 @@ def staged(
 
 
 def begun(evidence: Evidence, weight: float, known: Known | None, stage: int) -> np.ndarray:
-    """The dual variables φ (m,) of a fit that continues from known potentials; 0 for tables without one."""
+    """The dual variables φ (m,) at which a fit continues from known potentials; 0 for tables without any."""
     phi = np.zeros(evidence.workload.m)
     if known and (tables := tables_of(evidence.workload)):
         part = phi[tables[1]]
@@ -134,5 +134,5 @@ def _inverse_hessian(pairs: deque[tuple[np.ndarray, np.ndarray]], gradient: np.n
 
 
 def _dot(one: np.ndarray, two: np.ndarray) -> float:
-    """Their inner product, by this thread alone: those of BLAS wait for each other at five times the work."""
+    """The inner product of two vectors, by this thread alone, as BLAS threads would wait five times as long."""
     return float(np.einsum("i,i->", one, two))

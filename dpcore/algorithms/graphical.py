@@ -150,12 +150,12 @@ class AIM(Algorithm):
 
 
 def typical(spend: Gaussian | Pure, n: float) -> float:
-    """E|noise| in a cell of a measured table: √(2/π) σ for Gaussian noise, σ/√2 for Laplace noise."""
+    """The expected |noise| in a cell of a measured table: √(2/π) σ for Gaussian noise, σ/√2 for Laplace noise."""
     return deviation(ONE_TABLE, spend, n) * math.sqrt(2 / math.pi if isinstance(spend, Gaussian) else 1 / 2)
 
 
 def seen(D: Release, candidates: Marginals, n: float, rng: np.random.Generator) -> np.ndarray:
-    """D's answers (m,) to all candidates; from a tree, those of rows drawn from it, which is faster.
+    """The answers (m,) of D to all candidates; for a tree, those of rows drawn from it, which is faster.
 
     Both are public, and the scores move alike whatever D is said to answer.
     """

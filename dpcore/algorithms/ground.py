@@ -27,7 +27,7 @@ from .tree_choice import (
     choose_tree,
     drawing,
     draws_of,
-    held,
+    inside_cliques,
     model_of,
     single_charges,
     single_share,
@@ -143,4 +143,4 @@ def grounded(problem: QueryRelease, plan: Plan, curator: TableCurator, most: int
         base = tree.potentials(problem.start)
     else:
         base = tree.reader(singles_of(tables)).adjoint(np.log(np.concatenate(list(found.shares.values()))))
-    return Ground(tree, held(tables, found.junction), base)
+    return Ground(tree, inside_cliques(tables, found.junction), base)

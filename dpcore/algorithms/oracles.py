@@ -95,7 +95,7 @@ class Counter:
         self._sums = np.zeros(workload.m if self._tables is None else self._tables.m)
 
     def add(self, codes: np.ndarray) -> None:
-        """Add rows (r, d)."""
+        """Add public rows (r, d) to the counts."""
         self.rows += len(codes)
         if self._tables is None:
             counts = np.bincount(self.workload.domain.index(codes), minlength=self.workload.domain.size)

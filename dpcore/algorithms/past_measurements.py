@@ -1,4 +1,4 @@
-"""Select, measure, explain: past measurements, the fits of D to them, and the loop of mwem and pep.
+"""The loop of mwem and pep: select, measure, and fit D to all past measurements.
 
 Sees a Curator, never records.
 """
@@ -156,12 +156,12 @@ class Fact:
     theta: float = 0.0
 
     def hear(self, answer: float, precision: float) -> None:
-        """Add one more answer to the precision-weighted mean."""
+        """Average one more noisy answer into the fact, weighted by precision."""
         self.answer = (self.precision * self.answer + precision * answer) / (self.precision + precision)
         self.precision += precision
 
     def turn(self, step: float) -> None:
-        """Move θ by `step`."""
+        """Change the fact's θ by `step`."""
         self.theta += step
 
 

@@ -75,7 +75,7 @@ class Residual(Algorithm):
         weights = on_steps(scale / (scale.max(initial=0.0) or 1.0) / spaces.cells, step(problem.n))
         asked = Residuals(tables, np.minimum(weights, 1 / spaces.cells))
         if self.fit == "nonnegative":
-            held(problem, tables)  # or it is refused, before anything is charged
+            fit_model(problem, tables)  # or it is refused, before anything is charged
         rmse = math.sqrt(best.upper / tables.m) / (problem.effective_n * spend.mu)
         choices = (
             Choice("rounds", 1 + (self.fit != "none"), "all is measured at once, and then fitted where that is asked"),
@@ -129,7 +129,7 @@ class NonNegative:
 
     def release(self) -> Release:
         """The fitted distribution; InputError where its table would be too large."""
-        model = held(self.problem, self.tables)
+        model = fit_model(self.problem, self.tables)
         errors = np.maximum(self.answers.standard_errors(self.tables), TINY)
         evidence = Evidence(self.tables, self.answers.answers(self.tables), errors)
         D = model.normalise(np.zeros(model.size))[1]
@@ -138,7 +138,7 @@ class NonNegative:
         return model.release(D)
 
 
-def held(problem: QueryRelease, tables: Marginals) -> Model:
+def fit_model(problem: QueryRelease, tables: Marginals) -> Model:
     """The model that a fit is stored in; InputError where cells are too many and no tree over all tables is small."""
     model = model_of(problem, tables, None)
     if model is None:

@@ -83,7 +83,7 @@ class PSMM(Algorithm):
         self, problem: PointRelease, plan: Plan, curator: PointCurator, rng: np.random.Generator
     ) -> Iterator[Step]:
         """One step with the projected counts."""
-        V = grid(problem.region, plan["cells"])
+        V = box_centres(problem.region, plan["cells"])
         m = curator.measure(Votes(V), plan.spend("measure")).values
         weights, note = treat(m, self.post, V, problem.diameter, 0.0), f"{len(V):,} boxes"
         if not weights.any():
@@ -94,7 +94,7 @@ class PSMM(Algorithm):
 MOST_AROUND = 5_000_000  # cells of the box around a region
 
 
-def grid(region: Bounded, cells: int) -> np.ndarray:
+def box_centres(region: Bounded, cells: int) -> np.ndarray:
     """The centres (v, d) of the nearly equal boxes, about `cells`, of a grid that lie inside the region.
 
     A box around a ball is taken with as many more cells as it is larger than what is kept of them.

@@ -327,7 +327,7 @@ def measure_chosen(
     much noise each gets, depends on released values only.
     """
     found, spend = choose_tree(tables, n, plan, curator, start), plan.spend(TABLES)
-    measured = worth(held(tables, found.junction), found, spend, n)
+    measured = worth(inside_cliques(tables, found.junction), found, spend, n)
     noisy = curator.measure(by_size(measured, found, spend, n), spend)
     found.told.add_all(measured, noisy.values, noisy.stddev)
     return found.told, Tree(tables.domain, found.junction)
@@ -364,7 +364,7 @@ def worth(tables: Marginals, found: TreeFindings, spend: Gaussian, n: float) -> 
     return Marginals.over(tables.domain, left)
 
 
-def held(tables: Marginals, junction: JunctionTree) -> Marginals:
+def inside_cliques(tables: Marginals, junction: JunctionTree) -> Marginals:
     """The tables, and subsets of two columns or more, inside a clique; columns in none of these stay alone."""
     inside = {B for axes in tables.axes for B in subsets(axes) if len(B) > 1 and junction.home(B) is not None}
     alone = {a for axes in tables.axes for a in axes} - {a for B in inside for a in B}

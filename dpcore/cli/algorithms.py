@@ -14,14 +14,14 @@ from ..params import Param, parameters
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare --markdown and --json."""
+    """Declare the arguments --markdown and --json."""
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--markdown", action="store_true", help="a Markdown table")
     form.add_argument("--json", action="store_true", help="everything, machine-readable")
 
 
 def execute(chosen: argparse.Namespace) -> None:
-    """Print the list."""
+    """Print the list of algorithms."""
     if chosen.json:
         print(json.dumps({name: _facts(cls) for name, cls in ALGORITHMS.items()}, indent=2))
     elif chosen.markdown:

@@ -14,7 +14,7 @@ DELTA = f"privacy budget δ, 0 or {SMALLEST_DELTA:g}..{LARGEST_DELTA:g}"
 MOST_REPEATS, MOST_SEED = 100_000, 2**63 - 1
 
 
-def whole(name: str, low: int, high: int) -> Callable[[str], int]:
+def whole_number(name: str, low: int, high: int) -> Callable[[str], int]:
     """A function for argparse that reads a whole number in low..high."""
     return lambda text: _read(text, name, int, low, high)
 
@@ -85,14 +85,14 @@ def budgets_of(chosen: argparse.Namespace) -> list[Budget]:
 
 
 def add_seed(parser: argparse.ArgumentParser, words: str = "seed of the first run") -> None:
-    """Declare the seed."""
-    read = whole("--seed", 0, MOST_SEED)
+    """Declare the argument --seed."""
+    read = whole_number("--seed", 0, MOST_SEED)
     parser.add_argument("--seed", type=read, default=0, help=f"{words} (default: %(default)s)")
 
 
 def add_repeat(parser: argparse.ArgumentParser, default: int | None = None) -> None:
     """Declare the number of seeds to run."""
-    read, told = whole("--repeat", 1, MOST_REPEATS), "" if default is None else " (default: %(default)s)"
+    read, told = whole_number("--repeat", 1, MOST_REPEATS), "" if default is None else " (default: %(default)s)"
     parser.add_argument(
         "--repeat", type=read, default=default, metavar="R", help=f"R runs with seeds seed, seed + 1, …{told}"
     )
@@ -101,7 +101,7 @@ def add_repeat(parser: argparse.ArgumentParser, default: int | None = None) -> N
 def add_rows(parser: argparse.ArgumentParser, what: str = "rows") -> None:
     """Declare the number of synthetic rows."""
     words = f"how many synthetic {what} (default: as many as the table has)"
-    parser.add_argument("--rows", type=whole("--rows", 1, MAX_ROWS), metavar="N", help=words)
+    parser.add_argument("--rows", type=whole_number("--rows", 1, MAX_ROWS), metavar="N", help=words)
 
 
 def add_ledger(parser: argparse.ArgumentParser, *, required: bool) -> None:
@@ -120,7 +120,7 @@ def add_person(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--person", metavar="COLUMN", help="protect people, not rows: the column that identifies a person"
     )
-    read, words = whole("--most-rows", 1, MAX_ROWS), "rows one person can have; more are left out"
+    read, words = whole_number("--most-rows", 1, MAX_ROWS), "rows one person can have; more are left out"
     parser.add_argument("--most-rows", type=read, default=1, metavar="B", help=words)
 
 

@@ -16,7 +16,7 @@ from ..errors import InputError
 from ..evaluation.run import Run
 from ..geometry.regions import Ball, Bounded, box, point_rows
 from ..problems import PointRelease
-from .arguments import add_algorithm, add_budget, add_rows, add_runs, budget_of, real, reals, whole
+from .arguments import add_algorithm, add_budget, add_rows, add_runs, budget_of, real, reals, whole_number
 from .files import check_writable
 from .follow import each_run, report
 from .task import choose
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_budget(parser, delta=1e-9)
     parser.add_argument("--preset", choices=PRESETS, help="settings of private_evolution as the paper has them")
     add_runs(parser)
-    read, words = whole("--every", 1, LAST), "W1 at every K-th step too (default: at the end only)"
+    read, words = whole_number("--every", 1, LAST), "W1 at every K-th step too (default: at the end only)"
     parser.add_argument("--every", type=read, metavar="K", help=words)
     parser.add_argument("--synthetic", metavar="out.csv", help="write synthetic points (of the first seed)")
     add_rows(parser, "points")

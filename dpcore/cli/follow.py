@@ -18,7 +18,7 @@ Summary = dict[str, Any]  # a run, as --json writes it
 def each_run(
     chosen: argparse.Namespace, make: Callable[[int], Run], summary: Callable[[Run], Summary]
 ) -> list[Summary]:
-    """The summaries of the runs of all seeds that `add_runs` declares, written to --json.
+    """The summaries of one run for each seed that `add_runs` declares, also written to --json.
 
     The first run also writes --synthetic, where that is asked for.
     """

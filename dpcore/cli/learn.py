@@ -58,7 +58,7 @@ def execute(chosen: argparse.Namespace) -> None:
 
 
 def _every(rounds: int) -> int:
-    """The number of steps between two records."""
+    """The number of steps between two comparisons of a run with the truth."""
     return max(1, rounds // 20)
 
 

@@ -20,7 +20,7 @@ from .files import tell
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare show and verify."""
+    """Declare the arguments of `ledger show` and `ledger verify`."""
     parser.add_argument("what", choices=("show", "verify"), help="show data sets and releases, or verify every entry")
     parser.add_argument("--ledger", required=True, metavar="L.sqlite", help="the release ledger")
     parser.add_argument("--receipt", metavar="release.json", help="verify: a release that the ledger must hold")

@@ -59,7 +59,7 @@ class Measured:
 
     @cached_property
     def limited(self) -> pd.DataFrame:
-        """The rows that count."""
+        """The rows that count: all, or at most the allowed number of each person."""
         return self.unit.limited(self.frame, self.schema.names)
 
     @property

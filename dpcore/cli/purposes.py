@@ -25,7 +25,7 @@ from ..data.readers import read_json
 from ..errors import InputError
 from ..evaluation.purposes import TESTS, Purposes, alarms_in_words
 from ..evaluation.run import Run
-from ..experiments.sweep import Case, cases, identity, missing, rows_digest, run_made, seldom
+from ..experiments.sweep import Case, cases, identity, rows_digest, run_made, seldom, still_to_run
 from ..experiments.sweep_point import SweepPoint
 from ..numbers import brief
 from ..params import values
@@ -34,7 +34,7 @@ from ..problems import QueryRelease
 from ..publishing.files import neutral
 from .arguments import add_algorithm, add_grid, budgets_of
 from .files import check_writable, warn, write, write_json
-from .sweep import collect
+from .sweep import collect_points
 from .task import add_task_arguments, choose, read_task, shown
 
 LINES = ("real", "sample", "nothing")
@@ -68,9 +68,9 @@ def execute(chosen: argparse.Namespace) -> None:
     task = json.dumps([*about, rows_digest(rows)], sort_keys=True, default=str)
     points = _resumed(chosen.json, task, planned) if chosen.resume and Path(chosen.json).exists() else []
     warn(budgets, problem.n)
-    waiting, keep = missing(planned, points), partial(_write, points, chosen, task)
+    waiting, keep = still_to_run(planned, points), partial(_write, points, chosen, task)
     try:
-        collect(points, waiting, keep, partial(_each, asked, problem))
+        collect_points(points, waiting, keep, partial(_each, asked, problem))
     finally:
         keep()
     print(f"n={problem.n} held_out={asked.test.n} algorithm={chosen.algorithm} delta={brief(chosen.delta)}")

@@ -9,8 +9,8 @@ too.
 
 The first release of a data set fixes its total budget, who is protected, and how releases add up. A release that fails
 later has still used its budget. Changed content needs --new-version, which keeps the old budget. Exit code 3: the
-budget does not allow it. Noise is exact where it can be, on whole numbers or a public grid; release.json names each
-law. For what TABLE and --queries may be, see: python -m dpcore run --help
+budget does not allow it. Noise is drawn without rounding where it can be; release.json names each law. For what TABLE
+and --queries may be, see: python -m dpcore run --help
 
 Two examples:
   python -m dpcore release people.csv --schema s.json --queries marginals:2 --algorithm aim --epsilon 1 --delta 1e-9 \
@@ -31,7 +31,7 @@ from ..publishing.files import check_folder
 from ..publishing.ledger_store import Store
 from ..publishing.open_release import Opening, prepare_open
 from ..publishing.publish import publish
-from ..publishing.request import NOISES, ReleaseRequest, fixed_for, prepare
+from ..publishing.request import NOISES, ReleaseRequest, prepare
 from .arguments import add_algorithm, add_budget, add_ledger, add_rows, budget_of, unit_of
 from .files import total_of, warn
 from .task import add_task_arguments, choose, open_table, queries_in, read_open, read_questions, read_start
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reason", default="", metavar="TEXT", help="why a schema is used that was filled in from the data"
     )
-    words = "exact whole noise and selections, float (delta > 0), or auto: exact where it can be (default)"
+    words = "exact noise and selections, float (delta > 0), or auto: exact where it can be (default)"
     parser.add_argument("--noise", choices=NOISES, default=NOISES[0], help=words)
     parser.add_argument("--neutralize", action="store_true", help="disarm texts that a spreadsheet takes for formulas")
 
@@ -82,12 +82,11 @@ def execute(chosen: argparse.Namespace) -> None:
         neutralize=chosen.neutralize,
         noise=chosen.noise,
     )
-    fixed = fixed_for(request, Path(chosen.ledger))
     if opening is None:
-        ready = prepare(request, fixed=fixed)
+        ready = prepare(request)
     else:
         what = Opening(schema=opening, ask=partial(queries_in, chosen), share=chosen.schema_share)
-        ready = prepare_open(request, what, fixed=fixed)
+        ready = prepare_open(request, what)
     warn([budget], ready.problem.n)
     facts = publish(ready, Store(chosen.ledger, create=True), Path(chosen.out))
     for said in facts["measured"]:

@@ -31,7 +31,7 @@ from ..data.sources.parquet import ParquetSource
 from ..errors import InputError
 from ..experiments.cluster import OnCluster, check_address, connect, sweep_on
 from ..experiments.pool import WorkerPool
-from ..experiments.sweep import Case, cases, identity, missing, rows_digest, run_made, seldom, sweep, time_left
+from ..experiments.sweep import Case, cases, identity, rows_digest, run_made, seldom, still_to_run, sweep, time_left
 from ..experiments.sweep_point import Mean, SweepPoint, best, means
 from ..numbers import brief
 from ..params import values
@@ -40,7 +40,7 @@ from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease
 from ..publishing.files import harmless
 from ..tags import Tag
-from .arguments import add_grid, add_settings, budgets_of, whole
+from .arguments import add_grid, add_settings, budgets_of, whole_number
 from .files import Progress, check_writable, tell, warn, write, write_json
 from .measured import Measured
 from .task import add_task_arguments, choose, read_open, read_task, shown
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--algorithms", metavar="a,b,c", default=",".join(known), help="some of %(default)s")
     add_settings(parser, "NAME.PARAM", "one of the algorithms")
     add_grid(parser, 5)
-    read = whole("--jobs", 1, MOST_JOBS)
+    read = whole_number("--jobs", 1, MOST_JOBS)
     parser.add_argument("--jobs", type=read, default=1, metavar="J", help="runs at the same time (default: 1)")
     parser.add_argument(
         "--scheduler", metavar="ADDRESS", help="run on a Dask cluster, tls://HOST:PORT or tcp://127.0.0.1:PORT, instead"
@@ -108,7 +108,7 @@ def _execute(chosen: argparse.Namespace, budgets: list[Budget], algorithms: dict
     }
     before = _resumed(chosen.json, file) if chosen.resume else []
     warn(budgets, problem.n)
-    waiting = missing(planned, before)
+    waiting = still_to_run(planned, before)
     redone = {case.key for case in waiting}
     points = [point for point in before if point.key not in redone]
     try:
@@ -117,7 +117,7 @@ def _execute(chosen: argparse.Namespace, budgets: list[Budget], algorithms: dict
         pool = WorkerPool(workers=min(chosen.jobs, len(waiting))) if _spreads(chosen) and waiting else None
         with closing(pool) if pool else nullcontext():
             more: dict[str, Any] = {"pool": pool} if pool else {}
-            collect(points, waiting, partial(_write, points, chosen, file), partial(run, **more))
+            collect_points(points, waiting, partial(_write, points, chosen, file), partial(run, **more))
     finally:
         _write(points, chosen, file)
     asked = {case.key for case in planned}
@@ -147,7 +147,7 @@ def _each(measured: Measured, waiting: Iterable[Case], watch: Callable[[], None]
         yield run_made(case, partial(measured.run, case.algorithm, case.budget, case.seed, every=seldom), watch)
 
 
-def collect(
+def collect_points(
     points: list[SweepPoint],
     waiting: Sequence[Case],
     write: Callable[[], None],
@@ -281,7 +281,7 @@ def _short(value: Any) -> str:
 
 
 def _write(points: Sequence[SweepPoint], chosen: argparse.Namespace, file: dict[str, Any]) -> None:
-    """Write both files with all points, sorted; nothing before the first point."""
+    """Write all points, sorted, to the files that --json and --csv name; nothing before the first point."""
     ordered = sorted(points, key=lambda p: p.key)
     if ordered:
         write_json(chosen.json, {**file, "points": [point.to_json() for point in ordered]})

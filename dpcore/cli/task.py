@@ -1,4 +1,4 @@
-"""What is asked of which table: the arguments that `run` and `sweep` share, and how numbers are shown."""
+"""The arguments that `run` and `sweep` share: the table and the questions; and how numbers are shown."""
 
 import argparse
 import os

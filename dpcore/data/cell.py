@@ -27,7 +27,7 @@ LEAST_USUAL, LARGEST_USUAL = 1e-4, 1e10  # floats between which Arrow and Python
 
 
 class Number(str):
-    """The text of a number from a numeric file, which no reading of amounts or dates takes for another number."""
+    """The text of a number from a numeric file, marked so that it is never read as an amount or a date."""
 
     __slots__ = ()
 

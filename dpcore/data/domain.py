@@ -150,7 +150,7 @@ class Domain:
 
     @cached_property
     def possible_cells(self) -> np.ndarray | None:
-        """A mask of the possible ones of all k cells, None if all are; the cells must be few enough to list."""
+        """A mask (k,) of the possible cells, None if all are possible; the cells must be few enough to list."""
         if not self.zeros:
             return None
         out = np.ones(self.shape, dtype=bool)
@@ -205,7 +205,7 @@ class Domain:
         return Rows(*np.unique(codes, axis=0, return_counts=True))
 
     def index(self, codes: np.ndarray) -> np.ndarray:
-        """The cell number (n,) of every row of codes (n, d); the last column runs fastest."""
+        """The cell number (n,) of each row of codes (n, d); the last column varies fastest."""
         return np.asarray(np.ravel_multi_index(tuple(codes.T), self.shape))
 
     def decode(self, codes: np.ndarray, rng: np.random.Generator) -> pd.DataFrame:
@@ -228,7 +228,7 @@ class Domain:
     def _put_in_order(
         self, frame: pd.DataFrame, codes: np.ndarray, names: Sequence[str], rng: np.random.Generator
     ) -> None:
-        """Draw numbers of these columns anew, within their cells, until they never fall along a row."""
+        """Draw the numbers of these columns again, within their cells, until they never fall along a row."""
         axes = self.axes(names)
         columns = [(self.columns[a], codes[:, a]) for a in axes]
 

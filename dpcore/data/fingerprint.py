@@ -1,4 +1,4 @@
-"""Whether two tables hold the same records: a keyed fingerprint of a whole table, chunk by chunk.
+"""Fingerprints that tell whether two tables hold the same records, computed chunk by chunk with a key.
 
 It is of what the cells say, before any schema: neither the order of rows and columns counts, nor from which kind of
 file they came. Without the key it says nothing about the records.

@@ -42,6 +42,7 @@ from .recognising import (
     POSTAL,
     formed,
     header_of,
+    names_one,
     natural,
 )
 from .schema import LARGEST
@@ -159,7 +160,7 @@ def guess_column(name: str, cells: pd.Series) -> Guess:
 def read_off(
     name: str, cells: pd.Series, kind: str, read: str = AS_WRITTEN, *, unreadable: bool = False
 ) -> dict[str, Any]:
-    """A schema entry for one column with its values, or round bounds and bins, from the records themselves.
+    """The schema entry of one column with its values, or round bounds and bins, taken from the records.
 
     Values stand in their natural order. With `unreadable`, texts that are no number count as missing.
     Raises InputError where that gives no cells: dates and texts as they are, no value, too many different ones.
@@ -220,7 +221,7 @@ def propose(
 
 
 def begun(read: str) -> dict[str, Any]:
-    """The schema entry of a column with a given reading, as far as it is known without the records."""
+    """The first schema entry of a column with a given reading, as far as it is known without the records."""
     return of_calendar(read) or {"kind": "categorical" if of_categories(read) else "integer", "read": read}
 
 
@@ -254,7 +255,7 @@ def _seen(cells: pd.Series) -> _Seen:
 
 
 def _orders(texts: Sequence[str]) -> tuple[str, ...]:
-    """The orders of day, month and year that fit every text, day before month first; none if one fits no order."""
+    """The orders of day, month and year that fit every text, day before month first; none if no order fits all."""
     if not all(re.match(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{2,4}", text) for text in texts):
         return ()
     fit = tuple(order for order in ORDERS if all(read_date(text, order) for text in texts))
@@ -306,7 +307,7 @@ def _of_texts(name: str, header: str, seen: _Seen, constant: bool) -> Guess:
     icd = sum(bool(CODE.fullmatch(text)) for text in seen.texts) >= MOST * len(seen.texts)
     called = CODED.search(header)
     coded = POSTAL.search(header) or icd and called or (icd or called) and not seen.nearly_all_differ
-    if seen.many and coded and (offers := _beginnings(seen.texts)):
+    if seen.many and coded and not names_one(name) and (offers := _beginnings(seen.texts)):
         return Guess(kind="categorical", aside="code" * many, name=name, offers=offers)
     if seen.nearly_all_differ or (many and NAMING.search(header)) or (seen.many and IDENTIFIER.fullmatch(header)):
         return Guess(kind="categorical", aside="id", **guess)
@@ -320,7 +321,7 @@ def _beginnings(texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def _spellings(seen: _Seen) -> set[str]:
-    """One text for all that are read alike, the most frequent one."""
+    """The most frequent spelling of each category: one text of all that are read alike."""
     best: dict[str, tuple[int, str]] = {}
     for text, count in zip(seen.texts, seen.counts.tolist(), strict=True):
         best[folded(text)] = min(best.get(folded(text), (0, text)), (-count, text))

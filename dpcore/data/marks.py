@@ -1,4 +1,4 @@
-"""Marks of cells: 64-bit numbers, equal where two cells say the same, whatever else a column holds."""
+"""Marks of cells: 64-bit hashes that are equal where two cells say the same, whatever else a column holds."""
 
 import re
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ def persons(cells: pd.Series) -> np.ndarray:
 
 
 def mixed(a: Mark, b: Mark) -> np.ndarray:
-    """One mark made of two, in this order. Source: Steele, Lea, Flood 2014 (the finaliser of SplitMix64)."""
+    """The mark made of two marks, in this order. Source: Steele, Lea, Flood 2014 (the finaliser of SplitMix64)."""
     x = np.atleast_1d(a) * GOLDEN + np.atleast_1d(b)
     x = (x ^ (x >> np.uint64(30))) * FIRST
     x = (x ^ (x >> np.uint64(27))) * SECOND

@@ -29,9 +29,17 @@ BORN = re.compile(
     "|(fecha de )?nacimiento|(data di )?nascita|(data de )?nascimento|geboorte ?datum|fodelse(datum|dag)|fodselsdato"
     "|data urodzenia|дата рождения|出生日期|生年月日)( .*)?"
 )
-IDENTIFIER = re.compile(
-    "([^ ]+ )*(ids?|uuid|guid)|(person|patient|customer|client|user|member|employee|student|citizen|case|account"
-    "|kunden?|household|patienten|mitarbeiter|mitglieds?|cliente?|paciente|utente)s? ?(key|number|nummer|numero|no|nr)"
+WHO = (
+    "person|patient|customer|client|user|member|employee|student|citizen|participant|subject|kunden?|patienten"
+    "|mitarbeiter|mitglieds?|cliente?|paciente|utente"
+)
+NUMBER = "key|number|nummer|numero|no|nr"
+IDENTIFIER = re.compile(f"([^ ]+ )*(ids?|uuid|guid)|({WHO}|case|account|household)s? ?({NUMBER})")
+# One person each: not a visit, a stay, a case, a household or a row, of which a person may have several.
+ONE_PERSON = re.compile(
+    f"({WHO})s? ?(ids?|uuid|guid|{NUMBER})|ids? ({WHO})s?|person|patient"
+    f"|(mrn|ssn|social security|nhs|national id|dni|nif|curp|cpf|bsn|pesel|cpr|nino)( number| no| nr)?"
+    "|personnummer|fodselsnummer|codice fiscale|(sozialversicherungs|versicherten) ?(nummer|nr|id)|снилс|身份证(号)?"
 )
 POSTAL = re.compile(r"\b(zip(code)?|postcode|postal|plz|postleitzahl|postnummer|postnr|cep)\b")
 CODED = re.compile(r"\b(icd|icd9|icd10|atc|nace|isco|isic|naics|cpt|iso|diagnos(is|e|tico)|codes?)\b")
@@ -62,6 +70,11 @@ def names_people(name: str) -> bool:
     """Whether a column's name alone suggests that it identifies people: public, as no cell is read."""
     header = header_of(name)
     return bool(PERSON.fullmatch(header) or BORN.fullmatch(header) or IDENTIFIER.fullmatch(header))
+
+
+def names_one(name: str) -> bool:
+    """Whether a column's name alone suggests that equal values are the same person: public, as no cell is read."""
+    return bool(ONE_PERSON.fullmatch(header_of(name)))
 
 
 def formed(texts: Sequence[str]) -> bool:

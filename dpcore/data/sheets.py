@@ -59,7 +59,7 @@ def first_sheet(file: BinaryIO, told: Callable[[float], object] = lambda _: None
 
 
 class _Book:
-    """The other parts that a sheet needs: its name, the shared texts, the date formats, the first day."""
+    """The other parts of an Excel file that a sheet needs: names, shared texts, date formats, the first day."""
 
     def __init__(self, packed: zipfile.ZipFile) -> None:
         from openpyxl.styles.numbers import builtin_format_code, is_date_format, is_timedelta_format
@@ -100,7 +100,7 @@ class _Book:
 
 
 class _Texts:
-    """The texts that cells share, by number: one for each `si`, phonetic readings left out."""
+    """The texts that cells share, by number: one for each `si` element, without phonetic readings."""
 
     def __init__(self) -> None:
         self.found: list[str] = []

@@ -250,7 +250,7 @@ def _start_worker() -> tuple[BaseProcess, Connection]:
 
 
 def _work(pipe: Connection) -> None:
-    """Run tasks in a worker until told to stop: receive one, stream its results, say how it ended."""
+    """Run tasks in a worker process until it is asked to stop: receive one, stream its results, say how it ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle: it stops the workers
     warnings.simplefilter("ignore", PrivacyWarning)  # the page shows cautions itself
     with contextlib.suppress(EOFError, BrokenPipeError):  # the server is gone, and nobody listens any more

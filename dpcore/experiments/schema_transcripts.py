@@ -65,7 +65,7 @@ class _Counted(Noise):
 
     def __init__(self, plan: SchemaPlan) -> None:
         values: Any = plan.values
-        scale, _, threshold = passing(values, 1, False)
+        scale, _, threshold = passing(values, 1)
         self.plan, half = plan, math.ceil(threshold + SURE * scale)
         self.n = 2 * half
         self.tables = [
@@ -111,7 +111,7 @@ class _Passed:
 
     def __init__(self, plan: SchemaPlan) -> None:
         values: Any = plan.values
-        scale, low, threshold = passing(values, 1, False)
+        scale, low, threshold = passing(values, 1)
         self.plan, self.n, self.promised = plan, low + 1, values.failure
         self.there = float(ndtr(-(threshold - low - 1) / scale))
         self.tables = [(_none(self.n), RawCells((OFTEN,), np.array([low + x]), 1 - x)) for x in (0, 1)]

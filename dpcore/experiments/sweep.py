@@ -136,7 +136,7 @@ def sweep(
             running[0][1].wait(POLL_SECONDS)
             for case, job in [pair for pair in running if pair[1].ended]:
                 running.remove((case, job))
-                yield collect(case, job)
+                yield point_of_job(case, job)
     finally:
         for _, job in running:
             job.cancel()
@@ -151,7 +151,7 @@ def task(case: Case, problem: QueryRelease, block: SharedRows, population: np.nd
     )
 
 
-def collect(case: Case, job: PoolJob) -> SweepPoint:
+def point_of_job(case: Case, job: PoolJob) -> SweepPoint:
     """The point of a case whose job has ended; a cancelled one counts as failed."""
     return case.point(job.results[0].summary) if job.state == "done" else case.failed(job.error or job.state)
 
@@ -217,7 +217,7 @@ def rows_digest(rows: Rows | Counts) -> str:
     return _digest([rows.values, rows.weights])
 
 
-def missing(planned: Iterable[Case], there: Collection[SweepPoint]) -> list[Case]:
+def still_to_run(planned: Iterable[Case], there: Collection[SweepPoint]) -> list[Case]:
     """The cases without a point, or with a failed one; refused ones are final."""
     settled = {point.key for point in there if point.state != "failed"}
     return [case for case in planned if case.key not in settled]

@@ -1,4 +1,4 @@
-"""Points of a sweep, to and from JSON, and their means over seeds: private peeks."""
+"""Points of a sweep, to and from JSON, and their means over seeds; both use real data."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields

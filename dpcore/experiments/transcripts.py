@@ -225,7 +225,7 @@ def _table(counts: np.ndarray) -> Rows:
 
 
 def _pairs(n: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The counts of all neighbours of tables made of whole eighths, one record leaving for any cell."""
+    """Pairs of counts of neighbouring tables: the first in whole eighths, the second with one record moved."""
     for bars in combinations(range(PARTS + 3), 3):
         counts = np.diff([-1, *bars, PARTS + 3]) - 1
         first = counts * (n // PARTS)

@@ -17,7 +17,7 @@ from scipy.spatial.distance import cdist
 from ..errors import InputError
 from .grouping import between, grouped
 
-ALL_ARCS = 20_000  # up to so many arcs, all of them are in the first solve
+ALL_ARCS = 20_000  # up to this number of arcs, the first solve contains all of them
 NEIGHBOURS = 16  # arcs of every point at first
 LIKELY, MORE = 4, 16  # arcs of every point, or group of points, at first, by entropic transport
 HALVINGS, SWEEPS = 9, 15  # times the temperature is halved, and scalings at each temperature

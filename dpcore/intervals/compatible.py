@@ -20,7 +20,7 @@ SAID = 1e-6  # a bound nearer to 0 or 1 is no information
 Band = tuple[float, float]
 
 
-def bounds(
+def compatible_bounds(
     known: UnbiasedAnswers, question: Question, n: float, level: float, *, laplace: bool = False
 ) -> tuple[Band, Band] | None:
     """Bands of a question's share, in the table and in the population; None where no known table bounds it.

@@ -16,7 +16,7 @@ from ..errors import InputError
 from ..parsing.questions import Question
 from ..releases import UnbiasedAnswers
 from ..workloads.residuals import MOST_WAYS
-from .compatible import Band, bounds
+from .compatible import Band, compatible_bounds
 from .known import components, share_of_cells, spread_of, values_of
 from .levels import check_level, moved, quantile, sampling_errors
 
@@ -105,7 +105,7 @@ def _answer(
 ) -> Interval:
     found = evidence(known, [question], n, level)
     if found.missing[0]:
-        bands = bounds(known, question, n, level, laplace=laplace)
+        bands = compatible_bounds(known, question, n, level, laplace=laplace)
         if bands is None:
             return _unknown(question.text, estimate, level, found.missing)
         return _interval(question.text, estimate, None, *bands, level, _parts(found.missing))

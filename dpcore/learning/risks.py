@@ -201,7 +201,7 @@ def smallest(risk: Risk, region: Region, *, mu: float = 0.0, centre: np.ndarray 
         else:
             x = newton(smooth, x, mu=mu, centre=c, ball=region if isinstance(region, Ball) else None)
     if mu == 0 and isinstance(loss, PiecewiseLinear) and not loss.width and len(risk.w) <= MOST_ROWS:
-        exact = _linear_program(risk, loss, region)
+        exact = _exact_minimiser(risk, loss, region)
         if region.contains(exact[None])[0] and risk.value(exact) < risk.value(x):
             x = exact
     if mu == 0 and not region.bounded and np.linalg.norm(x - c) > 1e4 * region.radius:
@@ -220,7 +220,7 @@ def _smallest_in_box(risk: Risk, region: Box, x: np.ndarray, mu: float, c: np.nd
     return found.x
 
 
-def _linear_program(risk: Risk, loss: PiecewiseLinear, region: Region) -> np.ndarray:
+def _exact_minimiser(risk: Risk, loss: PiecewiseLinear, region: Region) -> np.ndarray:
     """The minimiser of a risk with kinks over the box around the region, by linear programming with u = p − q."""
     r, d = risk.A.shape
     if loss.margin:

@@ -19,7 +19,7 @@ class Reader(Protocol):
         ...
 
     def adjoint(self, w: np.ndarray) -> np.ndarray:
-        """The potentials (size,) of Σ_j w_j q_j."""
+        """The potentials (size,) that represent the function Σ_j w_j q_j, for weights w (m,)."""
         ...
 
     def add_query(self, q: np.ndarray, j: int, amount: float) -> None:

@@ -224,7 +224,7 @@ def within(table: np.ndarray, state: np.ndarray, rng: np.random.Generator) -> np
     count = np.bincount(state, minlength=len(table))
     first = np.cumsum(count) - count
     ladder = np.cumsum(table, axis=1)
-    empty = ladder[:, -1] <= 0  # nothing is known of what stands beside such a state
+    empty = ladder[:, -1] <= 0  # the columns beside such a state are unknown
     ladder[empty] = np.arange(1, table.shape[1] + 1)
     ladder /= ladder[:, -1:]
     here = state[order]

@@ -212,7 +212,7 @@ class TreeReader:
         raise IndexError(j)
 
     def adjoint(self, w: np.ndarray) -> np.ndarray:
-        """The potentials (cells,) whose sum is Σ_j w_j q_j."""
+        """The potentials (cells,) that represent the function Σ_j w_j q_j on the cells."""
         w = w if self.matrix is None else self.matrix.T @ w
         theta = np.zeros(self.tree.size)
         for place, local, target in self._parts:

@@ -55,7 +55,7 @@ class QuestionParser:
         self.at = self.depth = 0
         self.leaves: list[Leaf] = []
 
-    def whole(self) -> tuple[Node | Leaf, list[Leaf]]:
+    def parse(self) -> tuple[Node | Leaf, list[Leaf]]:
         """The tree of the whole question and its comparisons; InputError for text after its end."""
         tree = self._joined("or")
         if self.at < len(self.text):

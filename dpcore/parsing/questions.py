@@ -43,7 +43,7 @@ def understand(text: str, domain: Domain) -> Question:
     """The query that `text` describes, with notes for a person on how the question was read."""
     if not isinstance(text, str) or len(text) > LONGEST:
         raise InputError(f"a question is a text of at most {LONGEST:,} characters")
-    tree, leaves = QuestionParser(text, domain).whole()
+    tree, leaves = QuestionParser(text, domain).parse()
     axes = _axes(leaves)
     columns = [domain.columns[a] for a in axes]
     _limit(columns, [c.size for c in columns])
@@ -66,7 +66,7 @@ def unbinned(text: str, domain: Domain, frame: pd.DataFrame) -> float:
 
     What bins alone change is the difference to the answer of `understand(text, domain).workload` on the same rows.
     """
-    tree, leaves = QuestionParser(text, domain).whole()
+    tree, leaves = QuestionParser(text, domain).parse()
     values = {
         a: _Values(domain.columns[a], pd.Series(frame[domain.names[a]]).reset_index(drop=True)) for a in _axes(leaves)
     }

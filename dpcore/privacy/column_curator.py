@@ -6,14 +6,12 @@ from dataclasses import dataclass, fields
 from typing import Any, Final
 
 import numpy as np
-from scipy.special import ndtri
 
 from ..data.cells import RawCells
 from ..data.plain import plain
 from ..data.readings import READINGS
 from ..errors import BudgetError, InputError
-from ..numbers import ROOM
-from . import exact, mechanisms
+from . import mechanisms
 from .accounting.budget import Approximate, Gaussian, Pure
 from .accounting.ledger import Plan
 from .curator import Holder
@@ -45,15 +43,12 @@ class NoisyCounts:
     stddev: float
 
 
-def passing(spend: Gaussian | Approximate, group: int, whole: bool) -> tuple[float, int, float]:
+def passing(spend: Gaussian | Approximate, group: int) -> tuple[float, int, float]:
     """The noise scale, m and threshold H of `ColumnCurator.frequent`, from public numbers alone."""
     laplace = isinstance(spend, Approximate)
     scale = 2 * group / spend.epsilon if laplace else math.sqrt(2) * group / spend.mu
     low = int(scale // 4)
-    if whole:
-        return scale, low, low + exact.threshold(scale, spend.failure, group, laplace)
-    tail = math.log(group / (2 * spend.failure)) if laplace else -float(ndtri(spend.failure / group))
-    return scale, low, low + group + max(scale * tail, 0.0) * ROOM
+    return scale, low, low + group + mechanisms.tail(scale, spend.failure / group, laplace)
 
 
 class ColumnCurator(Holder):
@@ -85,8 +80,8 @@ class ColumnCurator(Holder):
     def count(self, column: int, statistic: ColumnStatistic, spend: Gaussian | Pure) -> NoisyCounts:
         """Noisy counts of one column on a public grid, with every count released.
 
-        - Gaussian(μ): The noise is N(0, (bΔ₂/μ)²), or its discrete twin.
-        - Pure(ε): The noise is Laplace(bΔ₁/ε), or its discrete twin.
+        - Gaussian(μ): The noise is N(0, (bΔ₂/μ)²).
+        - Pure(ε): The noise is Laplace(bΔ₁/ε).
 
         Raises BudgetError, before any row is read, when the plan does not allow the charge.
         """
@@ -97,7 +92,7 @@ class ColumnCurator(Holder):
         place, paid = self._asked(column, spend, (Gaussian, Pure))
         scale = noise_scale(own, paid, 1 / self._group)
         self._ledger.charge("count", paid)
-        noisy = self._noisy(own.counts(self._columns[place]), scale, isinstance(paid, Gaussian))
+        noisy = self._noised(own.counts(self._columns[place]), scale, paid, self._ledger.plan.exact)
         return NoisyCounts(noisy, scale * (1.0 if isinstance(paid, Gaussian) else math.sqrt(2)))
 
     def frequent(self, column: int, spend: Gaussian | Approximate) -> Frequent:
@@ -109,8 +104,8 @@ class ColumnCurator(Holder):
         none with x', as each of them occurs there more often, and each has a count c ≤ m + b, so that it passes with
         probability P(noise ≥ H − c) ≤ δ₀/b: one of them with δ_x ≤ δ₀. Let P' be the law given that none does, Q' and
         δ_x' the same of x'; both are laws of the same values, whose counts differ by √2 b and 2b at most.
-        Gaussian(μ): P = (1 − δ₀)P' + δ₀P'', Q alike, and P', Q' are μ²/2-zCDP (μ-GDP, were the noise continuous): a
-        δ₀-approximate μ²/2-zCDP release. Approximate(ε₀): P' ≤ e^ε₀ Q', and P(E) − e^ε₀ Q(E) ≤ δ_x + (1 − δ_x) P'(E) −
+        Gaussian(μ): P = (1 − δ₀)P' + δ₀P'', Q alike, and P', Q' are μ-GDP, hence μ²/2-zCDP: a δ₀-approximate
+        μ²/2-zCDP release. Approximate(ε₀): P' ≤ e^ε₀ Q', and P(E) − e^ε₀ Q(E) ≤ δ_x + (1 − δ_x) P'(E) −
         (1 − δ_x') P'(E) ≤ max(δ_x, δ_x') ≤ δ₀, so it is (ε₀, δ₀)-DP.
         The count of missing values is one more, which both tables have. It is released with noise as it is.
         Source: Vadhan 2017, Theorem 3.5; Bun, Steinke 2016, section 8.
@@ -122,12 +117,12 @@ class ColumnCurator(Holder):
                 "values, or choose delta > 0"
             )
         gaussian = isinstance(paid, Gaussian)
-        scale, low, threshold = passing(paid, self._group, self._ledger.plan.exact)
+        scale, low, threshold = passing(paid, self._group)
         self._ledger.charge("frequent", paid)
         cells = self._columns[place]
         texts = sorted(text for text, count in cells.categories.items() if count > low)
         counts = np.array([*(cells.categories[text] for text in texts), cells.missing], dtype=np.int64)
-        noisy = self._noisy(counts, scale, gaussian)
+        noisy = self._noised(counts, scale, paid, self._ledger.plan.exact)
         kept = np.flatnonzero(noisy[:-1] >= threshold)
         deviation = scale * (1.0 if gaussian else math.sqrt(2))
         return Frequent(tuple(texts[i] for i in kept), noisy[kept], float(noisy[-1]), threshold, deviation)
@@ -142,11 +137,3 @@ class ColumnCurator(Holder):
         if type(place) is not int or not 0 <= place < len(self._columns):
             raise InputError(f"column={str(place)[:40]} is outside 0..{len(self._columns) - 1}")
         return place
-
-    def _noisy(self, counts: np.ndarray, scale: float, gaussian: bool) -> np.ndarray:
-        """The counts with noise added; the caller has charged for it."""
-        if self._ledger.plan.exact:
-            self._note("discrete Gaussian" if gaussian else "discrete Laplace")
-            return exact.gaussian(counts, scale) if gaussian else exact.laplace(counts, scale)
-        draw = mechanisms.gaussian if gaussian else mechanisms.laplace
-        return draw(counts.astype(float), scale, self._rng)

@@ -4,7 +4,6 @@ There is one for each kind of problem: `table_curator`, `point_curator`, `risk_c
 columns before there is a schema. A new verb is a privacy review.
 """
 
-import math
 from collections import Counter
 from typing import Any, ClassVar
 
@@ -35,9 +34,9 @@ class Holder:
     """The base of curators: a ledger of what a plan allows to be asked of n rows, and the noise generator.
 
     Args: `n`, the public number of rows; `plan`, what may be charged; `rng`, the noise; `group`, how many rows
-    neighbours may differ in (each sensitivity is that many times larger). With a plan that is `exact`, noise is drawn
-    as whole numbers, from the operating system's entropy, and selections without rounding, from the bits of `rng`;
-    `exactly` says which laws were drawn so, and how often.
+    neighbours may differ in (each sensitivity is that many times larger). With a plan that is `exact`, noise and
+    selections are drawn without rounding, from the bits of `rng`; `exactly` says which laws were drawn so, and how
+    often.
     """
 
     __slots__ = ("_exactly", "_group", "_ledger", "_n", "_plan", "_rng")
@@ -62,7 +61,7 @@ class Holder:
 
     @property
     def exactly(self) -> Counter[str]:
-        """The number of times that each law was drawn exactly, on whole numbers without rounding."""
+        """The number of times that each law was drawn exactly, without rounding."""
         return self._exactly.copy()
 
     def _paid(self, spend: Any, payable: tuple[type, ...]) -> Any:
@@ -77,6 +76,16 @@ class Holder:
         if self._ledger.plan.exact:
             self._exactly[law] += times
 
+    def _noised(self, values: np.ndarray, scale: float, spend: Spend, exactly: bool) -> np.ndarray:
+        """Values plus the noise that a spend pays for, Gaussian or Laplace; the caller has charged for it.
+
+        Drawn without rounding where `exactly`, for values that are whole numbers; else in floating point.
+        """
+        source, gaussian = exact if exactly else mechanisms, isinstance(spend, Gaussian)
+        if exactly:
+            self._note("Gaussian noise" if gaussian else "Laplace noise")
+        return (source.gaussian if gaussian else source.laplace)(values, scale, self._rng)
+
 
 class Curator(Holder):
     """The holder of a problem's rows: it charges a ledger, then answers with noise from its generator.
@@ -84,7 +93,7 @@ class Curator(Holder):
     Args: `rows`, grouped rows, or counts of their tables; all else as `Holder`. A class lists in `_measures` the
     closed set of statistics that it measures, and in `_made_of` what those are made of beside numbers and arrays: every
     question is made anew of such parts before a row is read, so that no code but the audit's meets a row. `step`
-    says on which public grid (`privacy.grid`) answers that are no counts got whole noise; what else was charged in an
+    says on which public grid (`privacy.grid`) answers that are no counts got exact noise; what else was charged in an
     exact plan was paid for noise in floating point.
     """
 
@@ -131,13 +140,13 @@ class Curator(Holder):
           share of c ≤ b votes that the neighbour lacks reaches H with probability ½ e^{−(H − c/n) nε₀/(bΔ₁)} ≤ δ₀/b,
           and there are b of them at the most: δ₀. Otherwise all such shares stay 0 on both sides, and the others
           differ by bΔ₁/n in sum: ε₀. Source: Vadhan 2017, Theorem 3.5; Gonzalez et al. 2025, 4.2, where b = 1.
-        - Exact: n · value is whole numbers of steps of a public grid (1 for counts). It gets discrete noise of scale
-          bΔ₂/μ, μ²/2-zCDP, or bΔ₁/ε, ε-DP, and is divided by n, which is public (`exact`).
+        - Exact: n · value is whole numbers of steps of a public grid (1 for counts). It gets the same noise, of scale
+          bΔ₂/μ or bΔ₁/ε, without rounding. Their sum is rounded to a public step and divided by n, which is public:
+          a function of the noisy answer, so that it keeps the same promise (`exact`).
         """
         own, paid = self._check(statistic, self._measures, spend)
         self._ledger.charge("measure", paid)
-        exactly = self._ledger.plan.exact and gridded(own)
-        own, values = self._noisy_on_grid(own, paid) if exactly else (own, self._noisy(own, paid))
+        own, values = self._noisy(own, paid)
         # With it goes what was asked and paid, as given: what was made of that is held by nobody outside.
         out = Measurement(values, deviation(own, paid, self.unit), statistic, spend)
         self._measured.add(out, own)
@@ -158,31 +167,20 @@ class Curator(Holder):
         """The statistic, rebuilt from plain parts so that no caller can change it afterwards."""
         return plain(question, (type(question), *self._made_of))
 
-    def _noisy(self, statistic: Any, spend: Gaussian | Pure | Approximate) -> np.ndarray:
-        """The statistic's values with noise in floating point; already charged."""
-        value, scale = self._value(statistic), noise_scale(statistic, spend, self.unit)
-        if isinstance(spend, Gaussian):
-            noisy = mechanisms.gaussian(value, scale, self._rng)
-        elif isinstance(spend, Approximate):
-            threshold = scale * math.log(self._group / (2 * spend.failure)) + 1 / self.unit
-            noisy = mechanisms.laplace_above(value, scale, threshold, self._rng)
+    def _noisy(self, statistic: Any, spend: Gaussian | Pure | Approximate) -> tuple[Any, np.ndarray]:
+        """The statistic, on a public grid in an exact plan, and its values with noise; already charged."""
+        exactly, step = self._ledger.plan.exact and gridded(statistic), float(self._n)
+        if exactly:
+            statistic, step, counted = self._on_grid(statistic)
+            self._step, values = min(self._step, step), counted / step
         else:
-            noisy = mechanisms.laplace(value, scale, self._rng)
-        return statistic.postprocess(noisy)
-
-    def _noisy_on_grid(self, statistic: Any, spend: Gaussian | Pure | Approximate) -> tuple[Any, np.ndarray]:
-        """The statistic on its grid and its measurement with whole noise in grid steps; already charged."""
-        own, step, counted = self._on_grid(statistic)
-        whole, scale = counted / step, noise_scale(own, spend, step / (self._n / self.unit))
-        self._step = min(self._step, step)
-        self._note("discrete Gaussian" if isinstance(spend, Gaussian) else "discrete Laplace")
-        if isinstance(spend, Gaussian):
-            noisy = exact.gaussian(whole, scale)
-        elif isinstance(spend, Approximate):
-            noisy = exact.laplace_above(whole, scale, spend.failure, self._group)
-        else:
-            noisy = exact.laplace(whole, scale)
-        return own, own.postprocess(noisy * step / self._n)
+            values = self._value(statistic)
+        scale = noise_scale(statistic, spend, step * self.unit / self._n)
+        noisy = self._noised(values, scale, spend, exactly)
+        if isinstance(spend, Approximate):
+            threshold = mechanisms.tail(scale, spend.failure / self._group, True) + self._group / step
+            noisy = mechanisms.thresholded(values, noisy, threshold)
+        return statistic, statistic.postprocess(noisy * step / self._n)
 
     def _value(self, statistic: Any) -> np.ndarray:
         """The statistic's value on the rows."""

@@ -1,105 +1,116 @@
-"""Noise on whole numbers drawn without rounding, by OpenDP.
+"""Gaussian and Laplace noise without rounding: real numbers, of which only the nearest step of a public grid is seen.
 
-A float near a noisy answer may not be reachable from every count, so that its last bits tell the count. These draws
-are whole numbers, made of the operating system's random bits by exact arithmetic, added to whole numbers.
+A float near a noisy answer may not be reachable from every count, so that its last bits tell the count. Here a whole
+number plus real noise is rounded once, correctly, to a grid that depends on public numbers alone. The result is a
+function of the sum and of nothing else, so that it keeps whatever the real law promises: μ-GDP and ε-DP.
+
+The noise is ±K(k + x) steps of the grid, with a whole number k and a uniform x in [0, 1) of which 40 bits are drawn
+first. Floating point settles nearly all draws from these, with room for its rounding; where it does not, x gets more
+bits and the arithmetic more digits until they do.
 """
 
 import math
-from importlib import metadata
+from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from ..errors import InputError
 from ..numbers import ROOM
+from .flips import BITS, MORE, flips, settled
 
 WHOLE = 2.0**53  # up to which a float is every whole number
-LARGEST = 2.0**58  # scale beyond which 64 bits might not hold the sum
-STEPS = 2**20  # grid steps in the scale of the noise that is drawn on the grid
+SMALLEST, LARGEST = 2.0**-100, 2.0**58  # scales between which whole numbers and 64 bits hold every step
+STEPS = 2**20  # grid steps in the scale of the noise, at least
+FIRST = 40  # bits of x that are drawn at once
+SLACK = 2.0**-30  # relative error of an acceptance probability: x is known to 2^-40 of a slope of at most 2^8
 
 
-def version() -> str:
-    """The version of the library that draws the exact noise."""
-    return metadata.version("opendp")
+def gaussian(counts: np.ndarray, scale: float, rng: np.random.Generator) -> np.ndarray:
+    """Whole numbers `counts` plus independent N(0, scale²) noise, each sum rounded to a step of a public grid.
 
-
-def gaussian(counts: np.ndarray, scale: float) -> np.ndarray:
-    """Whole numbers `counts` (m,) plus independent discrete Gaussian noise: P(x) ∝ exp(−x²/(2 scale²)) on ℤ.
-
-    ρ-zCDP with ρ = Δ₂²/(2 scale²) for counts of ℓ2-sensitivity Δ₂. It is not μ-GDP. The variance is at most scale².
-    Raises InputError where the library is missing or the scale too large. Source: Canonne, Kamath, Steinke 2020,
-    Theorem 14 (privacy), Algorithm 3 (sampler).
+    μ-GDP with μ = Δ₂/scale for counts of ℓ2-sensitivity Δ₂. The deviation is larger by 10⁻⁶ of it at most. Raises
+    InputError for a scale that is too large. Source: Karney 2016, Algorithm N: k ≥ 0 by e^{−k/2}, x uniform, and both
+    are kept with probability exp(−(k(k − 1) + x(2k + x))/2), which makes e^{−(k + x)²/2} of them.
     """
-    dp = _library(scale)
-    return _drawn(dp, dp.m.make_gaussian, dp.l2_distance(T=float), scale, counts)
+    return _noisy(counts, scale, rng, 0.5, lambda k, x: (k * (k - 1) + x * (2 * k + x)) / 2)
 
 
-def laplace(counts: np.ndarray, scale: float) -> np.ndarray:
-    """Whole numbers `counts` (m,) plus independent discrete Laplace noise: P(x) ∝ exp(−|x|/scale) on ℤ.
+def laplace(counts: np.ndarray, scale: float, rng: np.random.Generator) -> np.ndarray:
+    """Whole numbers `counts` plus independent Laplace noise, each sum rounded to a step of a public grid.
 
-    ε-DP with ε = Δ₁/scale for counts of ℓ1-sensitivity Δ₁. The variance is at most 2 scale². Raises InputError as
-    `gaussian` does. Source: Ghosh, Roughgarden, Sundararajan 2012; Canonne, Kamath, Steinke 2020, Algorithm 2.
+    ε-DP with ε = Δ₁/scale for counts of ℓ1-sensitivity Δ₁. All else as `gaussian`: k ≥ 0 by e^{−k}, kept by e^{−x}.
     """
-    dp = _library(scale)
-    return _drawn(dp, dp.m.make_laplace, dp.l1_distance(T="i64"), scale, counts)
+    return _noisy(counts, scale, rng, 1.0, lambda k, x: x)
 
 
-def laplace_above(counts: np.ndarray, scale: float, failure: float, group: int) -> np.ndarray:
-    """Positive counts plus discrete Laplace noise where the sum reaches a threshold, else 0; see `Curator.measure`.
-
-    A count of c ≤ b = `group` that a neighbour lacks must reach the threshold b + t with probability ≤ failure/b. On
-    ℤ P(noise ≥ t) = rᵗ/(1 + r) for t ≥ 1, r = e^{−1/scale}: t is the smallest whole number that does.
-    """
-    noisy = laplace(counts, scale)
-    return np.where((counts > 0) & (noisy >= threshold(scale, failure, group, True)), noisy, 0.0)
-
-
-def threshold(scale: float, failure: float, group: int, of_laplace: bool) -> float:
-    """The threshold b + t with P(noise ≥ t) ≤ failure/b, for b = `group` and discrete Laplace or Gaussian noise.
-
-    On ℤ the tail of the Laplace law is rᵗ/(1 + r), and that of the Gaussian one at t is at most that of N(0, σ²) at
-    t − 1 (Canonne, Kamath, Steinke 2020, Proposition 25).
-    """
-    wide = scale * ROOM
-    if of_laplace:
-        tail = wide * (math.log(group / failure) - math.log1p(math.exp(-1 / wide) * (1 - 1e-12)))
-        return group + max(math.ceil(tail * ROOM), 1)
-    return group + max(math.ceil(-float(ndtri(failure / group)) * wide * ROOM), 0) + 1
-
-
-def blur(scale: float, sensitivity: float) -> tuple[float, float]:
-    """The step of a public grid for values of the given sensitivity, and the scale, in steps, of noise on that grid.
-
-    Rounding to the nearest step moves each value by half of it at the most, so that between neighbours they move by at
-    most one step more; the scale grows by as much. Nothing has to be drawn where no row moves them: (1, 0).
-    """
-    if sensitivity == 0:
-        return 1.0, 0.0
-    step = 2.0 ** math.floor(math.log2(scale / STEPS))
-    return step, scale / step * (1 + step / sensitivity) * ROOM
-
-
-def first_above(values: np.ndarray, level: float, scale: float) -> int | None:
-    """The index that `mechanisms.first_above` finds, for values, level and noise that are whole numbers."""
-    above = laplace(values, scale) >= level
-    return int(np.argmax(above)) if above.any() else None
-
-
-def _library(scale: float) -> Any:
-    if not 0 <= scale < LARGEST:
-        raise InputError(f"exact noise of scale {scale:g} steps is outside [0, {LARGEST:g})")
-    import opendp.prelude  # type: ignore[import]  # here, as it takes a moment to load
-
-    dp: Any = opendp.prelude
-
-    dp.enable_features("contrib")  # OpenDP's word for what it has not yet reviewed in full, these two too
-    return dp
-
-
-def _drawn(dp: Any, make: Any, metric: Any, scale: float, counts: np.ndarray) -> np.ndarray:
+def _noisy(
+    counts: np.ndarray, scale: float, rng: np.random.Generator, rate: float, exponent: Callable[[Any, Any], Any]
+) -> np.ndarray:
+    """The counts plus ±K(k + x) steps, rounded to whole steps; e^{−rate k − exponent(k, x)} is the law of k and x."""
     if scale == 0:  # the counts are the same for all records
         return counts
-    measurement = make(dp.vector_domain(dp.atom_domain(T="i64")), metric, scale * ROOM)
+    if not 0 < scale < LARGEST:
+        raise InputError(f"exact noise of scale {scale:g} steps is outside [0, {LARGEST:g})")
+    part, power = math.frexp(max(scale, SMALLEST) * ROOM)  # the scale is part · 2^power, part in [½, 1)
+    step, wide = 2.0**power / (2 * STEPS), math.ceil(part * 2 * STEPS)
     counts = np.clip(counts, -WHOLE, WHOLE)  # no two counts are farther apart for it, so no sensitivity grows
-    return np.array(measurement(counts.astype(np.int64).tolist()), dtype=float)
+    below = np.floor(counts / step)
+    rest = ((counts / step - below) * 2.0**FIRST).astype(np.int64) + 2 ** (FIRST - 1)  # half a step more: the nearest
+    return (below + _steps(rest.ravel(), wide, rng, rate, exponent).reshape(rest.shape)) * step
+
+
+def _steps(
+    rest: np.ndarray, wide: int, rng: np.random.Generator, rate: float, exponent: Callable[[Any, Any], Any]
+) -> np.ndarray:
+    """The whole numbers ⌊rest/2^40 ± K(k + x)⌋ (s,), drawn until all are accepted."""
+    out, todo = np.empty(len(rest)), np.arange(len(rest))
+    while size := len(todo):
+        k, sign = _geometric(size, rate, rng), 2 * rng.integers(0, 2, size) - 1
+        x, word = rng.integers(0, 2**FIRST, size), rng.integers(0, 2**BITS, size)
+        p = np.exp(-exponent(k.astype(float), (x + 0.5) / 2.0**FIRST)) * 2.0**BITS
+        first = rest[todo] + sign * wide * x
+        cell = first >> FIRST
+        kept = (word + 1 <= p * (1 - SLACK)) & (cell == (first + sign * wide) >> FIRST)
+        refused = (word >= p * (1 + SLACK)) & (word > 0)
+        for i in np.flatnonzero(~(kept | refused)):
+            found = _settle(int(k[i]), int(x[i]), int(word[i]), int(rest[todo[i]]), int(sign[i]) * wide, rng, exponent)
+            if found is not None:
+                kept[i], cell[i] = True, found
+        out[todo[kept]] = (sign * wide * k + cell)[kept]
+        todo = todo[~kept]
+    return out
+
+
+def _geometric(size: int, rate: float, rng: np.random.Generator) -> np.ndarray:
+    """Independent whole numbers k ≥ 0 (size,), each with probability ∝ exp(−rate k)."""
+    k, alive = np.zeros(size, dtype=np.int64), np.arange(size)
+    while len(alive):
+        alive = alive[flips(np.full(len(alive), rate), rng)]
+        k[alive] += 1
+    return k
+
+
+def _settle(
+    k: int, x: int, word: int, rest: int, slope: int, rng: np.random.Generator, exponent: Callable[[Any, Any], Any]
+) -> int | None:
+    """⌊rest/2^40 + slope · x⌋ if k and x are accepted, else None; `x` and `word` are the first bits of uniforms."""
+    bits = FIRST
+
+    def ends() -> tuple[Fraction, Fraction]:
+        """The ends of the interval that x lies in, once it has more bits."""
+        nonlocal x, bits
+        x, bits = x << MORE | int(rng.integers(0, 2**64, dtype=np.uint64)), bits + MORE
+        return Fraction(x, 2**bits), Fraction(x + 1, 2**bits)
+
+    def exponents() -> tuple[Fraction, Fraction]:
+        low, high = ends()
+        return Fraction(exponent(k, low)), Fraction(exponent(k, high))
+
+    if not settled(word, exponents, rng):
+        return None
+    while True:
+        one, other = (math.floor(Fraction(rest, 2**FIRST) + slope * end) for end in ends())
+        if one == other:
+            return one

@@ -27,24 +27,28 @@ def flips(x: np.ndarray, rng: np.random.Generator, exactly: Callable[[int], Frac
     tails = (words >= p * (1 + SLACK)) & (words > 0)  # where x > 40 only the word 0 is not settled here
     for i in np.flatnonzero(~(heads | tails)):
         meant = Fraction(float(x[i])) if exactly is None else exactly(int(i))
-        heads[i] = _settle(int(words[i]), meant, rng)
+        heads[i] = settled(int(words[i]), lambda meant=meant: (meant, meant), rng)
     return heads
 
 
-def _settle(word: int, x: Fraction, rng: np.random.Generator) -> bool:
-    """Whether U < exp(−x) for the uniform U whose first 53 bits are `word`; further bits are drawn as needed."""
+def settled(word: int, exponent: Callable[[], tuple[Fraction, Fraction]], rng: np.random.Generator) -> bool:
+    """Whether U < exp(−x) for the uniform U whose first 53 bits are `word`; further bits are drawn as needed.
+
+    Each call of `exponent` gives bounds of x, which are narrower than those before or both x itself.
+    """
     bits = BITS
-    while x > 0:
-        if bits > x:
-            low, high = _exp(x, bits)
-            if word + 1 <= low * 2**bits:
+    while True:
+        low, high = exponent()
+        if high == 0:
+            return True
+        if bits > high:
+            if word + 1 <= _exp(high, bits)[0] * 2**bits:
                 return True
-            if word >= high * 2**bits:
+            if word >= _exp(low, bits)[1] * 2**bits:
                 return False
-        elif word:  # U ≥ 2^-bits ≥ 2^-x > exp(−x), and exp(−x) might be too small to be written down
+        elif word and bits <= low:  # U ≥ 2^-bits ≥ 2^-x > exp(−x), and exp(−x) might be too small to be written down
             return False
         word, bits = word << MORE | int(rng.integers(0, 2**64, dtype=np.uint64)), bits + MORE
-    return True
 
 
 def _exp(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:

@@ -1,4 +1,4 @@
-"""Answers on a public grid, so that whole noise fits between them: counts as they are, other queries rounded first.
+"""Answers on a public grid, so that they are known without error: counts as they are, other queries rounded first.
 
 Of queries with entries that are no whole numbers, every entry is rounded to the nearest multiple of a public step, a
 power of two. On n rows such an answer is a multiple of the step too, and floating point adds it up without error in
@@ -29,7 +29,7 @@ def step(n: int) -> float:
 
 
 def gridded(statistic: Any) -> bool:
-    """Whether whole noise can replace the noise of a statistic, or of most statistics of a class."""
+    """Whether exact noise can replace the noise of a statistic, or of most statistics of a class."""
     return bool(getattr(statistic, "gridded", False))
 
 

@@ -21,8 +21,8 @@ def noise_scale(statistic: Any, spend: Gaussian | Pure | SubsampledGaussian, uni
     For a sum over a sample, clipped at C and divided by rate · unit, it is zC/(rate unit), of Gaussian noise.
 
     `unit` is n/b for shares of n rows and neighbours that differ in b of them (`Curator.unit`, `effective_n`); for n
-    · value in steps of a grid it is step/b. Discrete noise has the same parameter. Before it is known which statistic
-    will be measured, a plan names its class or a `Sensitivity`.
+    · value in steps of a grid it is step/b. Before it is known which statistic will be measured, a plan names its
+    class or a `Sensitivity`.
     """
     if isinstance(spend, SubsampledGaussian):
         return spend.noise_multiplier * statistic.clip / (spend.rate * unit)
@@ -33,7 +33,7 @@ def deviation(statistic: Any, spend: Gaussian | Pure | SubsampledGaussian, unit:
     """The standard deviation of the noise on the released values: one for all, or an array (m,) where they differ.
 
     The scale for Gaussian noise and √2 times it for Laplace noise (before any threshold); times ‖q_j‖ where noise is
-    drawn on cells and query j sees it. Discrete noise has no more than that.
+    drawn on cells and query j sees it.
     """
     return noise_scale(statistic, spend, unit) * (math.sqrt(2) if isinstance(spend, Pure) else 1.0) * statistic.norms
 

@@ -1,9 +1,12 @@
 """The noise itself. The generator is passed in; nothing here knows a row or a budget."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
+from scipy.special import ndtri
 
+from .exact import STEPS
 from .flips import flips
 
 MOST_FLIPS = 4_000_000  # coins flipped at once
@@ -19,9 +22,17 @@ def laplace(values: np.ndarray, scale: float, rng: np.random.Generator) -> np.nd
     return values + rng.laplace(0.0, scale, values.shape)
 
 
-def laplace_above(values: np.ndarray, scale: float, threshold: float, rng: np.random.Generator) -> np.ndarray:
-    """Positive values plus Laplace noise where the sum reaches `threshold`, else 0; see `Curator.measure`."""
-    noisy = laplace(values, scale, rng)
+def tail(scale: float, chance: float, of_laplace: bool) -> float:
+    """The t ≥ 0 with P(noise ≥ t) ≤ chance for Laplace or Gaussian noise, also where sums are rounded to a grid.
+
+    `exact` rounds up by half a grid step at most and enlarges the scale by two, each 1/STEPS of the scale.
+    """
+    deviations = -math.log(2 * chance) if of_laplace else -float(ndtri(chance))
+    return scale * (max(deviations, 0.0) * (1 + 2 / STEPS) + 1 / STEPS)
+
+
+def thresholded(values: np.ndarray, noisy: np.ndarray, threshold: float) -> np.ndarray:
+    """The noisy values that reach `threshold`, of those above 0 without noise, and else 0; see `Curator.measure`."""
     return np.where((values > 0) & (noisy >= threshold), noisy, 0.0)
 
 
@@ -83,8 +94,8 @@ def coins(log_probability: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return flips(-log_probability, rng)
 
 
-def first_above(values: np.ndarray, level: float, scale: float, rng: np.random.Generator) -> int | None:
-    """The first i with values[i] + Laplace(scale) ≥ level, with fresh noise for each i; None where no value is.
+def first_above(noisy: np.ndarray, level: float) -> int | None:
+    """The first i with noisy[i] ≥ level, for values with fresh Laplace(scale) noise; None where no value is.
 
     The sparse vector: with level itself blurred once, by ν ~ Laplace(Δ/ε₁), and scale = 2Δ/ε₂, all answers up to and
     with the first "above" are (ε₁ + ε₂)-DP together, however many, for values that each move by Δ at the most. Fix the
@@ -94,7 +105,7 @@ def first_above(values: np.ndarray, level: float, scale: float, rng: np.random.G
     bounded-range. `scores.sparse_scales` divides ε.
     Source: Dwork, Roth 2014, Algorithm 1; Lyu, Su, Li 2017, Algorithm 1.
     """
-    above = values + rng.laplace(0.0, scale, values.shape) >= level
+    above = noisy >= level
     return int(np.argmax(above)) if above.any() else None
 
 

@@ -1,7 +1,6 @@
 """The curator of tables: it measures answers of workloads, and selects and draws queries."""
 
 from dataclasses import fields, replace
-from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -9,6 +8,7 @@ import numpy as np
 from ..data.domain import Countable, Domain
 from ..data.plain import plain
 from ..errors import BudgetError, InputError
+from ..numbers import ROOM
 from ..workloads import Workload, sealed, sealed_domain
 from . import exact, grid, mechanisms
 from .accounting.budget import BoundedRange, Pure
@@ -22,6 +22,7 @@ from .statistics.votes import CodeVotes
 
 SCORED: Final = (SignedErrors, TableErrors)
 STREAMED: Final = (AbsoluteErrors,)
+FINE: Final = 2.0**-20  # of a row: the step to which errors are rounded in the sparse vector
 MOST_BLURRED: Final = 64.0  # largest |answer| and level together in the sparse vector, both as shares
 
 
@@ -115,15 +116,15 @@ class TableCurator(Curator):
             raise BudgetError(f"the threshold in use was planned for {known[0]} at sensitivity {known[1]:g}")
         if self._ledger.plan.exact:
             values, blur, scale = self._blurred(errors, spend)
-            draw, find = exact.laplace, exact.first_above
+            draw = exact.laplace
         else:
             values = errors.value(self._true_answers(errors.workload))
             blur, scale = sparse_scales(errors.sensitivity / self.unit, spend.epsilon)
-            draw, find = partial(mechanisms.laplace, rng=self._rng), partial(mechanisms.first_above, rng=self._rng)
+            draw = mechanisms.laplace
         if known is None:
             self._note("sparse vector")
-            known = self._threshold = (spend, errors.sensitivity, float(draw(np.zeros(1), blur)[0]))
-        place = find(values, known[2], scale)
+            known = self._threshold = (spend, errors.sensitivity, float(draw(np.zeros(1), blur, self._rng)[0]))
+        place = mechanisms.first_above(draw(values, scale, self._rng), known[2])
         if place is not None:
             self._threshold = None
         return place
@@ -137,20 +138,23 @@ class TableCurator(Curator):
             return score.value(self._true_answers(score.workload)), score.sensitivity, self.unit
         workload, counts = self._true_counts(score.workload)
         whole, room = score.in_counts(workload, self._n)
-        delta = (whole.sensitivity + 2 * room) * exact.ROOM if whole.sensitivity > 0 else 0.0
+        delta = (whole.sensitivity + 2 * room) * ROOM if whole.sensitivity > 0 else 0.0
         return whole.value(counts, self._n), delta, self.unit / self._n
 
     def _blurred(self, errors: AbsoluteErrors, spend: Pure) -> tuple[np.ndarray, float, float]:
-        """The errors as exact counts in steps of a public grid, and both noise scales in steps."""
+        """The errors as exact counts in steps of a public grid, and both noise scales in steps.
+
+        Rounding to the nearest step moves each error by half of it at most, so that between neighbours they move by at
+        most one step more.
+        """
         workload, counts = self._true_counts(errors.workload)
         n = self._n
         whole, room = errors.in_counts(workload, n)
         if room > (most := MOST_BLURRED * EPS * n):
             raise InputError(f"answers or the level of a batch are above {MOST_BLURRED:g}, too large for exact noise")
-        delta = (whole.sensitivity + 2 * most) * exact.ROOM
+        delta = (whole.sensitivity + 2 * most + FINE) * ROOM
         blur, scale = sparse_scales(delta * n / self.unit, spend.epsilon)
-        step, in_steps = exact.blur(blur, delta)
-        return np.rint(whole.value(counts, n) / step), in_steps, in_steps * (scale / blur if blur else 0.0)
+        return np.rint(whole.value(counts, n) / FINE), blur / FINE, scale / FINE
 
     def _value(self, statistic: Any) -> np.ndarray:
         if not statistic.of_answers:

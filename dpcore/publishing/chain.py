@@ -1,6 +1,6 @@
 """The ledger file: tables to which rows are only added, chained by keyed hashes.
 
-`opened` is the one place where a ledger is opened, `read` the one where all of it is read and `reading` the one that
+`connected` is the one place where a ledger is opened, `read` the one where all of it is read and `reading` the one that
 turns whatever is wrong with its content into one error.
 
 Entry i of the table `chain` names a table and holds HMAC(key, hash of entry i − 1, table, row i). Triggers refuse
@@ -124,7 +124,7 @@ def _charged(path: Path) -> bool:
 
 
 @contextmanager
-def opened(path: Path, wait: float, *, create: bool = False) -> Iterator[sqlite3.Connection]:
+def connected(path: Path, wait: float, *, create: bool = False) -> Iterator[sqlite3.Connection]:
     """A connection without implicit transactions to a ledger, which `create` makes if the file is new.
 
     Every error of SQLite becomes an InputError that names the file, as does anything in its place that is no file.

@@ -19,7 +19,7 @@ from ..data.sources.base import Source
 from ..errors import InputError, OverspendError
 from ..numbers import brief
 from ..privacy.accounting.budget import Accounting, Budget
-from ..privacy.accounting.lifetime import Concentrated, Event, Lifetime, Total, events_to_json
+from ..privacy.accounting.lifetime import Event, Lifetime, Total, events_to_json
 from . import book, chain, checked, verifier
 from .book import Book
 from .chain import now
@@ -38,7 +38,7 @@ class Store:
 
     def __init__(self, path: str | Path, *, create: bool = False) -> None:
         self.path = Path(path)
-        with chain.opened(self.path, WAIT, create=create):
+        with chain.connected(self.path, WAIT, create=create):
             pass
 
     def reserve(
@@ -121,16 +121,6 @@ class Store:
                 db.execute("ROLLBACK")
         return Reservation(seq, entry, ledger, name, number, lifetime, spent, lifetime.left(after))
 
-    def accounting(
-        self, frame: pd.DataFrame | Source, *, dataset: str | None, default_name: str | None, new_version: bool
-    ) -> Accounting | None:
-        """The accounting fixed by the first release of the data set that `reserve` would charge; None if it is new."""
-        streamed = self._streamed(frame)
-        with self._read() as (db, _):
-            key = db.execute("SELECT key FROM meta").fetchone()[0]
-            found = self._place(db, streamed or _marks(frame, key), dataset, default_name, new_version)[1]
-            return None if found is None else book.lifetime(found).accounting
-
     def account(self, release: int) -> dict[str, Any]:
         """The account that a release is published with: its data set's charges so far, each linked to the last.
 
@@ -172,7 +162,7 @@ class Store:
 
     def show(self) -> list[DataSet]:
         """Every data set with its versions, its releases, its spent and its remaining budget."""
-        with chain.opened(self.path, WAIT) as db:
+        with chain.connected(self.path, WAIT) as db:
             db.execute("BEGIN")
             content = self._sound(db)
         with chain.reading(self.path):
@@ -182,7 +172,7 @@ class Store:
         """The fingerprint of a source, read before the ledger is locked because it may take minutes."""
         if isinstance(table, pd.DataFrame):
             return ()
-        with chain.opened(self.path, WAIT) as db, chain.reading(self.path):
+        with chain.connected(self.path, WAIT) as db, chain.reading(self.path):
             key = db.execute("SELECT key FROM meta").fetchone()[0]
         return (table.fingerprint(key),)
 
@@ -213,14 +203,14 @@ class Store:
     @contextmanager
     def _read(self) -> Iterator[tuple[sqlite3.Connection, checked.Totals]]:
         """The ledger's content at one moment and the totals of its data sets, after it was checked."""
-        with chain.opened(self.path, WAIT) as db:
+        with chain.connected(self.path, WAIT) as db:
             db.execute("BEGIN")
             yield db, self._totals(db)
 
     @contextmanager
     def _write(self, wait: float | None = None) -> Iterator[tuple[sqlite3.Connection, checked.Totals]]:
         """A transaction that excludes all other writers; it is kept whole, or not at all."""
-        with chain.opened(self.path, WAIT if wait is None else wait) as db:
+        with chain.connected(self.path, WAIT if wait is None else wait) as db:
             db.execute("BEGIN IMMEDIATE")
             try:
                 totals = self._totals(db)
@@ -258,7 +248,7 @@ def verify(path: str | Path, receipt: Any = None) -> list[str]:
     written anew. Raises InputError for a file that is no ledger.
     """
     path = Path(path)
-    with chain.opened(path, WAIT) as db:
+    with chain.connected(path, WAIT) as db:
         db.execute("BEGIN")  # all tables, as they are at one moment
         with chain.reading(path):
             content = chain.read(db)
@@ -307,8 +297,7 @@ def _beyond(lifetime: Lifetime, events: Sequence[tuple[Event, int]], after: Tota
     how = f"since its first release it is added up by {lifetime.accounting}, which cannot count this one"
     if lifetime.accounting is Accounting.PURE:
         return f"{how}; choose another algorithm, or delta=0"
-    discrete = any(type(event) is Concentrated for event, _ in events)
-    return f"{how}; {'exact noise is not Gaussian DP: choose noise=float' if discrete else 'choose delta=0'}"
+    return f"{how}; choose delta=0"
 
 
 def _same(name: str, row: sqlite3.Row, total: Budget | None, unit: str) -> None:

@@ -12,9 +12,8 @@ from ..data.domain import Domain, Rows
 from ..data.open_schema import OpenSchema
 from ..data.privacy_unit import PrivacyUnit
 from ..errors import InputError
-from ..privacy.accounting.budget import Accounting
 from ..privacy.accounting.ledger import Plan
-from ..privacy.accounting.lifetime import Concentrated, Event
+from ..privacy.accounting.lifetime import Event, Filtered
 from ..privacy.column_curator import ColumnCurator
 from ..problems import QueryRelease
 from ..schemas.measure import MeasuredSchema, measure_schema
@@ -79,7 +78,7 @@ class SettledRelease(PreparedRelease):
 def measured_events(plan: Plan) -> tuple[tuple[Event, int], ...]:
     """The charges of a schema's plan as events; their failure probabilities add up unchanged."""
     return tuple(
-        (Concentrated(c.spend.rho, c.spend.failure) if plan.budget.delta else c.spend, c.times) for c in plan.charges
+        (Filtered(c.spend.rho, c.spend.failure) if plan.budget.delta else c.spend, c.times) for c in plan.charges
     )
 
 
@@ -105,9 +104,7 @@ class OpenRecords:
         return cls(cells, schema.placeholder.encode(limited))
 
 
-def prepare_open(
-    request: ReleaseRequest, opening: Opening, records: OpenRecords | None = None, *, fixed: Accounting | None = None
-) -> OpenRelease:
+def prepare_open(request: ReleaseRequest, opening: Opening, records: OpenRecords | None = None) -> OpenRelease:
     """An open release, checked and planned with placeholders; it neither draws nor charges anything.
 
     `records` are those of this very table, where they are read already.
@@ -119,11 +116,12 @@ def prepare_open(
     n, group, columns = records.rows.n, request.unit.most_rows, opening.schema.open
     problem = QueryRelease(request.workload, n, group)
     affordable(request.algorithm, problem, request.budget)
-    exact = request.exact_for(fixed)
+    exact = request.noise != "float"
     known = any(c.categorical for c in columns)
     share = default_share(len(columns), n, group, request.budget) if opening.share is None else opening.share
     division, plan = SchemaShare(share, known).planned(request.algorithm, problem, request.budget, exact=exact)
     request.check_exact(plan.exact)
     measuring = plan_schema(columns, n, group, division, exact=exact)
-    events = division.events(exact)
-    return OpenRelease(request, problem, records.rows, plan, events, opening, records.cells, division, measuring)
+    return OpenRelease(
+        request, problem, records.rows, plan, division.events, opening, records.cells, division, measuring
+    )

@@ -56,7 +56,7 @@ def publish_schema(request: SchemaRequest, store: Store) -> tuple[dict[str, Any]
     plan = plan_schema((), len(limited), request.unit.most_rows, division, exact=True, kinds=len(names))
     place = [str(c) for c in limited.columns]
     cells = [RawCells.of(pd.Series(limited.iloc[:, place.index(name)])) for name in names]
-    reservation = reserve(store, request, division.events(True), algorithm=NAME, settings={"columns": names})
+    reservation = reserve(store, request, division.events, algorithm=NAME, settings={"columns": names})
     try:
         domain, found = _measure(names, cells, plan)
     except BaseException as error:

@@ -25,7 +25,6 @@ from ..privacy.accounting.budget import (
     Sums,
 )
 from ..privacy.accounting.ledger import Charge, Plan
-from ..privacy.accounting.lifetime import Concentrated
 from ..privacy.column_curator import ColumnCurator
 from ..privacy.curators import CURATORS
 from ..schemas.plan import Division, whole
@@ -168,7 +167,6 @@ def _step(charge: Charge, plan: Plan, accounting: Accounting, holder: type, colu
     statistic, spend = charge.statistic, charge.spend
     kind = statistic if isinstance(statistic, type) else type(statistic)
     named = {} if isinstance(statistic, type) else {name: getattr(statistic, name, None) for name in SIZES}
-    exactly = plan.exact and isinstance(spend, Gaussian)
     asked = getattr(statistic, "workload", None)
     kept = [type(spend).__name__] + ["Exact"] * plan.exact
     kept += [type(w).__name__ for w in (asked, *getattr(asked, "workloads", ()))] if asked else WORKLOADS
@@ -179,8 +177,8 @@ def _step(charge: Charge, plan: Plan, accounting: Accounting, holder: type, colu
         sizes={name: float(value) for name, value in named.items() if isinstance(value, (int, float))},
         verb=charge.verb,
         mechanism=_told(_doc(getattr(holder, _verb(charge))), kept),
-        spend=_spend(spend) + (f", as ρ = {spend.rho:.6g} of discrete noise" if exactly else ""),
-        law=_plain(_doc(Concentrated if exactly else type(spend))),
+        spend=_spend(spend),
+        law=_plain(_doc(type(spend))),
         times=charge.times,
         cost=_total(each, accounting),
         column=column,

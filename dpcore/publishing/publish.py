@@ -20,7 +20,7 @@ import scipy
 from ..algorithms import registered_name
 from ..data.schema import domain_to_json
 from ..errors import BudgetError, InputError
-from ..privacy import entropy, exact
+from ..privacy import entropy
 from ..privacy.accounting.budget import Accounting, Gaussian, Sums
 from ..privacy.accounting.lifetime import events_to_json, planned
 from ..privacy.curator import Curator
@@ -36,9 +36,7 @@ from .request import PreparedRelease, json_value
 from .signing import Key, key_of
 
 FLOATING = "floating-point noise ({}); the proof is about real numbers, and the rounding of floats may reveal more"
-WHOLE = "exact {} noise on {} (whole numbers, by opendp {}, from the operating system's entropy)"
-PICKED = "exact {} (coins without rounding, by {})"
-ON_WHOLE = ("discrete Gaussian", "discrete Laplace", "sparse vector")
+EXACT = "exact {} on {} (without rounding, by {})"
 
 Progress = Callable[[int, int], None]  # receives the round and the number of rounds
 
@@ -144,10 +142,8 @@ def _noise(curator: Curator) -> str:
     where = "counts"
     if curator.step < 1:
         where = f"queries rounded to multiples of 2^{math.log2(curator.step):.0f}, a public grid, which it covers"
-    if whole := sorted(law for law in exactly if law in ON_WHOLE):
-        found.append(WHOLE.format(" and ".join(whole), where, exact.version()))
-    if picked := sorted(law for law in exactly if law not in ON_WHOLE):
-        found.append(PICKED.format(" and ".join(picked), entropy.NAME))
+    if exactly:
+        found.append(EXACT.format(" and ".join(sorted(exactly)), where, entropy.NAME))
     if len(curator.ledger.events) > exactly.total():
         found.append(("the rest by " if exactly else "") + FLOATING.format(entropy.NAME))
     return "; ".join(found)
@@ -221,10 +217,8 @@ def _schema_noise(ready: SettledRelease) -> str:
     """A text that says what was drawn for the schema, exactly or in floating point."""
     if not ready.measuring.exact:
         return FLOATING.format(entropy.NAME)
-    laws = {
-        "discrete Gaussian" if isinstance(c.spend, Gaussian) else "discrete Laplace" for c in ready.measuring.charges
-    }
-    return WHOLE.format(" and ".join(sorted(laws)), "counts", exact.version())
+    laws = {"Gaussian noise" if isinstance(c.spend, Gaussian) else "Laplace noise" for c in ready.measuring.charges}
+    return EXACT.format(" and ".join(sorted(laws)), "counts", entropy.NAME)
 
 
 def _bounds(ready: PreparedRelease) -> str:

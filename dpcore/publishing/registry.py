@@ -119,7 +119,7 @@ def unwritten_fields(record: Any) -> list[str]:
 
 
 def in_yaml(record: dict[str, Any]) -> str:
-    """The record as YAML."""
+    """The registry's record as YAML text."""
     head = (
         "# An entry for the public registry of deployments (opendp/deployments-registry-data), tier 3. People write:\n"
     )

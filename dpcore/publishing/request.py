@@ -3,10 +3,8 @@
 Nothing here compares a release with the truth: no error is computed, so none can be seen, stored or chosen by.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,26 +21,18 @@ from ..data.sources.people import limited
 from ..data.text_format import TextFormat
 from ..errors import InputError
 from ..numbers import check_rows
-from ..privacy import grid
-from ..privacy.accounting import conversions
-from ..privacy.accounting.budget import Accounting, Budget, Gaussian
+from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.ledger import Choice, Plan
 from ..privacy.accounting.lifetime import Event, reserved
 from ..privacy.curator import check_readable
 from ..problems import PublicStart, QueryRelease
+from ..schemas.plan import exactly
 from ..workloads import Workload
 from ..workloads.union import marginal_tables
-from .chain import is_new
 from .ledger_store import Reservation, Store
 
 NOISES = ("auto", "exact", "float")
-WHY_EXACT = (
-    "noise on whole numbers and selections without rounding, so that no last digit reveals more than the budget allows"
-)
-WHY_DISCRETE = (
-    "noise on whole numbers, without rounding; discrete Gaussian noise is zero-concentrated DP, not exactly Gaussian "
-    "DP, so the plan is calibrated by zCDP"
-)
+WHY_EXACT = "noise and selections without rounding, so that no last digit reveals more than the budget allows"
 
 
 def check_format(format: TextFormat) -> None:
@@ -63,10 +53,9 @@ class ReleaseRequest:
     A table may be a source, which is read in parts.
     `unit` is whom it protects; `reason` says in words why a schema that was read off the records is used all the same.
     `total` is the budget of a new data set, and `default_name` its name when `dataset` is not given. `noise` "exact"
-    asks for whole noise and selections without rounding, "auto" for that too, but where Gaussian noise cannot be had
-    so: where the data set's accounting was fixed as Gaussian DP, which cannot add up discrete noise, and within a
-    subspace seen through tables. No noise in floating point keeps a promise at δ = 0: "float" is refused there, and
-    "auto" is "exact".
+    asks for noise and selections without rounding, "auto" for that too, but within a subspace seen through tables,
+    where Gaussian noise cannot be had so. No noise in floating point keeps a promise at δ = 0: "float" is refused
+    there, and "auto" is "exact".
     """
 
     frame: pd.DataFrame | Source
@@ -107,17 +96,11 @@ class ReleaseRequest:
         if self.rows is not None:
             check_rows(self.rows)
 
-    def exact_for(self, fixed: Accounting | None) -> bool:
-        """Whether exact noise is tried under the accounting that the first release fixed; None: no release yet."""
-        if self.noise == "auto" and self.budget.delta > 0:
-            return fixed is not Accounting.GDP
-        return self.noise != "float"
-
     def check_exact(self, exact: bool) -> None:
         """Raise InputError for a plan whose noise is not exact where the request demands exact noise."""
         if not exact and (self.noise == "exact" or self.budget.delta == 0):
             name = registered_name(self.algorithm)
-            why = f"{name} measures a subspace here, which whole noise does not fit"
+            why = f"{name} measures a subspace here, which exact noise does not fit"
             at, other = ("delta=0", "delta > 0") if self.budget.delta == 0 else ("noise=exact", "float")
             raise InputError(f"{at}: {why}; choose another algorithm, or {other}")
 
@@ -165,21 +148,22 @@ def reserve(store: Store, request: Any, events: tuple[tuple[Event, int], ...], *
     )
 
 
-def prepare(
-    request: ReleaseRequest, rows: Rows | Counts | None = None, *, fixed: Accounting | None = None
-) -> PreparedRelease:
+def prepare(request: ReleaseRequest, rows: Rows | Counts | None = None) -> PreparedRelease:
     """The prepared release: its table encoded, its plan made. Rows that the schema refuses raise InputError here.
 
     The plan keeps its promise by what adds up, as the data set's ledger does. `rows` are this very table's, where they
-    are encoded already; `fixed` is its data set's accounting in the ledger.
+    are encoded already.
     """
     if rows is None:
         rows = records_of(request.frame, request.workload, request.unit)
     problem = QueryRelease(request.workload, rows.n, request.unit.most_rows, request.start)
     affordable(request.algorithm, problem, request.budget)
     plan = make_plan(request.algorithm, problem, replace(request.budget, additive=True))
-    if request.exact_for(None if Gaussian not in plan.kinds else fixed):
-        plan = _exact(request, problem, plan)
+    if request.noise != "float":
+        plan = exactly(plan)
+    request.check_exact(plan.exact)
+    if plan.exact:
+        plan = replace(plan, choices=(*plan.choices, Choice("noise", "exact", WHY_EXACT)))
     check_readable(rows, plan)
     return PreparedRelease(request, problem, rows, plan, reserved(plan, request.algorithm.adaptive))
 
@@ -196,33 +180,6 @@ def records_of(
         return domain.encode(unit.limited(table, domain.names))
     tables = marginal_tables(workload)
     return gather(limited(table, unit, domain.names), domain, tables.axes if tables else (), watch)
-
-
-def fixed_for(request: ReleaseRequest, ledger: Path) -> Accounting | None:
-    """The accounting that the data set's first release fixed in a ledger; None for a new data set."""
-    if request.noise != "auto" or is_new(ledger):
-        return None  # nothing depends on it
-    return Store(ledger).accounting(
-        request.frame, dataset=request.dataset, default_name=request.default_name, new_version=request.new_version
-    )
-
-
-def _exact(request: ReleaseRequest, problem: QueryRelease, plan: Plan) -> Plan:
-    """The plan with exact noise, by zCDP where it is Gaussian; the plan unchanged if "auto" finds none that fits.
-
-    A plan that GDP adds up is made anew at a δ' ≤ δ, the one at which GDP allows the μ = √(2ρ) that zCDP allows at δ.
-    Raises InputError where nothing but exact noise will do and noise must look alike from every side.
-    """
-    if not all(map(grid.gridded, plan.measured)):
-        request.check_exact(False)
-        return plan
-    if plan.accounting is Accounting.GDP:
-        epsilon, left = request.budget.epsilon, request.budget.delta - plan.sums.failure
-        mu = math.sqrt(2 * conversions.zcdp_rho(epsilon, left))
-        delta = math.exp(conversions.gdp_log_delta(epsilon, mu)) * (1 - 1e-9)
-        plan = make_plan(request.algorithm, problem, Budget(epsilon, min(delta, left) + plan.sums.failure))
-    why = WHY_DISCRETE if Gaussian in plan.kinds else WHY_EXACT
-    return replace(plan, budget=request.budget, choices=(*plan.choices, Choice("noise", "exact", why)), exact=True)
 
 
 def json_value(value: Any) -> Any:

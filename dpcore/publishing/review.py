@@ -114,7 +114,7 @@ def _peek(facts: Facts) -> Said:
 def _bits(facts: Facts) -> Said:
     if "floating-point" in facts["made_by"]["noise"]:
         return Standing.OPEN, ("Part of the noise is drawn in floating point, whose rounding may leak information.")
-    return Standing.DECLARED, "All noise is whole numbers or coins drawn without rounding, so rounding leaks nothing."
+    return Standing.DECLARED, "All noise and all coins are drawn without rounding, so rounding leaks nothing."
 
 
 _TOP, _MIDDLE, _BASE = LEVELS

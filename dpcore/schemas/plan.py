@@ -21,7 +21,7 @@ from ..privacy.accounting import conversions
 from ..privacy.accounting.budget import SMALLEST, Accounting, Budget, Gaussian, Pure, Sums
 from ..privacy.accounting.calibrations import MARGIN
 from ..privacy.accounting.ledger import Charge, Plan
-from ..privacy.accounting.lifetime import Concentrated, Drawn, Event, Filtered, reserved
+from ..privacy.accounting.lifetime import Drawn, Event, Filtered, reserved
 from ..privacy.column_curator import passing
 from ..privacy.measurement import noise_scale
 from ..privacy.statistics.columns import Categories, ColumnStatistic, KindCounts, Magnitudes, Nodes, TreeCounts
@@ -59,13 +59,13 @@ class Division:
         """The δ left after reserving what failures may take."""
         return self.budget.delta - self.failure - self.spare
 
-    def events(self, exact: bool) -> tuple[tuple[Event, int], ...]:
+    @property
+    def events(self) -> tuple[tuple[Event, int], ...]:
         """The events that a ledger reserves for both parts before the first draw: an upper bound on all spends."""
         if self.accounting is Accounting.PURE:
             return tuple((Pure(cost), 1) for cost in (self.schema, self.rest) if cost > 0)
-        kind = Concentrated if exact else Filtered
         parts = ((self.schema, self.failure), (self.rest, self.spare))
-        return tuple((kind(cost, failure), 1) for cost, failure in parts if cost > 0)
+        return tuple((Filtered(cost, failure), 1) for cost, failure in parts if cost > 0)
 
 
 def default_share(columns: int, n: int, group: int, budget: Budget) -> float:
@@ -95,7 +95,7 @@ def divide(budget: Budget, share: float, *, categories: bool, fails: bool = Fals
 class SchemaPlan:
     """The charges for every open column, from public numbers; `kinds` are columns whose kind is measured first.
 
-    `whole` says that noise is whole numbers, `group` how many rows neighbours differ in.
+    `group` says how many rows neighbours differ in.
     """
 
     plan: Plan
@@ -113,7 +113,7 @@ class SchemaPlan:
     @property
     def threshold(self) -> float:
         """The noisy number of rows with a value from which on the value is released."""
-        return math.inf if self.values is None else passing(self.values, self.group, self.plan.exact)[2]
+        return math.inf if self.values is None else passing(self.values, self.group)[2]
 
     def expected(self, column: OpenColumn) -> str:
         """The expected error of a column's measurement, in words, from public numbers."""
@@ -251,25 +251,21 @@ def plan_within(algorithm: Algorithm, problem: QueryRelease, division: Division,
     """
     if division.accounting is Accounting.PURE:
         plan = make_plan(algorithm, problem, Budget(division.rest, 0.0, additive=True))
-        return replace(plan, exact=True) if exact and _gridded(plan) else plan
+        return exactly(plan) if exact else plan
     own = 2 * division.spare or division.left
-    whole = conversions.zcdp_epsilon(division.rest, own - division.spare) * (1 + 1e-9)
-    epsilon = whole
+    epsilon = conversions.zcdp_epsilon(division.rest, own - division.spare) * (1 + 1e-9)
     for _ in range(TRIES):
         plan = make_plan(algorithm, problem, Budget(epsilon, own, additive=True))
-        if exact and _gridded(plan) and plan.sums.rho <= division.rest:
-            plan = replace(plan, budget=Budget(whole, own, additive=True), exact=True)
-            if plan.accounting is Accounting.ZCDP:  # it may spend all that its budget allows, to the last digit
-                plan = replace(plan, budget=replace(plan.budget, epsilon=whole / (1 + 2e-9)))
         cost, lost = spent(reserved(plan, algorithm.adaptive), division.budget)
         if cost <= division.rest * ROOM and lost <= division.spare * ROOM:
-            return plan
+            return exactly(plan) if exact else plan
         epsilon *= min(math.sqrt(division.rest / max(cost, 1e-300)), 1.0) * (1 - CLOSE)
     raise BudgetError(f"what is left of the budget beside the schema is too little for {type(algorithm).__name__}")
 
 
-def _gridded(plan: Plan) -> bool:
-    return all(map(grid.gridded, plan.measured))
+def exactly(plan: Plan) -> Plan:
+    """The plan with exact noise, where that fits all that it measures; else the plan itself."""
+    return replace(plan, exact=True) if all(map(grid.gridded, plan.measured)) else plan
 
 
 def spent(events: Sequence[tuple[Event, int]], budget: Budget) -> tuple[float, float]:

@@ -8,7 +8,7 @@ from scipy.spatial.distance import pdist
 
 from ..data.domain import Countable, Domain
 
-EXACT_COLUMNS, EXACT_WORK = 3000, 10**9  # up to so many columns, and products, all pairs are compared
+EXACT_COLUMNS, EXACT_WORK = 3000, 10**9  # up to these numbers of columns and products all pairs are compared
 BLOCK = 10_000_000  # entries of a dense block
 
 

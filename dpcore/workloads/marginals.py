@@ -62,7 +62,7 @@ class Marginals:
         return self
 
     @property
-    def reads(self) -> dict[tuple[int, ...], float]:
+    def component_squares(self) -> dict[tuple[int, ...], float]:
         """The squared lengths of all queries' components, by column set, as `variance` takes them."""
         total: defaultdict[tuple[int, ...], float] = defaultdict(float)
         for axes in self.axes:
@@ -132,16 +132,16 @@ class Marginals:
         wanted = Marginals.pairs(self.domain).axes
         return np.array([place[axes] for axes in wanted]) if place.keys() >= set(wanted) else None
 
-    def variance(self, reads: Mapping[tuple[int, ...], float]) -> float:
+    def variance(self, squares: Mapping[tuple[int, ...], float]) -> float:
         """The total variance of least-squares answers from these T tables with Gaussian noise, in units of 1/(nμ)².
 
-        `reads`: Σ ‖g‖² of the answers' components g on the cells of each set B of axes. A cell has variance Δ₂² = 2T,
+        `squares`: Σ ‖g‖² of the answers' components g on the cells of each set B of axes. A cell has variance Δ₂² = 2T,
         one of B summed out of a table A ⊇ B has size_A/size_B times that, and what all A say is averaged by precision;
         components of different B have independent errors. ∞ when some B is in no table.
         """
         sizes = np.array([math.prod(shape) for shape in self.shapes], dtype=float)
         total = 0.0
-        for axes, square in reads.items():
+        for axes, square in squares.items():
             size = math.prod(self.domain.shape[a] for a in axes)
             precision = (size / sizes[self.containing(axes)]).sum() / (2 * len(sizes))
             total += square / precision if precision else math.inf

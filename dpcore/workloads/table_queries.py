@@ -146,7 +146,7 @@ class TableQueries:
         return sum(largest_distance(block, 1) for block in self._blocks())
 
     @cached_property
-    def reads(self) -> dict[tuple[int, ...], float]:
+    def component_squares(self) -> dict[tuple[int, ...], float]:
         """The squared lengths of all queries' components, by column set, as `Marginals.variance` takes them."""
         total: defaultdict[tuple[int, ...], float] = defaultdict(float)
         for axes, shape, block in zip(self.base.axes, self.base.shapes, self._blocks(), strict=True):
@@ -164,7 +164,7 @@ class TableQueries:
         Both by least squares: from the queries' own noisy answers it is rank · Δ₂²/(nμ)².
         """
         rank = sum(min(b.shape[0], b.shape[1] - 1) for b in self._blocks())
-        return self.base if self.base.variance(self.reads) <= rank * self.diameter**2 else self
+        return self.base if self.base.variance(self.component_squares) <= rank * self.diameter**2 else self
 
     def answers(self, D: np.ndarray) -> np.ndarray:
         """The answers ⟨q_j, D⟩ (m,) for weights D (k,)."""

@@ -48,7 +48,7 @@ class Union:
     @cached_property
     def matrix(self) -> Any:
         """The coefficients (m, base.m) of each query on the cells of the shared tables; None without tables."""
-        return csr_array(vstack([_reads(w, self.base) for w in self.workloads])) if self.base else None
+        return csr_array(vstack([_coefficients(w, self.base) for w in self.workloads])) if self.base else None
 
     @property
     def measured(self) -> "Marginals | Union":
@@ -67,7 +67,7 @@ class Union:
         outer = Marginals(self.domain, [c for c, outside in zip(every.columns, alone, strict=True) if outside])
         reads: defaultdict[tuple[int, ...], float] = defaultdict(float)
         for w in self.workloads:
-            for axes, squares in w.reads.items() if isinstance(w, Marginals | TableQueries) else ():
+            for axes, squares in w.component_squares.items() if isinstance(w, Marginals | TableQueries) else ():
                 reads[axes] += squares
         return min(every, outer, key=lambda tables: tables.variance(reads))
 
@@ -137,7 +137,7 @@ def _merged(several: Iterable[Marginals]) -> Marginals:
     return Marginals(several[0].domain, distinct.values())
 
 
-def _reads(w: Workload, base: Marginals) -> csr_array:
+def _coefficients(w: Workload, base: Marginals) -> csr_array:
     """The coefficients (m, base.m) of a member's queries on the cells of the shared tables."""
     if not (own := _base(w)):
         return csr_array((w.m, base.m))

@@ -10,7 +10,7 @@ from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.evidence import nearest
 from dpcore.algorithms.evolution import PrivateEvolution
 from dpcore.algorithms.evolution_parts import PRESETS, Given, copies, treat
-from dpcore.algorithms.signed_measure import PSMM, grid
+from dpcore.algorithms.signed_measure import PSMM, box_centres
 from dpcore.errors import InputError
 from dpcore.evaluation.run import Run
 from dpcore.geometry.regions import Ball, box
@@ -160,7 +160,7 @@ def test_too_many_candidates_are_refused_before_memory():
     "region", [BALL, Ball(np.zeros(1), 2.0), box([0, 0], [1, 3], "ab"), Ball(np.zeros(3), 1.0)], ids=str
 )
 def test_a_grid_has_about_as_many_cells_as_were_asked_for(region, cells):
-    V = grid(region, cells)
+    V = box_centres(region, cells)
     assert region.project(V) == pytest.approx(V, abs=1e-9)
     assert 0.5 * cells <= len(V) <= 2 * cells + 1
     assert len(np.unique(V, axis=0)) == len(V)

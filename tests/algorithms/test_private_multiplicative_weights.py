@@ -46,12 +46,10 @@ def law(values, threshold: float, scale: float) -> np.ndarray:
 
 @pytest.fixture
 def asked(monkeypatch):
-    """What the curator asks for: the scale of its threshold, then (values, threshold, scale) of a batch."""
+    """What the curator asks for: the threshold and its scale, then the values of a batch and theirs."""
     notes = []
-    monkeypatch.setattr("dpcore.privacy.mechanisms.laplace", lambda v, scale, rng: notes.append(scale) or v + 0.25)
-    monkeypatch.setattr(
-        "dpcore.privacy.mechanisms.first_above", lambda v, level, scale, rng: notes.append((v, level, scale))
-    )
+    monkeypatch.setattr("dpcore.privacy.mechanisms.laplace", lambda v, scale, rng: notes.append((v, scale)) or v + 0.25)
+    monkeypatch.setattr("dpcore.privacy.mechanisms.first_above", lambda noisy, level: notes.append(level))
     return notes
 
 
@@ -64,7 +62,7 @@ def laws(asked, name: str, spend: Pure) -> dict[tuple, np.ndarray]:
     for data in data_sets(4, N):
         curator = curator_of(rows_of(PAIR, data), spend)
         curator.above_threshold(AbsoluteErrors(workload, batch, answers, 0.3), spend)
-        threshold, (values, _, scale) = asked.pop(0), asked.pop(0)
+        (_, threshold), (values, scale), _ = (asked.pop(0) for _ in range(3))
         out[data] = law(values, threshold, scale)
         assert out[data].sum() == pytest.approx(1, abs=1e-9)
     return out
@@ -103,8 +101,9 @@ def test_scales_are_those_of_one_record_or_of_a_group(asked):
         curator = curator_of(rows_of(PAIR, range(4)), Pure(0.5), group=group)
         curator.above_threshold(AbsoluteErrors(workload, np.arange(4), np.zeros(4), 0.0), Pure(0.5))
         first = 0.5 / (1 + 2 ** (2 / 3))
-        assert asked.pop(0) == pytest.approx(2 * group / (4 * first))
-        assert asked.pop(0)[2] == pytest.approx(2 * 2 * group / (4 * (0.5 - first)))
+        (_, threshold), (_, scale), _ = (asked.pop(0) for _ in range(3))
+        assert threshold == pytest.approx(2 * group / (4 * first))
+        assert scale == pytest.approx(2 * 2 * group / (4 * (0.5 - first)))
 
 
 def test_a_threshold_is_paid_once_and_kept_until_a_query_is_above_it(asked, monkeypatch):
@@ -114,13 +113,9 @@ def test_a_threshold_is_paid_once_and_kept_until_a_query_is_above_it(asked, monk
     for _ in range(3):
         assert curator.above_threshold(errors, spend) is None
     assert curator.ledger.events == [("above_threshold", spend)]
-    assert [note if isinstance(note, float) else note[1] for note in asked] == [
-        (1 + 2 ** (2 / 3)) / 2,
-        0.25,
-        0.25,
-        0.25,
-    ]
-    monkeypatch.setattr("dpcore.privacy.mechanisms.first_above", lambda v, level, scale, rng: 2)
+    assert asked[0][1] == (1 + 2 ** (2 / 3)) / 2
+    assert asked[2::2] == [0.25] * 3
+    monkeypatch.setattr("dpcore.privacy.mechanisms.first_above", lambda noisy, level: 2)
     assert curator.above_threshold(errors, spend) == 2
     assert len(curator.ledger.events) == 1
     assert curator.above_threshold(errors, spend) == 2
@@ -128,7 +123,7 @@ def test_a_threshold_is_paid_once_and_kept_until_a_query_is_above_it(asked, monk
 
 
 def test_no_third_threshold_where_two_were_planned(monkeypatch):
-    monkeypatch.setattr("dpcore.privacy.mechanisms.first_above", lambda v, level, scale, rng: 0)
+    monkeypatch.setattr("dpcore.privacy.mechanisms.first_above", lambda noisy, level: 0)
     spend = Pure(500.0)
     curator = curator_of(rows_of(PAIR, [0, 3]), spend, times=2, budget=Budget(1000, 0))
     errors = AbsoluteErrors(WORKLOADS["1-way"], np.arange(4), np.zeros(4), 0.0)
@@ -159,7 +154,7 @@ VALUES = np.array([0.2, -0.4, 0.9, 0.3])
 def test_draws_follow_the_law(claimed, kept):
     rng, draws = np.random.default_rng(1), 30_000
     thresholds = rng.laplace(0, 0.5, draws)
-    found = [mechanisms.first_above(VALUES, nu, 0.5, rng) for nu in thresholds]
+    found = [mechanisms.first_above(mechanisms.laplace(VALUES, 0.5, rng), nu) for nu in thresholds]
     counts = np.bincount([4 if i is None else i for i in found], minlength=5)
     p = stats.chisquare(counts, draws * law(VALUES, claimed * 0.5, claimed * 0.5)).pvalue
     assert (p > 1e-3) if kept else (p < 1e-6)

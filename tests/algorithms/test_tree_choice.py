@@ -23,7 +23,7 @@ from dpcore.algorithms.tree_choice import (
     by_size,
     choose_tree,
     expected,
-    held,
+    inside_cliques,
     pairs_of,
     single,
     single_charges,
@@ -127,7 +127,7 @@ def test_noise_hides_no_more_of_a_cell_than_there_is():
 
 def test_pairs_that_were_drawn_are_measured_and_others_where_noise_hides_little():
     junction = junction_tree(DOMAIN.shape, [(0, 1, 2), (3,)])
-    at, tables = found(junction, [(0, 2)]), held(TABLES, junction)
+    at, tables = found(junction, [(0, 2)]), inside_cliques(TABLES, junction)
     assert worth(tables, at, Gaussian(1.0), 1e9).axes == tables.axes, "next to no noise"
     assert worth(tables, at, Gaussian(1.0), 1e-9).axes == ((0, 2),), "nothing but noise"
     kept = worth(tables, at, Gaussian(1.0), 1500)

@@ -32,7 +32,7 @@ def build(path: Path, releases: int) -> None:
     first = Store(path, create=True).reserve(FRAME, events(0), EACH, dataset="people", total=TOTAL)
     lifetime = first.lifetime
     total = lifetime.plus(Total(), events(0))
-    with chain.opened(path, 1.0) as db:
+    with chain.connected(path, 1.0) as db:
         db.execute("BEGIN")
         for number in range(1, releases):
             done = events(number / releases)

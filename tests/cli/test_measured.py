@@ -91,7 +91,7 @@ def test_the_schema_is_a_later_releases_public_input(here, capsys):
     assert claim["measured"] == []
     assert "with an earlier release" in claim["bounds"]
     charges = Sums.of(events_from_json(claim["promise"]["charges"]))
-    assert 1.9 < conversions.zcdp_epsilon(charges.rho, 1e-6) <= 2, "all of it for the algorithm"
+    assert 1.9 < conversions.gdp_epsilon(charges.mu_squared**0.5, 1e-6) <= 2, "all of it for the algorithm"
     capsys.readouterr()
     assert release("third", "--schema-share=0.2", schema="out/schema.json") == 2
     assert "nothing of this schema is private" in capsys.readouterr().err

@@ -467,4 +467,4 @@ def test_answers_that_no_distribution_holds_are_released_without_rows(tmp_path, 
     real = Marginals.all(domain_from_json(dict.fromkeys(names, 9)), 2).answers_of_rows(Rows(rows, np.ones(200)))
     gaps = (table["answer"] - real) / table["standard_error"]
     assert gaps.std() == pytest.approx(1, abs=0.05)
-    assert facts()["made_by"]["noise"].startswith("exact discrete Gaussian noise")
+    assert facts()["made_by"]["noise"].startswith("exact Gaussian noise")

@@ -14,6 +14,7 @@ from dpcore.data.bounds import STRAY, round_bounds
 from dpcore.data.domain import Domain
 from dpcore.data.guessing import ASIDE, MOST_VALUES, guess_column, guess_columns, read_off
 from dpcore.data.readings import ANY_CASE, COMMA, POINT
+from dpcore.data.recognising import names_one
 from dpcore.data.schema import domain_from_json
 from dpcore.errors import InputError
 
@@ -266,3 +267,8 @@ def test_a_guess_quotes_no_cell_and_counts_none():
     told = " ".join(f"{guess} {guess.why}" for guess in guess_columns(frame))
     for secret in ("zebra", "4711", "uagga", str(N)):
         assert secret not in told
+
+
+@pytest.mark.parametrize("name", ["patient_id", "MRN", "visit_id", "Case No"])
+def test_a_header_names_one_person_and_not_what_a_person_may_have_several_of(name):
+    assert names_one(name) == (name in ("patient_id", "MRN"))

@@ -25,7 +25,7 @@ from dpcore.data.domain import Rows
 from dpcore.errors import InputError, in_words
 from dpcore.evaluation.run import Run
 from dpcore.experiments.pool import WorkerPool
-from dpcore.experiments.sweep import cases, identity, missing, rows_digest, sweep
+from dpcore.experiments.sweep import cases, identity, rows_digest, still_to_run, sweep
 from dpcore.experiments.sweep_point import Mean, SweepPoint, best, means
 from dpcore.params import values
 from dpcore.privacy.accounting.budget import Budget
@@ -117,7 +117,9 @@ def test_a_point_that_breaks_is_recorded_without_the_words_of_the_bug(monkeypatc
     failed = next(p for p in points if p.state == "failed")
     assert failed.message == in_words(ZeroDivisionError())
     assert "Ada" not in json.dumps(failed.to_json())
-    assert {c.name for c in missing(plan({**CHOSEN, "mwem": MWEM()}, seeds=[0]), points)} == {"mwem"}, "tried again"
+    assert {c.name for c in still_to_run(plan({**CHOSEN, "mwem": MWEM()}, seeds=[0]), points)} == {"mwem"}, (
+        "tried again"
+    )
 
 
 def test_an_interrupt_inside_a_run_is_no_point():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from dpcore.intervals.compatible import bounds
+from dpcore.intervals.compatible import compatible_bounds
 from dpcore.intervals.known import pooled
 from dpcore.intervals.questions import answer
 from dpcore.parsing.questions import understand
@@ -50,7 +50,7 @@ def test_without_noise_no_table_with_the_same_margins_is_outside(text, ways, see
     domain, tables = (DOMAIN, (SINGLES, PAIRS)[ways - 1])
     D = np.random.default_rng(seed).dirichlet(np.full(domain.size, 0.2))
     low, high = extremes(domain, tables, D, text)
-    found = bounds(told(tables, D, 1e-9), understand(text, domain), N, 0.95)
+    found = compatible_bounds(told(tables, D, 1e-9), understand(text, domain), N, 0.95)
     ends = (0.0, 1.0) if found is None else found[0]
     assert ends[0] <= low + 1e-6
     assert ends[1] >= high - 1e-6
@@ -66,7 +66,7 @@ def test_without_noise_they_are_the_extremes_of_all_such_tables(text, seed):
     domain = codes(2, 2, 2)
     tables = Marginals.all(domain, 2)
     D = np.random.default_rng(seed).dirichlet(np.full(domain.size, 0.2))
-    found = bounds(told(tables, D, 1e-9), understand(text, domain), N, 0.95)
+    found = compatible_bounds(told(tables, D, 1e-9), understand(text, domain), N, 0.95)
     assert found[0] == pytest.approx(extremes(domain, tables, D, text), abs=2e-6)
 
 
@@ -95,5 +95,5 @@ def test_questions_of_too_many_kinds_are_left_out():
     domain = codes(20, 20, 20, 20)
     singles = pooled(domain, [((i,), np.full(20, 0.05), 0.01) for i in range(4)])
     text = " or ".join(f"(a = {i} and b = {i} and c = {i} and d = {i})" for i in range(19))
-    assert bounds(singles, understand(text, domain), N, 0.95) is None
+    assert compatible_bounds(singles, understand(text, domain), N, 0.95) is None
     assert answer(singles, understand(text, domain), N).how.startswith("cannot be bounded")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import make_plan
 from dpcore.algorithms.maximum_entropy import thinned
-from dpcore.algorithms.tree_choice import held
+from dpcore.algorithms.tree_choice import inside_cliques
 from dpcore.errors import InputError
 from dpcore.evaluation.run import Run
 from dpcore.models.cells import Cells
@@ -219,7 +219,7 @@ def test_rows_of_a_state_share_it_evenly():
 def test_only_tables_inside_a_clique_are_measured():
     domain = codes(2, 2, 2, 2)
     tree = junction_tree(domain.shape, [(0, 1, 2)])
-    chosen = held(Marginals.all(domain, 3), tree)
+    chosen = inside_cliques(Marginals.all(domain, 3), tree)
     assert chosen.axes == ((3,), (0, 1), (0, 2), (1, 2), (0, 1, 2))
 
 

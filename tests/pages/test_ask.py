@@ -48,7 +48,7 @@ def sigma(epsilon, delta=1e-9):
 @pytest.mark.parametrize("tolerance", [0.001, 0.01, 0.1])
 def test_the_forecast_is_the_smallest_epsilon_of_the_sliders(tolerance, share):
     (found,) = forecasts(problem(), 1e-9, tolerance, share)
-    chances = {e: all_within(tolerance, sigma(e), 4, step=1 / 4526) for e in EPSILONS}
+    chances = {e: all_within(tolerance, sigma(e), 4) for e in EPSILONS}
     enough = [e for e, chance in chances.items() if chance >= share]
     assert found.epsilon == (enough[0] if enough else None)
     assert found.chance == chances[found.epsilon or EPSILONS[-1]]

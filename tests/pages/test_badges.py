@@ -17,7 +17,7 @@ def badges(app):
 
 
 PAGES = {
-    "start": [], "data": [Tag.PUBLIC], "explore": [Tag.PEEK], "compare": [Tag.PEEK], "release": [Tag.PUBLIC],
+    "start": [], "data": [], "explore": [Tag.PEEK], "compare": [Tag.PEEK], "release": [Tag.PUBLIC],
     "guarantee": [Tag.PUBLIC], "audit": [Tag.PUBLIC], "evolution": [], "learning": [Tag.PEEK], "lessons": [],
 }  # fmt: skip
 

@@ -52,7 +52,7 @@ def shown(app) -> str:
 
 def grid(app) -> dict[str, dict]:
     """The rows of the grid, by column."""
-    frame = next(f.value for f in app.dataframe if "taken for" in f.value.columns)
+    frame = next(f.value for f in app.dataframe if "what it is" in f.value.columns)
     return {row["column"]: row for row in frame.to_dict("records")}
 
 
@@ -63,7 +63,7 @@ def explore(app):
 
 
 def act(app, monkeypatch, name):
-    """Click the next step of a column, as the grid reports it."""
+    """Click the action of a column, as the grid reports it."""
     rows = list(grid(app))
     click = {"row": rows.index(name), "label": grid(app)[name]["next"]}
     edit(app, monkeypatch, {"next-step": click}, page_grid._act)
@@ -88,17 +88,18 @@ def test_what_is_no_column_to_count_is_set_aside_with_the_reason_and_comes_back_
     assert list(grid(app)) == ["answer", "age", "rare", "id", "when"], "what is not used stands last"
     assert (grid(app)["id"]["state"], grid(app)["id"]["next"]) == ("an ID, which may name people", "Use it")
     assert "may identify people: id." in told(app)
+    assert "“patient_id” may name people" in told(opened(CSV.replace(b"id,", b"patient_id,")))
+    app = opened()
     assert "Optional: 1 column holds dates, which are too detailed: when" in shown(app)
     press(app, "Use the month")
     assert table(app).schema["columns"]["when"] == {
         "kind": "integer", "low": 1, "high": 12, "read": "month of d/m/y",
     }  # fmt: skip
-    assert grid(app)["when"]["taken for"] == "month of d/m/y"
+    assert grid(app)["when"]["what it is"] == "month of d/m/y"
     assert grid(app)["when"]["state"] == "ready"
     act(app, monkeypatch, "id")
     assert "id" in table(app).schema["columns"]
-    act(app, monkeypatch, "when")
-    assert "when" not in table(app).schema["columns"], "it was ready: one click leaves it out"
+    assert grid(app)["when"]["next"] == "", "it is ready"
 
 
 def test_the_button_to_explore_says_what_is_missing_and_the_page_how_much_is_left():
@@ -109,7 +110,7 @@ def test_the_button_to_explore_says_what_is_missing_and_the_page_how_much_is_lef
     assert app.subheader[0].value == "Nothing left to decide"
     assert explore(app) == (True, "**Explore it**")
     table(app).set_schema({"columns": {}})
-    assert explore(app.run()) == (False, "**Explore it**: first complete the schema")
+    assert explore(app.run()) == (False, "**Explore it**: first mend what is named below")
     table(app).set_schema({"columns": {"rare": {"kind": "categorical", "values": "private"}}})
     assert explore(app.run()) == (False, "**Explore it**: first try the measurement below")
     table(app).set_schema({"columns": {"rare": {"kind": "integer", "low": 0, "high": 3}}})
@@ -130,11 +131,11 @@ def test_what_is_typed_into_the_grid_is_used_at_once(monkeypatch):
     }  # fmt: skip
     assert grid(app)["age"]["public values or range"] == "0 to 120, 12 bins"
     assert typed("age", out_of_range="clip")["out_of_range"] == "clip"
-    assert typed("age", taken_for="not used") is None
-    assert typed("age", public_values_or_range="0; 18; 65.5; 99")["edges"] == [0, 18, 65.5, 99]
+    assert typed("age", what_it_is="not used") is None
+    assert typed("age", public_values_or_range="0 to 99, split at 18, 65.5")["edges"] == [0, 18, 65.5, 99]
     assert typed("answer", public_values_or_range="yes; no")["values"] == ["yes", "no"]
-    assert typed("answer", taken_for="categories, any spelling") == {"kind": "categorical", "read": "any case"}
-    assert typed("when", taken_for="weekday of d/m/y")["values"][0] == "Mon"
+    assert typed("answer", what_it_is="categories, any spelling") == {"kind": "categorical", "read": "any case"}
+    assert typed("when", what_it_is="weekday of d/m/y")["values"][0] == "Mon"
     assert typed("rare", public_values_or_range="measured privately, 4 bins") == {
         "kind": "integer", "bounds": "private", "bins": 4,
     }  # fmt: skip
@@ -182,7 +183,7 @@ def test_a_file_that_was_read_wrongly_is_read_again_by_one_click():
     press(app, "Separate by semicolons")
     assert table(app).names == ["x,y", "z"]
     assert table(app).schema["file"] == {"delimiter": ";"}
-    assert "separated by semicolons" in " ".join(c.value for c in app.caption)
+    assert "separated by semicolons" in " ".join(t.value for t in app.text)
     press(app, "Read as Windows-1252")
     assert table(app).frame["z"][0] == "cafÃ©"
     press(app, "Read as UTF-8")

@@ -20,13 +20,13 @@ TIMES = r"([\d.]+ times in 100)"
 
 @pytest.fixture(scope="module")
 def facts(tmp_path_factory):
-    """The files of a release of Explore's first plan with the same noise, and what `run` writes about it."""
+    """The files of a release of Explore's first plan, and what `run` writes about it."""
     place, sample = tmp_path_factory.mktemp("release"), samples.berkeley()
     sample.frame.to_csv(place / "t.csv", index=False)
     (place / "s.json").write_text(json.dumps(domain_to_json(sample.domain)))
     asked = [str(place / "t.csv"), f"--schema={place / 's.json'}", "--queries=marginals:2", "--epsilon=1"]
     asked += ["--delta=1e-9", "--algorithm=gaussian_maxent"]
-    kept = [f"--ledger={place / 'l.sqlite'}", "--total-epsilon=1", "--total-delta=1e-9", "--noise=float"]
+    kept = [f"--ledger={place / 'l.sqlite'}", "--total-epsilon=1", "--total-delta=1e-9"]
     assert main(["release", *asked, *kept, f"--out={place / 'out'}"]) == 0
     assert main(["run", *asked, f"--json={place / 'run.json'}"]) == 0
     return {p.name: unescape(p.read_text()) for p in (*(place / "out").glob("*.[hj][ts][mo]*"), place / "run.json")}

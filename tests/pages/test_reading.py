@@ -93,7 +93,7 @@ def test_reading_a_file_can_be_cancelled_and_the_table_is_still_the_one_before(m
     gate.let()
     app = settled(app)
     assert table(app).name == "titanic"
-    assert "Cancelled. The table is still the one before: Titanic" in plainly(app.warning[0].value)
+    assert "Cancelled. The table is still the one before: titanic" in plainly(app.warning[0].value)
     assert not app.error
     app = settled(bring(app))
     assert table(app).name == "t.csv", "the same file can be brought again"

@@ -19,11 +19,11 @@ def asked(monkeypatch):
         return mechanism
 
     patched = dict.fromkeys(itertools.product(["mechanisms", "exact"], ["gaussian", "laplace"]), lambda v, *_: v)
-    patched["mechanisms", "laplace_above"] = lambda v, *_: v
     patched["mechanisms", "exponential"] = patched["mechanisms", "permute_and_flip"] = lambda *_: 0
     patched["mechanisms", "exponential_exactly"] = patched["mechanisms", "categorical"] = (
         lambda _values, _scale, draws, _rng: np.zeros(draws, int)
     )
+    patched["mechanisms", "thresholded"] = lambda _values, noisy, _threshold: noisy
     patched["mechanisms", "first_above"] = lambda *_, **__: None
     patched["mechanisms", "coins"] = lambda logs, _rng: logs < 0
     for (module, name), answer in patched.items():

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from scipy.special import ndtr, ndtri
 
 from dpcore.data.cells import RawCells
@@ -15,7 +16,7 @@ from dpcore.privacy import exact
 from dpcore.privacy.accounting.budget import Approximate, BoundedRange, Budget, Gaussian, Pure
 from dpcore.privacy.accounting.conversions import zcdp_epsilon
 from dpcore.privacy.accounting.ledger import Charge, Plan
-from dpcore.privacy.column_curator import ColumnCurator
+from dpcore.privacy.column_curator import ColumnCurator, passing
 from dpcore.privacy.statistics.columns import KindCounts, Magnitudes, TreeCounts, powers
 from tests.helpers import hockey_stick
 from tests.privacy.enumeration import largest_move
@@ -28,6 +29,9 @@ STATISTICS = {
     "tree": TreeCounts(np.arange(-3.0, 9.0)),
     "deep tree": TreeCounts(np.linspace(-3.0, 3.0, 70), whole=True),
 }
+
+
+NOISE = {True: stats.laplace, False: stats.norm}
 
 
 def column(cells) -> RawCells:
@@ -62,24 +66,14 @@ def test_noise_is_that_of_the_largest_change_between_neighbours_and_no_more(aske
         assert all((counts == np.rint(counts)).all() for counts, _ in seen)
 
 
-def pmf(scale: float, laplace: bool, reach: int) -> np.ndarray:
-    """P(noise = j) for |j| ≤ reach."""
-    j = np.arange(-reach, reach + 1)
-    weights = np.exp(-np.abs(j) / scale) if laplace else np.exp(-(j**2) / (2 * scale**2))
-    return weights / weights.sum()
-
-
 def law(counts: dict[str, int], texts, scale, laplace, threshold, reach) -> np.ndarray:
-    """The law of what leaves: for every text its noisy count from the threshold on, 0 for nothing."""
+    """The law of what leaves: for every text its noisy count from the threshold on, in bins of 1, 0 for nothing."""
     out = np.ones(1)  # the count of missing cells is 0 on both sides, with noise on it
     for text in texts:
         count = counts.get(text, 0)
-        noise = pmf(scale, laplace, reach)
-        values = np.arange(-reach, reach + 1) + count
-        own = np.zeros(2 * reach + 5)
+        own = np.zeros(reach + 1)
         if count > int(scale // 4):
-            passed = values >= threshold
-            np.add.at(own, values[passed], noise[passed])
+            own[1:] = -np.diff(np.append(NOISE[laplace].sf(threshold + np.arange(reach) - count, scale=scale), 0))
         own[0] = 1 - own.sum()
         out = np.outer(out, own).ravel()
     return out
@@ -93,7 +87,7 @@ def test_values_above_a_threshold_keep_their_promise_on_all_neighbours(asked, sp
     laplace, n = isinstance(spend, Approximate), 4
     sets = [list(c) for c in itertools.combinations_with_replacement("abc", n)]
     found = curator(sets[0], spend, group=group, whole=True).frequent(0, spend)
-    scale, threshold = asked.pop()[1] * exact.ROOM, found.threshold
+    scale, threshold = asked.pop()[1], found.threshold
     assert scale == pytest.approx((2 if laplace else math.sqrt(2)) * group / (spend.epsilon if laplace else spend.mu))
     reach = math.ceil((15 if laplace else 7) * scale)
     pairs = [(x, y) for x, y in itertools.permutations(sets, 2) if differ(x, y) <= group]
@@ -117,12 +111,14 @@ def test_values_above_a_threshold_keep_their_promise_on_all_neighbours(asked, sp
 @pytest.mark.parametrize("scale", [0.3, 1.0, 2.7, 40.0])
 @pytest.mark.parametrize("failure", [0.4, 0.01, 1e-9])
 def test_a_value_that_a_neighbour_lacks_passes_as_rarely_as_was_paid_for(scale, failure, laplace):
+    """Also with the largest scale that `exact` may draw with, and where it rounds up by half a step."""
     for group in (1, 3):
-        t = exact.threshold(scale, failure, group, laplace) - group
-        noise = pmf(scale, laplace, math.ceil(60 * scale) + 5)
-        reach = len(noise) // 2
-        assert noise[reach + t :].sum() <= failure / group
-        assert noise[reach + t - 3 :].sum() > failure / group, "and hardly any counts are lost to it"
+        spend = Approximate(2 * group / scale, failure) if laplace else Gaussian(math.sqrt(2) * group / scale, failure)
+        _, low, threshold = passing(spend, group)
+        step = scale / exact.STEPS
+        passes = NOISE[laplace].sf(threshold - low - group - step / 2, scale=scale + step)
+        assert passes <= failure / group * (1 + 1e-12)
+        assert passes > failure / group * (1 - 1e-4), "and hardly any counts are lost to it"
 
 
 def test_what_leaves_is_sorted_by_text_and_hostile_texts_stay_inside():

@@ -270,7 +270,7 @@ def test_nothing_done_to_the_ledger_that_is_shown_gives_budget_back():
     force(curator.plan.charges[0], times=10**6)
     force(curator.plan.charges[0].spend, epsilon=1e-30)
     force(curator.plan, charges=curator.plan.charges * 9, accounting=None, kinds=frozenset({Gaussian}), exact=True)
-    curator.exactly["discrete Gaussian"] += 5
+    curator.exactly["Gaussian noise"] += 5
     assert curator.exactly == {}
     for asked in (Pure(0.25), Pure(1e-6)):
         assert not curator.affords(asked)

@@ -154,12 +154,12 @@ def test_the_command_says_it_in_one_line(store, capsys):
 
 def test_rows_of_nothing_and_values_of_another_kind_are_named(store):
     """Also where the chain was written with the key."""
-    with chain.opened(store.path, 1.0) as db:
+    with chain.connected(store.path, 1.0) as db:
         chain.append(db, "releases", **dict(zip(RELEASE, WRITTEN["releases"][0][1:], strict=True)) | {"dataset": 9})
     assert "row 5 of releases: its dataset 9 is not there" in verify(store.path)
     with pytest.raises(InputError, match="its dataset 9 is not there"):
         store.reserve(FRAME, SPEND, SMALL)
-    with chain.opened(store.path, 1.0) as db:
+    with chain.connected(store.path, 1.0) as db:
         chain.append(db, "states", release=b"3", state="note", note="", time="")
     assert "row 6 of states holds another kind of value" in verify(store.path)
 
@@ -304,7 +304,7 @@ def test_an_event_that_would_give_something_back_is_refused():
 def test_a_release_is_added_up_once_and_not_with_all_that_came_before(store, monkeypatch):
     for _ in range(20):
         store.reserve(FRAME, ((Gaussian(1e-4), 1),), SMALL)
-    with chain.opened(store.path, 1.0) as db:
+    with chain.connected(store.path, 1.0) as db:
         content = chain.read(db)
     added, real = [], Lifetime._cost
     monkeypatch.setattr(Lifetime, "_cost", lambda self, event: added.append(event) or real(self, event))
@@ -352,7 +352,7 @@ def test_a_change_is_seen_whatever_is_remembered(store, tmp_path):
         changed[at] ^= 1
         store.path.write_bytes(changed)
         beside(store).write_bytes(remembered)
-        with chain.opened(store.path, 1.0) as db:
+        with chain.connected(store.path, 1.0) as db:
             assert checked.recall(db, store.path) is None
     store.path.write_bytes(content)
     text = json.loads(remembered)
@@ -362,10 +362,10 @@ def test_a_change_is_seen_whatever_is_remembered(store, tmp_path):
     others = [json.dumps(forged).encode(), b"", b"\xff", b"[]", b"{}", b'{"checked": 1, "mac": 2}', remembered[:-9]]
     for written in others:
         beside(store).write_bytes(written)
-        with chain.opened(store.path, 1.0) as db:
+        with chain.connected(store.path, 1.0) as db:
             assert checked.recall(db, store.path) is None
     beside(store).write_bytes(remembered)
-    with chain.opened(store.path, 1.0) as db:
+    with chain.connected(store.path, 1.0) as db:
         assert checked.recall(db, store.path) is not None
 
 

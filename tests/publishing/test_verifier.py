@@ -170,11 +170,11 @@ def set_at(*path):
     [
         ("release.json", ("promise", "epsilon", 0.1), {"charges", "reserved", "receipt"}),
         ("release.json", ("promise", "delta", 1e-9), {"charges", "reserved", "receipt"}),
-        ("release.json", ("promise", "charges", 0, "rho", 1.0), {"charges"}),
-        ("release.json", ("promise", "charges", 0, "rho", -1.0), {"charges"}),
+        ("release.json", ("promise", "charges", 0, "mu", 2.0), {"charges"}),
+        ("release.json", ("promise", "charges", 0, "mu", -1.0), {"charges"}),
         ("release.json", ("promise", "charges", 0, "times", 40), {"charges"}),
         ("release.json", ("promise", "reserved", 0, "times", 0), {"receipt"}),
-        ("release.json", ("promise", "reserved", 0, "rho", 9.0), {"reserved", "receipt"}),
+        ("release.json", ("promise", "reserved", 0, "mu", 9.0), {"reserved", "receipt"}),
         ("release.json", ("promise", "accounting", "faith"), {"charges", "reserved"}),
         ("release.json", ("schema_sha256", "0" * 64), {"claim"}),
         ("release.json", ("files", "answers.csv", "0" * 64), {"claim"}),
@@ -211,7 +211,7 @@ def test_an_account_linked_anew_shows_beside_an_earlier_folder_and_the_ledger(ma
     assert wrong(folder, ledger=ledger) == {"ledger"}, "not as it left"
     assert wrong(made / "b", ledger=ledger) == set()
     content = bytearray(ledger.read_bytes())
-    content[content.index(b"Concentrated")] ^= 1
+    content[content.index(b"Gaussian")] ^= 1
     ledger.write_bytes(content)
     assert wrong(made / "b", ledger=ledger) == {"ledger"}
 

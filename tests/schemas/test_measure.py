@@ -192,7 +192,7 @@ def test_schema_and_algorithm_together_keep_the_budget_and_use_it(name, delta, e
         rho, lost = spent(events, budget)
         assert 0.99 * conversions.zcdp_rho(1, delta - lost) < rho + (division.spare > 0)
         assert conversions.zcdp_epsilon(rho, delta - lost) <= 1
-        assert sum(e.rho for e, _ in division.events(exact)) >= rho * (1 - 1e-12), "all is reserved before"
+        assert sum(e.rho for e, _ in division.events) >= rho * (1 - 1e-12), "all is reserved before"
     else:
         assert 0.99 < sum(t * e.pure for e, t in events) <= 1
     with pytest.raises(BudgetError, match="together need"):

@@ -283,8 +283,8 @@ def test_the_variance_of_answers_from_tables_is_that_of_least_squares(name):
     A = np.array([asked.answers(e) for e in np.eye(48)]).T
     known = np.eye(48) - 1 / 48  # the total is known
     covariance = 2 * len(measured.tables) * np.linalg.pinv(known @ M.T @ M @ known, rcond=1e-10)
-    assert measured.variance(asked.reads) == pytest.approx(np.trace(A @ known @ covariance @ known @ A.T))
-    assert Marginals(SMALL, [["sex", "pay"]]).variance(asked.reads) == math.inf
+    assert measured.variance(asked.component_squares) == pytest.approx(np.trace(A @ known @ covariance @ known @ A.T))
+    assert Marginals(SMALL, [["sex", "pay"]]).variance(asked.component_squares) == math.inf
 
 
 def test_what_is_measured_is_chosen_by_public_variances():

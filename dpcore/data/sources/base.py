@@ -19,7 +19,7 @@ MOST_BYTES = 1 << 50  # largest file
 CHANGED = "has changed since it was read first"
 Stamp = tuple[int, int, int]
 Axes = tuple[int, ...]  # of a table: numbers of columns of a domain, rising
-Watch = Callable[[int], None]  # is told how many records were read up to now; what it raises ends the reading
+Watch = Callable[[int], None]  # receives the number of records read so far; an error that it raises ends the reading
 
 
 def unwatched(_rows: int) -> None:
@@ -72,7 +72,7 @@ class Source(Protocol):
 
 
 class Chunk(Protocol):
-    """A part of a source's records."""
+    """A part of a source's records, read at once."""
 
     @property
     def rows(self) -> int:
@@ -102,7 +102,7 @@ class Chunked(Source, Protocol):
 
 
 def places(source: Source, domain: Domain) -> list[int]:
-    """The position in a source of each column of a domain; InputError, with the source's name, if one is missing."""
+    """The position of each column of a domain in a source; InputError, with the source's name, if one is missing."""
     try:
         return domain.places(source.columns)
     except InputError as error:

@@ -41,12 +41,12 @@ class ParquetSource(ReadInOrder):
 
     @property
     def name(self) -> str:
-        """The path."""
+        """The path of the file or folder, which names the source in messages."""
         return str(self.path)
 
     @cached_property
     def files(self) -> tuple[Path, ...]:
-        """The files; InputError for a folder without any, or for subfolders named after a column's value."""
+        """The Parquet files to read; InputError for a folder without any, or for subfolders named after a value."""
         if not self.path.is_dir():
             return (self.path,)
         found = [
@@ -165,6 +165,6 @@ def _pieces(packed: ParquetFile, group: int, names: list[str], where: str) -> It
 
 @contextmanager
 def _packed(path: Path) -> Iterator[tuple[ParquetFile, Stamp]]:
-    """An open Parquet file and its stamp."""
+    """An open Parquet file, and a stamp that changes when the file is written."""
     with stamped(path) as (file, stamp):
         yield ParquetFile(file), stamp

@@ -27,7 +27,7 @@ class TextSource(ReadInOrder):
 
     @property
     def name(self) -> str:
-        """The path."""
+        """The path of the file, which names the source in messages."""
         return str(self.path)
 
     @cached_property

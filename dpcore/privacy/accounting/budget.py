@@ -25,8 +25,8 @@ SERVED = f"epsilon from {SMALLEST:g} to {LARGEST:g}, delta 0 or from {SMALLEST_D
 class Budget:
     """The promise (ε, δ): replacing one row changes no event's probability by more than e^ε and δ.
 
-    `additive` asks for spends that keep it when they are added up, as they are for a data set over all its releases and
-    where noise is discrete: plans of several kinds are then calibrated by zCDP and not by optimal composition.
+    `additive` asks for spends that keep it when they are added up, as they are for a data set over all its releases:
+    plans of several kinds are then calibrated by zCDP and not by optimal composition.
     """
 
     epsilon: float
@@ -253,18 +253,16 @@ class Sums:
         spend, times = self.sampled
         return conversions.subsampled_epsilon(spend.noise_multiplier, spend.rate, times, left)
 
-    def best(self, budget: Budget, exact: bool = False) -> Accounting:
+    def best(self, budget: Budget) -> Accounting:
         """The accounting with the smallest ε at δ; one with an additive cost is preferred if any keeps the promise.
 
-        What adds up may be spent otherwise than planned. `exact` Gaussian noise is discrete, of which only ρ is known.
+        What adds up may be spent otherwise than planned.
         """
         if budget.delta <= self.failure:
             return Accounting.PURE
-        discrete = exact and self.joint != Joint() and (self.joint is None or self.joint.mu_squared > 0)
-        barred = {Accounting.GDP, Accounting.OPTIMAL} if discrete else set()
 
         def epsilon(accounting: Accounting) -> float:
-            return math.inf if accounting in barred else self.epsilon(budget.delta, accounting)
+            return self.epsilon(budget.delta, accounting)
 
         found = min((Accounting.GDP, Accounting.ZCDP, Accounting.PURE), key=epsilon)
         return found if epsilon(found) <= budget.epsilon else min(Accounting, key=epsilon)

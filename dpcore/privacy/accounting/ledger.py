@@ -52,8 +52,8 @@ class Choice:
 class Plan:
     """Calibrated charges and settled choices, made from public numbers before anything is touched.
 
-    With `exact` a Curator draws noise on whole numbers: Gaussian(μ) then stands for discrete noise, which is
-    μ²/2-zCDP but not μ-GDP, and is added up so. Raises BudgetError when the charges together exceed the budget.
+    With `exact` a Curator draws noise and selections without rounding. Raises BudgetError when the charges together
+    exceed the budget.
     """
 
     budget: Budget
@@ -93,7 +93,7 @@ class Plan:
     @cached_property
     def accounting(self) -> Accounting:
         """The accounting that costs this plan least; see `Sums.best`."""
-        return self.sums.best(self.budget, self.exact)
+        return self.sums.best(self.budget)
 
     @cached_property
     def kinds(self) -> frozenset[type]:

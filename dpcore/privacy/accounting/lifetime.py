@@ -39,7 +39,10 @@ from .ledger import Ledger, Plan
 
 @dataclass(frozen=True)
 class Concentrated:
-    """A spend of which only ρ-zCDP is known, e.g. discrete Gaussian noise. Source: Canonne, Kamath, Steinke 2020."""
+    """A spend of which only ρ-zCDP is known, as earlier versions charged for discrete Gaussian noise.
+
+    Source: Canonne, Kamath, Steinke 2020.
+    """
 
     rho: float
     failure: float = 0.0
@@ -72,7 +75,7 @@ KNOWN = frozenset((Gaussian, BoundedRange, Pure, Approximate))  # kinds with a c
 
 
 def planned(plan: Plan) -> tuple[tuple[Event, int], ...]:
-    """A plan's charges as events; Gaussian noise that is drawn exactly, on whole numbers, counts as ρ-zCDP alone.
+    """A plan's charges as events.
 
     A sampler's failure stands beside what the draw costs, as the error that it is.
     """
@@ -81,7 +84,7 @@ def planned(plan: Plan) -> tuple[tuple[Event, int], ...]:
         spend, times = charge.spend, charge.times
         failure = 0.0 if isinstance(spend, Approximate) else spend.failure
         spend = replace(spend, failure=0.0) if failure else spend
-        out.append((Concentrated(spend.rho) if plan.exact and isinstance(spend, Gaussian) else spend, times))
+        out.append((spend, times))
         if failure:
             out.append((Drawn(plan.budget.sampler_error(failure)), times))
     return tuple(out)
@@ -103,8 +106,7 @@ def reserved(plan: Plan, adaptive: bool) -> tuple[tuple[Event, int], ...]:
         return ((Gaussian(math.sqrt(capacity)), 1), *errors)
     if plan.accounting is Accounting.PURE:
         return ((Approximate(capacity, failure) if failure else Pure(capacity), 1), *errors)
-    known = plan.kinds <= KNOWN and not (plan.exact and Gaussian in plan.kinds)
-    return (((Filtered if known else Concentrated)(capacity, failure), 1), *errors)
+    return (((Filtered if plan.kinds <= KNOWN else Concentrated)(capacity, failure), 1), *errors)
 
 
 def gaussian_cost(spend: Event) -> float:

@@ -69,7 +69,7 @@ def refuses_gaussian(target: object) -> str | None:
 
 
 def quartic(risk: Risk, x: np.ndarray, k: float, M: np.ndarray) -> float:
-    """An upper bound on Q = max Σ c_i ⟨a_i, v⟩⁴ over ‖v‖_M = 1, c_i = k w_i ℓ''_i at x.
+    """An upper bound on the quartic form's maximum Q = max Σ c_i ⟨a_i, v⟩⁴ over ‖v‖_M = 1, c_i = k w_i ℓ''_i at x.
 
     With z = M^{−½}a, ⟨a, v⟩² = ⟨zzᵀ, uuᵀ⟩ for a unit u. Its mean, weighted by c/W, W = Σc, is at most 1/W, and its
     variance at most the largest eigenvalue λ of the covariance of zzᵀ, so Q ≤ W(λ + 1/W²).
@@ -127,7 +127,7 @@ def _reach(
     density: Density, x: np.ndarray, M: np.ndarray, kappas: tuple[float, float], slack: float, lost: float,
     error: float,
 ) -> float:  # fmt: skip
-    """The smallest r of a grid with mass at most `error` outside ‖v‖_M ≤ r; ∞ where the grid has none.
+    """The least radius r, from a grid, with mass at most `error` outside ‖v‖_M ≤ r; ∞ if no radius suffices.
 
     κ is the first of `kappas`, max_i ‖a_i‖ the other. On K, U(v) = k(F_μ(x̂ + v) − F_μ(x̂)) is convex, U(0) = 0, and
     where ‖v‖_M = r it is at least B = φ(κr)r² − slack r − k lost, slack = k‖e‖ in the norm of M⁻¹; so beyond it is at
@@ -151,7 +151,7 @@ def _reach(
 
 
 def _log_whole(density: Density, x: np.ndarray, M: np.ndarray, kappa: float) -> float:
-    """A lower bound on log ∫_K exp(−U).
+    """A lower bound on the log of the density's integral, log ∫_K exp(−U).
 
     Inside K: U(v) ≤ k⟨g, v⟩ + ψ(κρ)‖v‖²_M where ‖v‖_M ≤ ρ, ψ(S) = (e^S − S − 1)/S², and ⟨g, v⟩ averages to 0 (Jensen):
     at least |M|^{−½} (π/ψ)^{d/2} times the share of a Gaussian. Near the boundary: K holds a ball of radius θR about

@@ -18,7 +18,7 @@ class Statistic:
     l1: Any  # Δ₁ for one record
     l2: Any  # Δ₂ for one record
     norms: Any = 1.0  # what the noise's deviation is multiplied by on what leaves: a number, or (m,)
-    gridded: Any = True  # whether whole noise can replace its noise; for a class, in most cases
+    gridded: Any = True  # whether exact noise can replace its noise; for a class, in most cases
     answered: Any = None  # which answers of its workload the values are; None: they are none of them
     payable: ClassVar[tuple[type, ...]] = (Gaussian, Pure)
     one_by_one: ClassVar[bool] = False  # whether it reads the records themselves, which counts of tables do not hold

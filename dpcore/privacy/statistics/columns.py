@@ -26,7 +26,7 @@ def powers(lowest: int = LOWEST, highest: int = HIGHEST) -> np.ndarray:
 
 
 class _Histogram:
-    """A statistic of one histogram, or of `levels` of them."""
+    """The base of statistics that count rows in disjoint cells: one histogram, or one for each of `levels`."""
 
     @property
     def levels(self) -> int:

@@ -152,5 +152,5 @@ class RegularisedMinimiser(KnownRisk, Statistic):
         return minimiser(risk.with_loss(self._smooth), c, mu=self.mu, goal=self.goal, path=(1e4, 1e2, 1.0))
 
     def postprocess(self, noisy: np.ndarray) -> np.ndarray:
-        """The noisy minimiser plus c."""
+        """The noisy minimiser in the region's coordinates: the noisy difference plus the centre c."""
         return self.region.centre + noisy

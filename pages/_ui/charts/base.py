@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 from ..shell.text import figure_text, nickname, short_names
 
 REAL, SYNTHETIC, THIRD, FOURTH, FIFTH, SIXTH, GREY = (f"#{i:06}" for i in (1, 2, 3, 4, 5, 6, 10))
+PAPER = "#000038"  # what the page is painted with
 SHADES, DIVERGING = ([[i / 9, f"#{first + i:06}"] for i in range(10)] for first in (11, 21))
 TEXT = {"size": 13}
 POWERS = {"type": "log", "exponentformat": "power", "dtick": 1}  # an axis

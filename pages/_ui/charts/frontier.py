@@ -8,7 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ..shell.text import figure_text
-from .base import FOURTH, GREY, REAL, SYNTHETIC, TEXT, THIRD, finish, short
+from .base import FOURTH, GREY, PAPER, REAL, SYNTHETIC, TEXT, THIRD, finish, short
 
 # Most of Okabe–Ito, then Tol’s muted ones; those that are compared first look least alike.
 COLOURS = ["#0072B2", "#D55E00", "#E7298A", "#CC79A7", "#E69F00", "#56B4E9"]
@@ -70,6 +70,7 @@ def frontier(
         figure.add_annotation(
             text=short(shown).replace("\n", "<br>"), x=float(side == "right"), xref="x domain", xanchor=side,
             y=math.log10(value), yanchor="top" if i else "bottom", showarrow=False, font=TEXT, align=side,
+            bgcolor=PAPER,
         )  # fmt: skip
     return finish(figure, 400).update_layout(margin_t=8)
 

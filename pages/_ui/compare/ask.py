@@ -80,8 +80,7 @@ def _forecast(name, algorithm, problem, delta, tolerance, share) -> list[Forecas
         noise = public_noise(algorithm, problem, Budget(epsilon, delta))
         if noise is None:
             return []
-        # Where it is published exactly, noise is whole: in steps of one record.
-        sigma, chance = noise, all_within(tolerance, noise, problem.workload.m, step=1 / problem.n)
+        sigma, chance = noise, all_within(tolerance, noise, problem.workload.m)
         if chance >= share:
             return [Forecast(name=name, epsilon=epsilon, chance=chance, sigma=sigma)]
     return [Forecast(name=name, epsilon=None, chance=chance, sigma=sigma)]

@@ -144,8 +144,6 @@ def panel(
         figure, key="frontier", alt=summary, config=QUIET, on_select="rerun", selection_mode="points"
     )
     below(_exactness(sweep) or summary, lines(dots), "frontier")
-    briefs = (f"**{TITLES[name]}**: {ALGORITHMS[name].about.brief}" for name in dots["algorithm"].unique())
-    st.caption(" · ".join(briefs))
     unbiased.words(sweep, least)
     picked = [p["customdata"] for p in event.selection.points if p.get("customdata")]  # type: ignore[union-attr]
     same = (d for d in sweep.shown if [[d.point.algorithm, d.point.epsilon, d.point.seed]] == picked[:1])
@@ -201,6 +199,8 @@ def regrets(sweep: Sweep, measure: Measure) -> None:
     st.caption(
         "Median error over repeats, as a multiple of the best one at the same ε. The best on the whole comes first."
     )
+    briefs = (f"**{TITLES[name]}**: {ALGORITHMS[name].about.brief}" for name in table.index)
+    st.caption(" · ".join(briefs))
     refused = {d.point.algorithm: d.point.message for d in sweep.shown if d.point.state != "done"}
     for name, why in refused.items():
         st.caption(plain(f"{TITLES[name]} has no dot: {why}", 400))

@@ -84,7 +84,6 @@ def _take_sample() -> None:
 
 def ways_to_read(current: Table) -> None:
     """Other ways to read a text file, one click each."""
-    st.caption(plain(current.source, 400))
     st.caption("If that is wrong, one click reads the file again. Its columns are then guessed anew.")
     with st.container(horizontal=True):
         for name, label, known in WAYS:

@@ -9,7 +9,8 @@ from dpcore.data import repairs
 from dpcore.data.guessing import Guess
 from dpcore.data.open_schema import PRIVATE
 from dpcore.data.privacy_unit import COUNTED, PrivacyUnit
-from dpcore.data.readings import ANY_CASE, COMMA, PARTS
+from dpcore.data.readings import ANY_CASE, PARTS
+from dpcore.data.recognising import names_one
 from dpcore.publishing.card import PEEKED, UNCOVERED
 from dpcore.tags import Tag
 
@@ -39,8 +40,14 @@ STYLE = """<style>
 .st-key-go a:not([disabled]) * {color: white !important;}
 .st-key-go a[disabled], .st-key-go a[disabled] * {color: inherit !important;}
 .st-key-choose [data-testid="stFileUploaderDropzone"] {padding: 0.25rem 0.5rem; min-height: 0;}
-@media (max-width: 640px) {.st-key-choose [data-testid="stFileUploaderDropzoneInstructions"] {display: none;}}
+@media (max-width: 640px) {.st-key-choose [data-testid="stFileUploaderDropzoneInstructions"] {display: none;}
+  .st-key-who [data-testid="stSelectbox"] label, .st-key-who > :last-child {display: none;}
+  .st-key-choose {gap: 0 0.5rem;}}
 </style>"""
+KEPT = (
+    "A hash of a person's rows decides which of them are left out. Rows that name nobody count as one person. "
+    f"All noise is scaled to this many rows. {COUNTED}"
+)
 SHOWN, NAMED = 4, 80  # lines of one list, and characters of the names in one
 
 
@@ -59,7 +66,7 @@ def decide(current: Table) -> bool:
     left = [] if (busy := changing(current)) else [*needs(current), *([] if stakeholder() else offers(current))]
     columns = {name for decision in left if decision.needed for name in decision.names}
     many = sum(decision.needed for decision in left) or int(current.domain is None)
-    why = "" if current.domain is not None else ": first complete the schema"
+    why = "" if current.domain is not None else ": first mend what is named below"
     if current.opening is not None and why:
         why = ": first try the measurement below"
     elif columns:
@@ -80,7 +87,7 @@ def decide(current: Table) -> bool:
         for at, decision in enumerate(left[:SHOWN]):
             _draw(at, decision, current)
     if len(left) > SHOWN:
-        st.caption(f"{len(left) - SHOWN} more: see “state” and “next step” below.")
+        st.caption(f"{len(left) - SHOWN} more: see “state” and “action” below.")
     if current.problem and not current.problems:
         st.warning(_words(current.problem), icon=":material/edit:")
     return False
@@ -153,8 +160,6 @@ def summary(current: Table) -> None:
         return
     if people := _names(g for g in current.guesses if g.aside in STATES and g.name not in current.entries):
         st.caption(plain(f"Not used, because they may identify people: {_named(people)}.", 400))
-    if commas := _names(guess for guess in current.guesses if guess.read == COMMA):
-        st.caption(plain(f"{_named(commas)} use{'s' * (len(commas) == 1)} decimal commas.", 400))
     if current.guessed:
         guessed = f"Kinds and the choice of columns were guessed from {current.looked_at}. {UNCOVERED}"
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -168,20 +173,18 @@ def summary(current: Table) -> None:
 
 def protected(current: Table) -> None:
     """Whom the guarantee protects: rows, or people with so many rows each."""
-    columns = [None, *current.names]
-    left, right = st.columns(2)
-    person = left.selectbox(
-        "Which column identifies a person?", columns, columns.index(current.unit.person), key=f"person-{id(current)}",
-        format_func=_whom,
-    )  # fmt: skip
-    most = right.number_input("Maximum rows per person", 1, 1000, current.unit.most_rows, disabled=person is None)
-    current.protect(PrivacyUnit(person, most) if person is not None else PrivacyUnit())
-    st.caption(plain(f"Protected: {current.unit.words}.", 200))
-    if person is not None:
-        st.caption(
-            "A hash of a person's rows decides which of them are left out. Rows that name nobody count as one person. "
-            f"All noise is scaled to this many rows. {COUNTED}"
-        )
+    columns, most = [None, *current.names], 1
+    with st.container(horizontal=True, vertical_alignment="bottom", key="who"):
+        person = st.selectbox(
+            "Which column identifies a person?", columns, columns.index(current.unit.person),
+            key=f"person-{id(current)}", format_func=_whom, width=360,
+        )  # fmt: skip
+        if person is not None:
+            most = st.number_input("Maximum rows per person", 1, 1000, current.unit.most_rows, help=KEPT, width=240)
+        current.protect(PrivacyUnit(person, most))
+        st.caption(plain(f"Protected: {current.unit.words}.", 200), width="stretch")
+    if person is None and (hint := next(filter(names_one, current.names), None)):
+        st.caption(plain(f"“{clean(hint)}” may name people. If someone can have several rows, choose it above.", 200))
 
 
 def hidden(current: Table) -> bool:
@@ -191,7 +194,7 @@ def hidden(current: Table) -> bool:
 
 def _whom(person: str | None) -> str:
     """Who is protected when `person` names people, in words. Not a lambda of the page: that would keep its table."""
-    return "none: each row is one person" if person is None else clean(person)
+    return "None: each row is one person" if person is None else clean(person)
 
 
 def _confirm() -> None:

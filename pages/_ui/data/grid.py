@@ -1,5 +1,6 @@
-"""The one grid of the Data page, a row a column: its first values, what it is taken for, what is public, one action."""
+"""The one grid of the Data page, a row a column: its first values, what it is, what is public, one action."""
 
+import html
 import json
 import re
 from typing import Any
@@ -13,15 +14,16 @@ from dpcore.data.open_schema import PRIVATE, is_private, private_entry
 from dpcore.data.readings import COMMA, DATES, PARTS, POINT, PREFIX, of_categories
 from dpcore.data.repairs import Problem
 from dpcore.errors import InputError
+from dpcore.tags import Tag
 
 from ..shell.first_values import ROWS
 from ..shell.session import session
 from ..shell.state import stakeholder, table
 from ..shell.table import GUESSED, TYPED, Table, Told
-from ..shell.text import clean
+from ..shell.text import clean, short_names
 from .reading import attempt, refuse
 
-ASIDE, MEASURED = "not used", "measured privately"
+ASIDE, MEASURED, SPLIT = "not used", "measured privately", "split at"
 MEASURE, USE = "Measure privately", "Use it"
 STATES = {"person": "names people", "birth": "dates of birth", "id": "an ID, which may name people"}
 TAKEN = {"categories": ("categorical", ""), "categories, any spelling": ("categorical", "any case")}
@@ -31,7 +33,8 @@ for _sign, _read in (("1,234.50", POINT), ("1.234,50", COMMA)):
 TAKEN |= {_read: ("categorical" if of_categories(_read) else "integer", _read) for _read in (*DATES, *PREFIX)}
 SAID = {said: words for words, said in TAKEN.items()}
 POLICIES = {
-    "refuse": "refused", "category": "a value of their own", "clip": "in the outermost bins", "other": "in (other)",
+    "refuse": "not allowed", "category": "a value of their own", "clip": "in the outermost bins",
+    "other": "counted in (other)",
 }  # fmt: skip
 FROM = {TYPED: "entered by you", GUESSED: "guessed"}
 NUMBER = r"-?[0-9.]+(?:e[-+]?[0-9]+)?"
@@ -39,26 +42,20 @@ RANGE = re.compile(rf"(?P<low>{NUMBER})? *(?:to|–|\.\.\.?) *(?P<high>{NUMBER})
 TALL = 12  # rows of the grid that are seen at once
 GRID = {
     "column": st.column_config.TextColumn(disabled=True, pinned=True, width="medium"),
-    "first values": st.column_config.BarChartColumn(
-        width="small", y_min=0, help=f"How often values occur in the first {ROWS:,} rows. Real data: do not publish it."
-    ),
-    "taken for": st.column_config.SelectboxColumn(
+    "what it is": st.column_config.SelectboxColumn(
         options=[ASIDE, *TAKEN], required=True, help="Choose what it is. A column that is not used is never read."
     ),
     "public values or range": st.column_config.TextColumn(
-        width="medium",
+        width=280,
         help="Public knowledge, not taken from the data. Values: a; b; c. A range: 0 to 120, or 0 to 120, 12 bins. "
-        f"Edges of bins: 0; 10; 50. Where nobody knows: {MEASURED}.",
+        f"Unequal bins: 0 to 120, split at 18, 65. Where nobody knows: {MEASURED}.",
     ),
-    "state": st.column_config.TextColumn(disabled=True, width=230),
-    "missing": st.column_config.SelectboxColumn(
-        "missing values are", options=["refuse", "category", "other"], required=True, format_func=POLICIES.get
-    ),
-    "out of range": st.column_config.SelectboxColumn(
-        "out of range are", options=["refuse", "clip", "other"], required=True, format_func=POLICIES.get
-    ),
+    "state": st.column_config.TextColumn(disabled=True, width=200),
     "from": st.column_config.TextColumn(disabled=True),
-}
+} | {
+    which: st.column_config.SelectboxColumn(options=["refuse", own, "other"], required=True, format_func=POLICIES.get)
+    for which, own in (("missing", "category"), ("out of range", "clip"))
+}  # fmt: skip
 
 
 def grid(current: Table, busy: bool) -> None:
@@ -69,14 +66,21 @@ def grid(current: Table, busy: bool) -> None:
         help="Small charts of real values. Switch them off before you bring a table that you must not look at.",
     )  # fmt: skip
     rows = pd.DataFrame(_rows(current))
+    rows["column"] = list(map(html.unescape, short_names(rows["column"], 26)))  # no figure: no entities
     if bars and any(charts := _charts(current)):
         session().look(current)
         rows.insert(1, "first values", charts)
-    act = st.column_config.ButtonColumn("next step", on_click=_act, key="next-step", width=270)
+    whose = f"{Tag.PEEK.capitalize()}." if current.uploaded else "This sample is public."
+    whose = f"How often values occur in the first {ROWS:,} rows. {whose}"
+    width = 270 if any(rows["next"]) else "small"
+    shown = GRID | {
+        "first values": st.column_config.BarChartColumn(width="small", y_min=0, help=whose),
+        "next": st.column_config.ButtonColumn("action", on_click=_act, key="next-step", width=width), "way": None,
+    }  # fmt: skip
     place.data_editor(
-        rows, hide_index=True, column_config=GRID | {"next": act, "way": None}, num_rows="fixed", disabled=busy,
+        rows, hide_index=True, column_config=shown, num_rows="fixed", disabled=busy,
         key=_key(current), on_change=_typed, height=35 * (min(len(rows), TALL) + 1) + 3,
-        alt="The columns of the table: what each is taken for, what is public about it, and what is left to decide.",
+        alt="The columns of the table: what each is, what is public about it, and what is left to decide.",
     )  # fmt: skip
 
 
@@ -89,7 +93,8 @@ def said(spec: dict[str, Any]) -> str:
         plain = all(isinstance(v, str) and v and v == v.strip(" [") and ";" not in v for v in values)
         return "; ".join(values) if plain else json.dumps(values, ensure_ascii=False)
     if spec.get("edges"):
-        return "; ".join(map(_exact, spec["edges"]))
+        low, *cuts, high = map(_exact, spec["edges"])
+        return f"{low} to {high}, {SPLIT} {', '.join(cuts)}"
     if "size" in spec:
         return f"0 to {spec['size'] - 1}"
     ends = [_exact(spec[key]) if spec.get(key) is not None else "" for key in ("low", "high")]
@@ -99,9 +104,9 @@ def said(spec: dict[str, Any]) -> str:
 
 def entry_of(name: str, row: dict[str, Any], before: dict[str, Any]) -> dict[str, Any] | None:
     """The entry that a row of the grid says, where `before` is the one it had; InputError for what is no such text."""
-    if row["taken for"] == ASIDE:
+    if row["what it is"] == ASIDE:
         return None
-    kind, read = TAKEN.get(row["taken for"], (before.get("kind"), before.get("read", "")))
+    kind, read = TAKEN.get(row["what it is"], (before.get("kind"), before.get("read", "")))
     text = "" if pd.isna(row["public values or range"]) else str(row["public values or range"]).strip()
     spec = {"kind": kind} | ({"read": read} if read else {})
     if (kind, read) == (before.get("kind"), before.get("read", "")):
@@ -135,14 +140,16 @@ def _values(name: str, text: str) -> list:
 
 def _range(name: str, text: str) -> dict[str, Any]:
     try:
-        if ";" in text and "to" not in text:
-            return {"edges": [float(edge) for edge in text.split(";") if edge.strip()]}
+        text, split, cuts = text.partition(f", {SPLIT}")
         found = RANGE.fullmatch(text)
         ends = {key: float(end) for key, end in found.groupdict().items() if end}  # type: ignore[union-attr]
+        if split:
+            return {"edges": [ends["low"], *map(float, cuts.replace(",", " ").split()), ends["high"]]}
         return ends | ({"bins": int(ends["bins"])} if "bins" in ends else {})
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, KeyError):
         shown = repr(text[:60])
-        raise InputError(f"column {name!r}: {shown} is no range; write 0 to 120, 12 bins, or edges 0; 10; 50") from None
+        ways = f"write 0 to 120, 12 bins, or 0 to 120, {SPLIT} 18, 65"
+        raise InputError(f"column {name!r}: {shown} is no range; {ways}") from None
 
 
 def _exact(number: float) -> str:
@@ -166,7 +173,7 @@ def _rows(current: Table) -> list[dict[str, Any]]:
         step, way = _next_step(wrong.get(name, [])) if used else _use(guess)
         rows.append(
             {
-                "column": name, "taken for": SAID.get(taken, " ".join(map(str, taken))) if used else ASIDE,
+                "column": name, "what it is": SAID.get(taken, " ".join(map(str, taken))) if used else ASIDE,
                 "public values or range": said(spec),
                 "state": _state(spec, wrong.get(name, []), words.get(name, {})) if used else _aside(guess),
                 "next": step, "way": way,
@@ -204,11 +211,9 @@ def _use(guess: Guess) -> tuple[str, str]:
 
 
 def _next_step(wrong: list[Problem]) -> tuple[str, str]:
-    """What one click does about a column in use: its label, and the repair."""
-    if wrong and stakeholder():
-        return MEASURE, MEASURE
-    fix = wrong[0].fixes[0] if wrong else repairs.ASIDE
-    return repairs.FIXES[fix], fix
+    """What one click does about a column in use: its label, and the repair; nothing where nothing is wrong."""
+    fix = "" if not wrong else MEASURE if stakeholder() else wrong[0].fixes[0]
+    return repairs.FIXES.get(fix, fix), fix
 
 
 def _charts(current: Table) -> list[list[int] | None]:
@@ -228,9 +233,9 @@ def _typed() -> None:
         for at, cells in (state or {}).get("edited_rows", {}).items():
             row = rows[int(at)]
             name = row["column"]
-            if row["taken for"] == ASIDE and "taken for" not in cells:  # something is said of what was not used
+            if row["what it is"] == ASIDE and "what it is" not in cells:  # something is said of what was not used
                 first = current.guess(name).entry
-                row["taken for"] = SAID[first["kind"], first.get("read", "")]
+                row["what it is"] = SAID[first["kind"], first.get("read", "")]
             entries[name] = entry_of(name, row | cells, current.entries.get(name, {}))
     except InputError as error:
         refuse(current, str(error))

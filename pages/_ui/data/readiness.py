@@ -24,24 +24,24 @@ USUAL = Budget(1.0, 1e-9)
 
 
 def size(table: Table) -> None:
-    """The table's size, and the columns to begin with where all of them are too many."""
-    domain, n = table.domain, table.n
-    st.text(f"{n:,} rows, {len(domain.names)} columns, {size_words(domain.size)} combinations")
+    """The number of combinations, and the columns to begin with where all of them are too many."""
+    domain = table.domain
+    st.text(f"{len(domain.names)} columns in use, {size_words(domain.size)} combinations of their values")
     fewer = first_columns(domain, COMFORTABLE_CELLS)
     if len(fewer) < len(domain.names):
         st.caption(
-            plain(f"Together these columns have many combinations. Explore begins with {len(fewer)} of them: ", 200)
-            + plain(", ".join(map(clean, fewer)), 300)
-        )
+            plain(
+                f"Together these columns have many combinations. Explore begins with {len(fewer)} of them: "
+                + ", ".join(map(clean, fewer)), 400,
+            )
+        )  # fmt: skip
 
 
 def readiness(table: Table) -> None:
     """For every algorithm what a run over all columns' pairs will take, or why it cannot."""
     domain, n = table.domain, table.n
-    if table.uploaded:  # samples have few columns
-        rows = session().memo("forecasts", (table.version, n), lambda: _forecasts(domain, n, table.unit.most_rows))
-    else:
-        rows = _forecasts(domain, n, table.unit.most_rows)
+    most = table.unit.most_rows
+    rows = session().memo("forecasts", (table.version, n, most), lambda: _forecasts(domain, n, most))
     st.dataframe(pd.DataFrame(rows), hide_index=True)
     st.caption("All pairs of columns, ε = 1, δ = 1e-9, on one core, from the number of combinations alone.")
 

@@ -20,7 +20,7 @@ from ..jobs.job import watch
 from ..jobs.work import Work, begin
 from ..shell.counted import Large
 from ..shell.session import session
-from ..shell.state import SAMPLES, keep, table
+from ..shell.state import keep, table
 from ..shell.table import Table, Told
 from ..shell.text import clean
 
@@ -88,8 +88,7 @@ def arriving() -> None:
         _close(CHANGE)
         keep(found)
     else:
-        name = SAMPLES[table().name][0] if not table().uploaded else clean(table().name)
-        words = f"{error or 'Cancelled'}. The table is still the one before: {name}."
+        words = f"{error or 'Cancelled'}. The table is still the one before: {clean(table().name)}."
         st.session_state["_upload_problem"] = (state, words)
     st.rerun()
 

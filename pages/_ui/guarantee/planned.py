@@ -111,7 +111,7 @@ def _made(
     division, made = share.planned(algorithm, problem, budget, exact=False)
     first = plan_schema(columns, problem.n, problem.group, division, exact=False)
     why = joint_proof(name, algorithm, made, first.plan, division)
-    promise = Promise(budget.epsilon, budget.delta, division.events(exact=False))
+    promise = Promise(budget.epsilon, budget.delta, division.events)
     return (*first.plan.charges, *made.charges), why, promise
 
 

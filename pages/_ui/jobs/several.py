@@ -7,7 +7,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from dpcore.data.domain import Rows
 from dpcore.experiments.pool import JobSpec, Result
-from dpcore.experiments.sweep import Case, collect, missing, task, time_left
+from dpcore.experiments.sweep import Case, point_of_job, still_to_run, task, time_left
 from dpcore.experiments.sweep_point import SweepPoint
 
 from .runs import Runs
@@ -45,7 +45,7 @@ class Several(Runs, Generic[Found]):
     def run(self, planned: list[Case]) -> None:
         """Run what of the plan is not there yet."""
         self.planned, self.begun, self.before = planned, time.monotonic(), frozenset(self.found)
-        for case in missing(planned, [found.point for found in self.found.values()]):
+        for case in still_to_run(planned, [found.point for found in self.found.values()]):
             if refused := case.refused(self.problem):
                 self.found[case.key] = self.keep(refused, None)
             else:
@@ -60,7 +60,9 @@ class Several(Runs, Generic[Found]):
         for case, job in [pair for pair in self.jobs if pair[1].ended]:
             self.jobs.remove((case, job))
             if job.state in ("done", "failed"):
-                self.found[case.key] = self.keep(collect(case, job), job.results[0] if job.state == "done" else None)
+                self.found[case.key] = self.keep(
+                    point_of_job(case, job), job.results[0] if job.state == "done" else None
+                )
 
     def cancel(self) -> None:
         """Cancel what runs; what is there stays."""

@@ -65,10 +65,10 @@ LESSONS = {
         "instead of 1. How much larger is the typical error?",
         ("About the same", "About 3 times", "About 6 times", "About 10 times"),
         runs.SMALLER_EPSILON,
-        "Noise grows about tenfold, but the error less than that. Fitting a smooth, non-negative distribution "
-        "takes off most of a large noise and only little of a small one. Move ε from 1 to 0.1 and watch the "
-        f"verdict. The promise changes much more. At ε = 1: {Promise(1, 1e-9).suspicion_words} At ε = 0.1 "
-        f"it rises to {Promise(0.1, 1e-9).suspicion}.",
+        "The noise itself grows about tenfold. The error grows less, because all answers must fit one "
+        f"table of people. What you get at ε = 1: {Promise(1, 1e-9).suspicion_words} At ε = 0.1 "
+        f"it rises to {Promise(0.1, 1e-9).suspicion}. "
+        "**Remember: stronger protection costs accuracy, and fitting wins some of it back.**",
         {"sample": "census", "epsilon": "1", "algorithm": "gaussian_maxent"},
         ("marginal", "point"),
     ),
@@ -78,8 +78,9 @@ LESSONS = {
         "and the published table disagree more: children or adults?",
         ("Adults: there are more of them", "Both alike: the noise is the same", "Children: they are few"),
         runs.small_groups,
-        "The noise on every count is the same, whoever is counted. For 2,092 adults it is nothing, for 109 "
-        "children it is a large part of what is known about them. Look at “Groups” below, by Age, then by Class.",
+        "Every count gets the same noise. Among 2,092 adults it hardly shows. Among 109 children it changes much of "
+        "what is known about them. **Remember: the smaller the group, the less exact its results.** "
+        "Look at “Groups” below, by Age, then by Class.",
         {"sample": "titanic", "epsilon": "0.3", "algorithm": "gaussian_maxent"},
         ("disagreement",),
         moving.disagreement,
@@ -90,9 +91,9 @@ LESSONS = {
         "that look? Both protect equally. Which is more accurate?",
         ("In every step: noise averages out", "Both cost the same, so they are equal", "One look, reused"),
         runs.FRESH_NOISE,
-        "T fresh looks share one budget, so each is √T times noisier, and the algorithm chases the noise of each. "
-        "One look has the whole budget; everything computed from it afterwards is free. Pin this run, set noise to"
-        " “reused” among the parameters, and compare.",
+        "Many looks share one budget, so each of them gets more noise. A single look has the whole budget, and "
+        "everything computed from it afterwards is free. **Remember: look once, and reuse what you saw.** To compare, "
+        "pin this run under “Two settings” and set noise to “reused” among the parameters.",
         {"sample": "census", "epsilon": "1", "algorithm": "dpam", "dpam.noise": "fresh"},
     ),
     "constants": Lesson(
@@ -101,9 +102,9 @@ LESSONS = {
         "Both protect equally. How much smaller is the largest error with the practical ones?",
         ("It is larger: the textbook is optimal", "About equal", "About 3 times smaller"),
         runs.PAPER_CONSTANTS,
-        "Theorems fix constants so that a proof goes through for the worst table. The promise of privacy must hold"
-        " for the worst table too; accuracy need not be planned for it. Pin this run, set schedule to “practical” "
-        "among the parameters: fewer steps, a smaller error, exactly the same ε and δ.",
+        "The textbook plans for the worst table that anyone could bring. Privacy must hold even for that table. "
+        "Accuracy need not be planned for it. **Remember: be cautious about privacy, and practical about accuracy.** "
+        "To compare, pin this run under “Two settings” and set schedule to “practical” among the parameters.",
         {"sample": "berkeley", "epsilon": "1", "algorithm": "dpfw", "dpfw.schedule": "paper"},
     ),
     "population": Lesson(
@@ -112,9 +113,9 @@ LESSONS = {
         "the population go to zero?",
         ("Yes, like the error about the table", "No: it stops at what sampling costs", "It grows"),
         runs.sampling,
-        "Two lines: against the table, and against the population it was drawn from. Privacy noise vanishes with "
-        "growing ε, sampling error does not. Once the first is far below the second, more ε buys nothing that "
-        "matters for the population. Move ε and see where the lines part.",
+        "The 20,000 people are a sample, so chance alone makes them differ from the population. A larger ε removes "
+        "noise, but it cannot remove that chance. **Remember: once the noise is smaller than the luck of the sample, "
+        "more ε buys nothing.** Move ε and see where the two errors part.",
         {"sample": "census", "epsilon": "0.1", "algorithm": "gaussian_maxent"},
         ("sampling floor",),
     ),
@@ -124,9 +125,9 @@ LESSONS = {
         "of columns with little noise. In how many of its rows is the third column right?",
         ("In nearly all: there is little noise", "In three of four", "In half of them, as by a guess"),
         runs.unseen_rule,
-        "Any two of these columns look independent, so no pair holds the rule, however large ε is. Evolution votes for "
-        "whole rows that resemble real ones, and rows that break the rule die out. **Remember: a release knows only "
-        "what it asked.** Choose “every triple” among the questions and see.",
+        "Any two of these columns look unrelated, so no pair holds the rule, however large ε is. Evolution lets real "
+        "rows vote for whole invented rows. Those that break the rule get few votes and disappear. **Remember: a "
+        "release knows only what it asked.** Choose “every triple” among the questions and see.",
         {"sample": "coins", "epsilon": "10", "algorithm": "gaussian_maxent"},
         moving=moving.rule,
         series=2,

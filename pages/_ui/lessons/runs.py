@@ -132,7 +132,7 @@ FRESH_NOISE = Ratio(
 )  # fmt: skip
 PAPER_CONSTANTS = Ratio(
     error="worst", changed={"schedule": "practical"}, marks=(1 / 3, 1, 3),
-    words="the worst error is {here} points as the theorem has it and {there} in practice, {ratio} times less",
+    words="the largest error is {here} points with textbook settings, {there} with practical ones: {ratio} times less",
 )  # fmt: skip
 
 
@@ -140,7 +140,7 @@ def small_groups(tries: Tries) -> LessonFinding:
     """The disagreement about children, in multiples of that about adults: a tenth, as much, or ten times."""
     runs = tries.at()
     child, adult = (median(run.groups[age] for run in runs) for age in ("Child", "Adult"))
-    words = f"the tables disagree on {child:.0%} of what they say about children, on {adult:.1%} about adults"
+    words = f"the real and the published table disagree by {child:.0%} about children and by {adult:.1%} about adults"
     return LessonFinding(nearest(child / adult, (0.1, 1, 10)), words)
 
 
@@ -158,8 +158,8 @@ def sampling(tries: Tries) -> LessonFinding:
         [median(getattr(run, name) for run in runs) for runs in (low, high)] for name in ("worst", "population")
     )
     words = (
-        f"the worst error against the table falls from {points(table[0])} to {points(table[1])} points, against the "
-        f"population from {points(people[0])} to {points(people[1])}"
+        f"the largest error about the table falls from {points(table[0])} to {points(table[1])} points from ε = 0.1 "
+        f"to 10. About the population it goes from {points(people[0])} to {points(people[1])}"
     )
     if people[1] >= people[0]:
         return LessonFinding(2, words)

@@ -53,10 +53,7 @@ def promise(*, measured: bool = False) -> None:
 
 
 ALWAYS = "Noise is drawn by a cipher whose key is the operating system's entropy, and cannot be repeated. "
-WHOLE = (
-    "It is exact: discrete, whole numbers drawn without rounding (OpenDP), on counts or on a public grid; Gaussian "
-    "noise is calibrated by zCDP, as discrete noise is not exactly Gaussian DP. Selections are not rounded either."
-)
+EXACT = "It is exact: drawn without rounding, so that no last digit reveals more. Selections are not rounded either."
 FLOATING = (
     "It is drawn with floating-point numbers. The proof is about real numbers, and rounding may leak information."
 )
@@ -64,7 +61,7 @@ FLOATING = (
 
 def noise(exact: bool) -> str:
     """What noise a plan will draw."""
-    return ALWAYS + (WHOLE if exact else FLOATING)
+    return ALWAYS + (EXACT if exact else FLOATING)
 
 
 @dataclass(frozen=True, eq=False)

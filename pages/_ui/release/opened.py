@@ -10,7 +10,7 @@ from dpcore.data.domain import Domain
 from dpcore.data.open_schema import EXPECTED, OpenSchema
 from dpcore.data.privacy_unit import PrivacyUnit
 from dpcore.parsing.queries import read_queries
-from dpcore.privacy.accounting.budget import Accounting, Budget, Sums
+from dpcore.privacy.accounting.budget import Budget, Sums
 from dpcore.publishing.open_release import Opening, OpenRecords, OpenRelease, prepare_open
 from dpcore.publishing.request import PreparedRelease, ReleaseRequest, prepare
 from dpcore.schemas.plan import default_share
@@ -46,7 +46,7 @@ def share(table: Table, names: Sequence[str], budget: Budget) -> None:
         share_slider(default_share(columns, table.n, table.unit.most_rows, budget))
 
 
-def ready_for(request: ReleaseRequest, table: Table, fixed: Accounting | None) -> PreparedRelease | None:
+def ready_for(request: ReleaseRequest, table: Table) -> PreparedRelease | None:
     """The request planned with placeholders, on cells that were read beside the page; None until they are.
 
     Where none of the chosen columns is to be measured it is like any other release.
@@ -56,9 +56,9 @@ def ready_for(request: ReleaseRequest, table: Table, fixed: Accounting | None) -
     if found is None:
         return None
     if not schema.open:
-        return prepare(request, found.rows, fixed=fixed)
+        return prepare(request, found.rows)
     what = Opening(schema=schema, ask=partial(_asked, request.asked), share=chosen_part())
-    return prepare_open(request, what, found, fixed=fixed)
+    return prepare_open(request, what, found)
 
 
 def preview(ready: OpenRelease) -> None:

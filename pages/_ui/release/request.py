@@ -17,7 +17,7 @@ from dpcore.errors import InputError, OverspendError
 from dpcore.intervals.usefulness import foreseen, foreseen_sizes, uses
 from dpcore.numbers import MAX_ROWS, brief
 from dpcore.params import build
-from dpcore.privacy.accounting.budget import Budget
+from dpcore.privacy.accounting.budget import Accounting, Budget
 from dpcore.privacy.accounting.guarantee import cautions
 from dpcore.privacy.accounting.lifetime import Lifetime, events_from_json
 from dpcore.problems import QueryRelease
@@ -47,9 +47,7 @@ NOISE_WORDS = {"auto": "exact where possible", "exact": "exact", "float": "float
 LONGEST_REASON = 1000  # characters
 ASKING, KIND = "known-again", "fingerprint"  # its name in a session, and the kind of its work
 NOTHING = pd.DataFrame({"nothing": [0, 1]})  # in place of a table, for a ledger that is not made yet and knows none
-CAUTION = (
-    "Explore's numbers may differ a little: a release draws noise in whole numbers, and counts it with more caution."
-)
+CAUTION = "Explore's numbers may differ a little: a release counts what this algorithm uses with more caution."
 NEIGHBOURS = "Neighbours, the tables that nobody must be able to tell apart, differ in {} and have as many rows."
 
 
@@ -113,7 +111,7 @@ def request(table: Table, fields: dict[str, Any], reason: str) -> ReleaseRequest
         )  # fmt: skip
         noise = st.selectbox(
             "Noise", NOISES, format_func=NOISE_WORDS.get, key="noise", **shared(),
-            help="Exact Gaussian noise needs a data set that GDP does not add up already; float needs δ > 0.",
+            help="Floating point needs δ > 0.",
         )  # fmt: skip
     return ReleaseRequest(
         frame=table.content, workload=workload, asked=texts, algorithm=build(ALGORITHMS[name], settings), budget=budget,
@@ -150,7 +148,7 @@ def verdict(ready: PreparedRelease, of: tuple) -> None:
     tiles = tiled.foretold(sizes, None, n, noun(group)) or unknown
     guess = Promise(budget.epsilon, budget.delta, ready.events).guess()
     tiled.draw([*tiles, tiled.guess(guess, budget.epsilon)], uses(known, n, laplace=laplace).sentence)
-    if ready.plan.exact:
+    if ready.plan.accounting is Accounting.ZCDP:
         st.caption(CAUTION)
 
 
@@ -211,9 +209,7 @@ def details(ready: PreparedRelease, of: tuple) -> None:
             + " The algorithm adapts, so it uses all of that room." * request.algorithm.adaptive
             + " It uses all that both may ever need." * isinstance(ready, OpenRelease)
         )
-        plan_tables(
-            [(c.name, c.value, c.why) for c in plan.choices], [_line(charge, plan.exact) for charge in plan.charges]
-        )
+        plan_tables([(c.name, c.value, c.why) for c in plan.choices], [charge.to_json() for charge in plan.charges])
         st.caption(noise(plan.exact))
 
 
@@ -229,7 +225,7 @@ def fitting(ready: PreparedRelease, sets: Sequence[DataSet]) -> float | None:
     def fits(epsilon: float) -> bool:
         asked = replace(request, budget=Budget(epsilon, request.budget.delta))
         try:
-            events = _prepared(asked, ready, None if found is None else found.lifetime.accounting).events
+            events = _prepared(asked, ready).events
         except InputError:
             return False
         lifetime = Lifetime.fixed_by(total, events) if found is None else found.lifetime
@@ -251,27 +247,18 @@ def _fits(ready: PreparedRelease, sets: Sequence[DataSet], smaller: float | None
     return f"No ε of the slider would fit these settings, though ε = {left:.4g} is left: choose other ones."
 
 
-def _prepared(asked: ReleaseRequest, ready: PreparedRelease, fixed: Any) -> PreparedRelease:
+def _prepared(asked: ReleaseRequest, ready: PreparedRelease) -> PreparedRelease:
     """Another request of the same table and schema, planned."""
     if isinstance(ready, OpenRelease):
-        return prepare_open(asked, ready.opening, OpenRecords(ready.cells, ready.rows), fixed=fixed)
-    return prepare(asked, ready.rows, fixed=fixed)
+        return prepare_open(asked, ready.opening, OpenRecords(ready.cells, ready.rows))
+    return prepare(asked, ready.rows)
 
 
-def _line(charge: Any, exact: bool) -> dict[str, Any]:
-    """A charge as `results.plan` shows it; of discrete noise no μ is known."""
-    line = charge.to_json()
-    if exact and line["kind"] == "Gaussian":
-        return {"what": line["what"], "kind": "discrete Gaussian", "times": line["times"], "rho": line["rho"]}
-    return line
-
-
-def ready_for(request: ReleaseRequest, table: Table, sets: Sequence[DataSet]) -> PreparedRelease | None:
+def ready_for(request: ReleaseRequest, table: Table) -> PreparedRelease | None:
     """The request planned, on the records that this session has read already; None while they are being read."""
-    fixed = next((d.lifetime.accounting for d in sets if d.name == request.dataset), None)
     if table.opening is not None:
-        return opened.ready_for(request, table, fixed)
-    return prepare(request, table.rows(request.workload.domain.names), fixed=fixed)
+        return opened.ready_for(request, table)
+    return prepare(request, table.rows(request.workload.domain.names))
 
 
 @dataclass(eq=False)

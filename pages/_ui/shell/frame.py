@@ -43,6 +43,8 @@ STYLE = """<style>
   .st-key-lead {display: none;} [data-testid="stButtonGroup"] > div {flex-wrap: nowrap; overflow-x: auto;}
   [data-testid="stButtonGroup"] button {flex-shrink: 0; max-width: none;}
   .st-key-menu > :has(> .st-key-line) {order: 1; flex-basis: 100%;} .st-key-line {gap: 0.25rem 0.5rem;}}
+.js-plotly-plot :is([class*="tick"] text, [class$="title"] text, .annotation text, .bartext-outside) {
+  fill: currentColor !important;}
 [data-testid="stMetricLabel"] p, [data-testid="stCheckbox"] p {white-space: normal;}
 @media (max-height: 560px) {.st-key-lead {display: none;}}
 @media (prefers-reduced-motion: reduce) {* {animation: none !important; transition: none !important;}}
@@ -117,11 +119,13 @@ def line(mine: Table) -> None:
 
 def _badge(entry: Entry) -> Tag | None:
     """The one badge of a page."""
+    if entry.says_later:
+        return Tag.PEEK if table().uploaded else None
     if entry.shows is None or (stakeholder() and entry.shows is Tag.PEEK):
         return None
     if entry.spends and getattr(session().held.get("desk"), "released", False):
         return Tag.PAID
-    return Tag.PEEK if _rests_on_data(entry) or (table().uploaded and entry.says_later) else entry.shows
+    return Tag.PEEK if _rests_on_data(entry) else entry.shows
 
 
 def _rests_on_data(entry: Entry) -> bool:

@@ -10,7 +10,7 @@ class Entry:
     """A page: its file, its name in the menu, its title and the line below.
 
     `shows` is its badge. The head of a page that is `about_table` names the table; where the page `says_later`, it does
-    so itself, once it knows which table it is.
+    so itself, once it knows which table it is, and its badge says whether those are real rows: a sample is public.
     """
 
     path: str
@@ -38,7 +38,6 @@ MENU: dict[str, list[Entry]] = {
             "Data",
             "Data",
             "Bring a table or take a sample. Say what is public about it, and who is protected.",
-            shows=Tag.PUBLIC,
             says_later=True,
         ),
         Entry(

@@ -125,12 +125,25 @@ def test_a_first_screen_has_few_words_and_its_picture_in_sight(page, server, pat
             assert picture[1] <= height
 
 
+# Axe looks at no text inside a drawing: what is below 4.5 to 1 there, before a page of one colour.
+FAINT = """() => {
+  const numbers = text => text.match(/[\\d.]+/g).map(Number);
+  const light = rgb => rgb.slice(0, 3).map(v => v / 255 <= .04045 ? v / 3294.6 : ((v / 255 + .055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [.2126, .7152, .0722][i], 0);
+  const paper = light(numbers(getComputedStyle(document.querySelector('.stApp')).backgroundColor));
+  return [...document.querySelectorAll('.js-plotly-plot text')].filter(e => e.getBoundingClientRect().width)
+    .filter(e => { const ink = light(numbers(getComputedStyle(e).fill));
+      return (Math.max(ink, paper) + .05) / (Math.min(ink, paper) + .05) < 4.5; }).map(e => e.textContent);
+}"""
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("path", PAGES)
 def test_axe_finds_no_serious_violation(page, server, path, scheme):
     page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     settle(page, server, path)
     assert serious(page) == []
+    assert page.evaluate(FAINT) == []
 
 
 def test_the_keyboard_reaches_the_slider_and_moves_it(page, server):

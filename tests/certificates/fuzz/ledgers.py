@@ -134,7 +134,7 @@ class Sound:
 
 def rows(path: Path) -> tuple[Any, ...]:
     """Every value of every row that is read."""
-    with chain.opened(path, 1.0) as db:
+    with chain.connected(path, 1.0) as db:
         content = chain.read(db)
     return _values(content)
 

@@ -28,7 +28,6 @@ LOADED = (
     "pandas",
     "hypothesis",
     "dp_accounting",
-    "opendp.prelude",
     "randomgen",
 )
 ATONCE = 2

