@@ -5,9 +5,7 @@ from .rates import (
     Rate,
     Setting,
     dpam_empirical,
-    dpam_population,
     dpfw_empirical,
-    dpfw_population,
 )
 from .schedules import (
     D_INF,
@@ -27,9 +25,7 @@ __all__ = [
     "Rate",
     "Setting",
     "dpam_empirical",
-    "dpam_population",
     "dpfw_empirical",
-    "dpfw_population",
     "frank_wolfe_alpha",
     "frank_wolfe_rounds",
     "frank_wolfe_step",

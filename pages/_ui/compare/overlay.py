@@ -24,7 +24,7 @@ Curves = dict[str, tuple[np.ndarray, np.ndarray]]
 def choose(sweep: Sweep, middle: pd.DataFrame) -> Curves:
     """Ask for an algorithm; returns its proved rate as a curve by its words. Empty if none is chosen."""
     ran = set(middle["algorithm"])
-    rows = {TITLES[row.algorithm]: row for row in ROWS if row.bounds == "empirical" and row.algorithm in ran}
+    rows = {TITLES[row.algorithm]: row for row in ROWS if row.algorithm in ran}
     name = st.selectbox("Proved error, up to constants", [NONE, *rows], key=f"theory-{sweep.id}", **shared())
     if name == NONE or sweep.problem is None:
         return {}
