@@ -350,10 +350,10 @@ def test_a_table_is_one_data_set_whatever_the_schema(tmp_path):
     app = for_release(app.run(), tmp_path)
     app.multiselect(key="questions").set_value(["every single column"])
     app = release(settled(app.run()))
-    store, known = Store(tmp_path / "ledger.sqlite"), {"dataset": "t", "default_name": None, "new_version": False}
-    store.accounting(read_table(io.BytesIO(COMMAS.encode()), "t.csv"), **known)
+    store, known = Store(tmp_path / "ledger.sqlite"), {"dataset": "t", "preview": True}
+    store.reserve(read_table(io.BytesIO(COMMAS.encode()), "t.csv"), [], Budget(1.0, 0.0), **known)
     mine.set_schema({"columns": {"sex": {"kind": "categorical", "values": ["f", "m"]}}})
-    store.accounting(mine.content, **known)
+    store.reserve(mine.content, [], Budget(1.0, 0.0), **known)
 
 
 def test_without_open_columns_among_those_asked_a_release_is_like_any_other(tmp_path):
