@@ -375,3 +375,18 @@ def test_an_upload_that_the_server_no_longer_holds_is_asked_for_again(monkeypatc
     assert not app.exception
     assert "no longer at hand" in app.error[0].value
     assert table(app).name == "census"
+
+
+def test_the_person_is_asked_for_above_the_grid_and_rows_a_person_once_there_is_one():
+    rows = "\n".join(f"P{10000 + i // 2},{i},{20 + i % 60}" for i in range(400))
+    app = opened(f"patient_id,visit_id,age\n{rows}\n".encode())
+    hint = "patient\\_id” may name people"
+    captions = lambda: " ".join(caption.value for caption in app.caption)  # noqa: E731
+    most = lambda: [field for field in app.number_input if field.label == "Maximum rows per person"]  # noqa: E731
+    assert hint in captions()
+    assert grid(app)["patient_id"]["state"] == "an ID, which may name people", "and no code of a disease"
+    assert not most()
+    app.selectbox(key=f"person-{id(table(app))}").set_value("patient_id").run()
+    assert hint not in captions()
+    most()[0].set_value(2).run()
+    assert (table(app).unit.person, table(app).unit.most_rows) == ("patient_id", 2)
