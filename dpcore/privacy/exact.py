@@ -34,7 +34,7 @@ def gaussian(counts: np.ndarray, scale: float, rng: np.random.Generator) -> np.n
     InputError for a scale that is too large. Source: Karney 2016, Algorithm N: k ≥ 0 by e^{−k/2}, x uniform, and both
     are kept with probability exp(−(k(k − 1) + x(2k + x))/2), which makes e^{−(k + x)²/2} of them.
     """
-    return _noisy(counts, scale, rng, 0.5, lambda k, x: (k * (k + 1) + x * (2 * k + x)) / 2)
+    return _noisy(counts, scale, rng, 0.5, lambda k, x: (k * (k - 1) + x * (2 * k + x)) / 2)
 
 
 def laplace(counts: np.ndarray, scale: float, rng: np.random.Generator) -> np.ndarray:
