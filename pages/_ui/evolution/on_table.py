@@ -98,7 +98,7 @@ def _evolves(rows: Rows, result: Result, problem: QueryRelease) -> None:
     heading("How do real and synthetic compare, step by step?", Tag.PEEK)
     T = len(result.path)
     left, middle, right = st.columns(3)
-    t = left.slider("After step t", 1, T, T, key=f"recipe-t-{T}") if T > 1 else 1
+    t = left.slider("After step", 1, T, T, key=f"recipe-t-{T}") if T > 1 else 1
     column = middle.selectbox(
         "Column", domain.names, format_func=clean, key=f"recipe-column-{hash(domain.names)}", **shared()
     )

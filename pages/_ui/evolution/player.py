@@ -160,7 +160,7 @@ def _plays(private: np.ndarray, steps: list[tuple[np.ndarray, np.ndarray]], plac
                 now[plays], now[at] = False, T
                 st.rerun()
         chart = st.container()
-        t = st.slider("Step t", 0, T, key=key, disabled=now[plays])
+        t = st.slider("Step", 0, T, key=key, disabled=now[plays])
         V, weights = steps[t]
         alt = f"Step {t} of {T}: {np.count_nonzero(weights):,} of {len(V):,} invented points have votes."
         figure = evolution_charts.step(private, V, weights, DISC.bounds)
