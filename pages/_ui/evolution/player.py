@@ -16,7 +16,6 @@ from dpcore.geometry.regions import point_rows
 from dpcore.params import build, parameters
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import PointRelease
-from dpcore.tags import Tag
 from dpcore.theory import evolution as theory
 from dpcore.theory.meaning import Promise
 
@@ -121,7 +120,7 @@ def _wanted(
 
 @peek
 def _player(rows: Rows, start: Result, path: Result) -> None:
-    heading("Invented points move towards real ones", Tag.PUBLIC)
+    heading("Invented points move towards real ones")
     above, place = st.container(), st.container()
     releases: list[Any] = [start.release, *path.path]
     steps = [(release.points, release.weights) for release in releases]

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
@@ -114,6 +115,14 @@ def line(mine: Table) -> None:
     with place:
         who = f"protects {mine.unit.words.split(';')[0]}"
         st.text(f"{clean(mine.name)} · {mine.many} · {clean(who, 120)}", width="content")
+        _draw(_badge(entry))
+
+
+def shows(kind: Tag) -> None:
+    """Give the page the badge of the part that is open, at the end of the line in its head."""
+    entry, place = st.session_state[HEAD]
+    st.session_state[HEAD] = entry, place = replace(entry, shows=kind), place
+    with place:
         _draw(_badge(entry))
 
 
