@@ -44,7 +44,7 @@ STYLE = """<style>
   .st-key-lead {display: none;} [data-testid="stButtonGroup"] > div {flex-wrap: nowrap; overflow-x: auto;}
   [data-testid="stButtonGroup"] button {flex-shrink: 0; max-width: none;}
   .st-key-menu > :has(> .st-key-line) {order: 1; flex-basis: 100%;} .st-key-line {gap: 0.25rem 0.5rem;}}
-.js-plotly-plot :is([class*="tick"] text, [class$="title"] text, .annotation text, .bartext-outside) {
+.js-plotly-plot :is([class*="tick"] text, [class$="title"] text, .annotation text, .bartext-outside, .textpoint text) {
   fill: currentColor !important;}
 [data-testid="stMetricLabel"] p, [data-testid="stCheckbox"] p {white-space: normal;}
 @media (max-height: 560px) {.st-key-lead {display: none;}}
