@@ -73,6 +73,7 @@ def test_a_release_holds_no_record_and_its_claim_can_be_recomputed(here, algorit
         assert path.stat().st_mtime == pd.Timestamp(facts()["time"]).timestamp(), "how long it took is not told"
     assert (here / "out").stat().st_mtime == pd.Timestamp(facts()["time"]).timestamp()
     claim = facts()
+    assert claim["bounds"] == "entered by a person"
     promise = claim["promise"]
     sums = Sums.of(events_from_json(promise["charges"]))
     epsilon = {
@@ -129,6 +130,10 @@ def test_noise_is_never_the_same_and_cannot_be_seeded(here, capsys):
     assert release("a") == release("b") == 0
     noisy = [pd.read_csv(f"{out}/answers.csv").noisy_answer for out in "ab"]
     assert (noisy[0] != noisy[1]).mean() > 0.5, "whole noise may agree by chance"
+    before = {path.name: path.read_bytes() for path in (here / "a").iterdir()}
+    assert release("a") == 2, "nor drawn again into its folder"
+    assert {path.name: path.read_bytes() for path in (here / "a").iterdir()} == before
+    assert len(Store("l.sqlite").show()[0].releases) == 2
     assert release("c", "--seed=1") == 2
     assert "--seed" in capsys.readouterr().err
 
@@ -196,6 +201,7 @@ def test_a_peeked_schema_needs_a_reason_that_is_kept(here, capsys):
     assert "reason" in capsys.readouterr().err
     assert release("out", "--reason", "   ", schema="p.json") == 2
     assert release("out", "--reason", "the <registry> publishes them", schema="p.json") == 0
+    assert facts()["bounds"] == "filled in from the data, not protected"
     assert Store("l.sqlite").show()[0].releases[0]["reason"] == "the <registry> publishes them"
     page = (here / "out" / "card.html").read_text()
     assert "the &lt;registry&gt; publishes them" in page

@@ -6,21 +6,24 @@ import numpy as np
 import pytest
 
 from dpcore.data.domain import Rows
-from dpcore.errors import InputError
+from dpcore.errors import BudgetError, InputError
 from dpcore.privacy.accounting.budget import Approximate, BoundedRange, Budget, Gaussian, Pure
 from dpcore.privacy.accounting.ledger import Plan
 from dpcore.privacy.statistics.answers import Answers, SignedErrors
 from dpcore.privacy.statistics.query_draws import AcceptProbabilities, SummedErrors
 from dpcore.privacy.statistics.scores import AbsoluteErrors
 from dpcore.privacy.table_curator import TableCurator
-from dpcore.workloads import Marginals
-from tests.helpers import codes, random_rows
+from dpcore.workloads import Explicit, Marginals
+from tests.helpers import codes, random_rows, rows_of
 from tests.privacy.enumeration import curator_of
 
 DOMAIN = codes(3, 2)
 WORKLOAD = Marginals.all(DOMAIN, 1)
 ANSWERS, ERRORS = Answers(WORKLOAD), SignedErrors(WORKLOAD, np.zeros(5))
 SPENDS, BUDGET = (Gaussian(0.1), BoundedRange(0.1), Pure(0.1)), Budget(10, 1e-6)
+
+
+TEN = rows_of(codes(2), [0] * 9 + [1])
 
 
 class Watched(Rows):
@@ -150,6 +153,35 @@ def test_a_charge_stays_when_the_touch_fails(monkeypatch):
 def test_the_table_must_have_the_public_number_of_records():
     with pytest.raises(InputError, match="the problem has n=21 rows, the table has 20"):
         TableCurator(random_rows(DOMAIN, 20), 21, Plan(BUDGET, ()), np.random.default_rng(0))
+
+
+def test_a_batch_far_below_its_level_is_still_compared_with_noise():
+    paid = Pure(1e-3)
+    batch = AbsoluteErrors(Marginals.all(codes(2), 1), np.arange(2), np.full(2, 0.5), 0.9)  # no error is above 0.5
+    found = [curator_of(TEN, paid, times=100, seed=seed).above_threshold(batch, paid) for seed in range(40)]
+    assert 5 < sum(place is not None for place in found) < 40
+
+
+def test_two_workloads_of_one_size_have_answers_of_their_own():
+    domain, paid = codes(2), BoundedRange(1000.0)
+    curator = curator_of(TEN, paid, times=5, budget=Budget(1e4, 0))
+    forth, back = Explicit(domain, np.eye(2)), Explicit(domain, np.eye(2)[::-1])
+    for _ in range(2):
+        assert curator.select(SignedErrors(forth, np.array([0.5, 0.1])), paid) == 0
+        assert curator.select(SignedErrors(back, np.array([0.1, 0.5])), paid) == 1
+
+
+def test_a_bit_about_a_person_of_two_rows_is_not_sold_at_the_price_of_one_row():
+    domain = codes(2)
+    kept = AcceptProbabilities(Marginals.all(domain, 1), np.arange(2), np.full(2, 0.5), 1.0)
+    for rows_of_a_person in (1, 2):
+        spend = BoundedRange(kept.needs(10 / rows_of_a_person))
+        curator = curator_of(TEN, spend, times=9, group=2)
+        if rows_of_a_person == 1:
+            with pytest.raises(BudgetError, match="keep_draws needs"):
+                curator.keep_draws(kept, spend)
+        else:
+            assert len(curator.keep_draws(kept, spend)) == 2
 
 
 def arrays_in(thing, depth: int = 3):

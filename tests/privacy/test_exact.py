@@ -48,14 +48,6 @@ def drawn(monkeypatch):
 # Its law
 
 
-@pytest.mark.parametrize("scale", [1e-9, 0.3, 7.3, 1e6, 2.0**57])
-@pytest.mark.parametrize(("draw", "law"), NOISE)
-def test_noise_has_the_law_that_is_paid_for(draw, law, scale):
-    noise = draw(np.full(60_000, 7.0), scale, np.random.default_rng(1)) - 7
-    assert stats.kstest(noise, law(scale=scale).cdf).pvalue > 1e-3
-    assert stats.kstest(noise, law(scale=scale * 0.95).cdf).pvalue < 1e-3, "5 % would be seen"
-
-
 @pytest.mark.parametrize(("draw", "law"), NOISE)
 def test_what_floating_point_does_not_settle_has_the_same_law(draw, law, monkeypatch):
     """With no trust in floating point at all, every acceptance is settled with fractions."""
@@ -90,12 +82,12 @@ def test_each_sum_is_rounded_to_the_nearest_step(draw, monkeypatch):
     """With the same bits, a count that is larger by one is larger by one once rounded, and by half a step nowhere."""
     scale = 2.0**33
     step = 2.0**13
-    counts = np.arange(0.0, 4 * step, 5)
+    counts = np.arange(0.0, 3 * step, 31)
     noisy = np.array([draw(np.array([c]), scale, np.random.default_rng(3))[0] for c in counts])
     assert set(np.diff(noisy)) == {0.0, step}
     assert (noisy / step == np.rint(noisy / step)).all(), "on the public grid"
     gaps = noisy - counts
-    assert gaps.max() - gaps.min() == pytest.approx(step, abs=5), "as far up as down"
+    assert gaps.max() - gaps.min() == pytest.approx(step, abs=31), "as far up as down"
     rests = []
     monkeypatch.setattr(exact, "_steps", lambda rest, *_: rests.append(rest / 2**exact.FIRST) or np.zeros(len(rest)))
     draw(np.array([0.0, step / 4, step]), scale, np.random.default_rng(3))

@@ -44,7 +44,7 @@ class Words:
 # One coin
 
 
-@pytest.mark.parametrize("x", [0.0, 1e-9, 0.1, 1.0, math.log(2), 20.0, 36.0, 37.0, 100.0, 800.0, 1e9, 1e300])
+@pytest.mark.parametrize("x", [0.0, 1e-9, 0.1, 1.0, math.log(2), 20.0, 36.0, 37.0, 70.0, 100.0, 800.0, 1e9, 1e300])
 def test_a_coin_is_heads_exactly_where_the_uniform_number_is_below(x):
     """Around exp(−x) word by word, and in the word that holds it bit by bit further on."""
     with localcontext() as context:
@@ -54,8 +54,9 @@ def test_a_coin_is_heads_exactly_where_the_uniform_number_is_below(x):
     for near in range(max(word - 2, 0), min(word + 3, 2**53)):
         if near != word:
             assert flips.flips(np.array([x]), Words(near))[0] == (near < word), near
-    if 0 < x < 36:
-        for more in (rest - 10**6, rest + 10**6):
+    if 0 < x <= 70 and x != 37:  # exp(−70) is about 2^-101: the first 53 bits are 0, of the next 64 the first 48
+        near = min(10**6, rest // 2)
+        for more in (rest - near, rest + near):
             if 0 <= more < 2**64:
                 words = Words(word, [more])
                 assert flips.flips(np.array([x]), words)[0] == (more < rest)
@@ -111,22 +112,11 @@ def test_all_coins_at_once_are_the_paper_s_algorithm(scale):
     assert law @ SCORES > softmax(SCORES / scale) @ SCORES, "never below the exponential mechanism in the mean"
 
 
-@pytest.mark.parametrize("scale", [0.25, 2.0])
-def test_the_exponential_mechanism_without_rounding_has_the_same_law(scale):
-    rng, p = np.random.default_rng(2), softmax(SCORES / scale)
-    found = np.bincount(mechanisms.exponential_exactly(SCORES, scale, 30_000, rng), minlength=6)
-    assert stats.chisquare(found, 30_000 * p).pvalue > 1e-3
-    assert stats.chisquare(found, 30_000 * softmax(SCORES / scale / 1.2)).pvalue < 1e-6
-    many = np.concatenate([np.zeros(5000), [50.0]])
-    assert set(mechanisms.exponential_exactly(many, 0.5, 20, rng)) == {5000}
-
-
 def test_scores_that_no_record_moves_and_scores_far_apart():
     rng = np.random.default_rng(3)
     assert mechanisms.permute_and_flip(SCORES, 0.0, rng) == 4
     assert {mechanisms.permute_and_flip(SCORES, 1e-300, rng) for _ in range(50)} == {4}
     assert {mechanisms.permute_and_flip(SCORES, 1e300, rng) for _ in range(300)} == set(range(6))
-    assert set(mechanisms.exponential_exactly(SCORES, 0.0, 300, rng)) == set(range(6))
 
 
 # Scores and bits from exact counts

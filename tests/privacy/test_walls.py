@@ -16,6 +16,7 @@ from dpcore.errors import BudgetError, InputError
 from dpcore.evaluation.run import Run
 from dpcore.geometry.regions import Box
 from dpcore.learning.losses import PiecewiseLinear, hinge
+from dpcore.privacy import mechanisms
 from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure, SubsampledGaussian
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.point_curator import PointCurator
@@ -360,6 +361,7 @@ def test_far_answers_do_not_round_the_true_ones_to_a_bit(asked, verb, make):
     assert np.abs(before - after).max() <= score.sensitivity / N * (1 + 1e-9)
 
 
+NINE, SAMPLED = Rows(np.array([[0.1, 0.2, 1.0]]), np.array([9])), SubsampledGaussian(20.0, 0.5)
 X, CENTRE = Box(np.array([-1.0, -1.0]), np.array([1.0, 1.0])), np.zeros(2)
 LINE = Box(np.array([-1.0]), np.array([1.0]))
 NOT_PRIVATE = {
@@ -412,8 +414,7 @@ def test_a_target_that_brings_its_own_law_is_stripped_of_it():
     seen = []
     target = RegularisedRisk(replace(hinge(), width=0.1), X, 1.0)
     force(target, payable=(Pure,), k=lambda *_: 1e30, density=lambda *a: seen.append(a), G=1e-30)
-    points = Rows(np.array([[0.1, 0.2, 1.0]]), np.array([9]))
-    curator = asking(rows=points, kind=RiskCurator)
+    curator = asking(rows=NINE, kind=RiskCurator)
     with pytest.raises(BudgetError, match="Pure does not pay for this"):
         curator.draw_parameter(target, "plane", Pure(EPSILON))
     assert curator.draw_parameter(target, "plane", Gaussian(MU)).shape == (2,)
@@ -421,13 +422,22 @@ def test_a_target_that_brings_its_own_law_is_stripped_of_it():
 
 
 def test_sampled_sums_of_a_changed_statistic_are_clipped_and_noisy_as_their_fields_say():
-    spend = SubsampledGaussian(20.0, 0.5)
-    curator = asking(rows=Rows(np.array([[0.1, 0.2, 1.0]]), np.array([9])), spends=[spend], times=1, kind=RiskCurator)
     seen = []
     statistic = MeanGradient(hinge(), X, CENTRE, 1.0)
     force(statistic, clipped_sum=lambda *a: seen.append(a))
-    assert np.abs(curator.measure_sample(statistic, spend).values).max() > 0.1
+    curator = asking(rows=NINE, spends=[SAMPLED], times=1, kind=RiskCurator)
+    assert np.abs(curator.measure_sample(statistic, SAMPLED).values).max() > 0.1
     assert seen == []
+
+
+def test_a_sampled_sum_is_divided_by_the_expected_size_whatever_was_drawn(monkeypatch):
+    monkeypatch.setattr(mechanisms, "gaussian", lambda values, _sigma, _rng: values)
+    curators = [curator_of(NINE, SAMPLED, kind=RiskCurator, seed=seed) for seed in range(40)]
+    statistic = MeanGradient(hinge(), X, CENTRE, 1.0)
+    found = np.array([curator.measure_sample(statistic, SAMPLED).values for curator in curators])
+    sampled = found[:, 0] / statistic.clipped_sum(NINE.values, np.ones(1))[0] * 0.5 * 9
+    assert np.abs(sampled - sampled.round()).max() < 1e-9
+    assert len(set(sampled.round())) > 3, "how many were in the sample shows, as it is not divided by"
 
 
 def test_nothing_done_to_a_measurement_that_left_changes_what_is_left_or_recorded():

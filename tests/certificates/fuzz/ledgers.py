@@ -4,9 +4,8 @@ import os
 import sqlite3
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +36,9 @@ class Sound:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "l.sqlite"
-        db = sqlite3.connect(self.path)
-        db.execute("PRAGMA page_size = 512")  # so that few bytes of it are unused
-        db.execute("VACUUM")
-        db.close()
+        with closing(sqlite3.connect(self.path)) as db:
+            db.execute("PRAGMA page_size = 512")  # so that few bytes of it are unused
+            db.execute("VACUUM")
         store = Store(self.path, create=True)
         first = store.reserve(FRAME, SPEND, SMALL, dataset="people", total=TOTAL, settings={"rounds": 3})
         store.note(first.number, "released", "{}")
@@ -61,11 +59,6 @@ class Sound:
         self.path.write_bytes(self.bytes if content is None else content)
         if remembered:
             self.beside.write_bytes(self.remembered)
-
-    @cached_property
-    def key(self) -> bytes:
-        """What its chain is keyed by."""
-        return self.rows[0][0][2]
 
     def judge(self, *, owner: bool = False, beside: bool = False) -> str:
         """What came of what stands in its place now: "seen" by all, or "unread"; FellError for anything else.
@@ -100,19 +93,17 @@ class Sound:
 
     def judge_reading(self, content: bytes) -> str:
         """As `judge`, of what is read of these bytes in memory, which is all that verify and release go by."""
-        db = sqlite3.connect(":memory:", isolation_level=None)
-        db.row_factory = sqlite3.Row
-        try:
-            with chain.reading(self.path):
-                db.deserialize(content)
-            chain.check_kind(db, self.path)
-            with chain.reading(self.path):
-                read = chain.read(db)
-                found = chain.tampering(read)
-        except InputError:
-            return "seen"
-        finally:
-            db.close()
+        with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
+            db.row_factory = sqlite3.Row
+            try:
+                with chain.reading(self.path):
+                    db.deserialize(content)
+                chain.check_kind(db, self.path)
+                with chain.reading(self.path):
+                    read = chain.read(db)
+                    found = chain.tampering(read)
+            except InputError:
+                return "seen"
         if not found and _values(read) != self.rows:
             raise FellError(f"nothing is found wrong with {_values(read)}")
         return "seen" if found else "unread"
@@ -171,6 +162,18 @@ class Bytes:
         return ledger.judge()
 
 
+@contextmanager
+def without_triggers(db: sqlite3.Connection, which: str) -> Iterator[None]:
+    """Take the triggers away for that long."""
+    triggers = db.execute(f"SELECT name, sql FROM sqlite_master WHERE type = 'trigger' {which}").fetchall()
+    for name, _ in triggers:
+        db.execute(f"DROP TRIGGER {name}")
+    yield
+    for _, sql in triggers:
+        with suppress(sqlite3.Error):
+            db.execute(sql)
+
+
 @dataclass(frozen=True)
 class Statements:
     """SQL with values, run with the triggers taken away for that long; then maybe the chain is written anew."""
@@ -180,36 +183,22 @@ class Statements:
 
     def judge(self, ledger: Sound) -> str:
         ledger.restore(remembered=True)
-        db = sqlite3.connect(ledger.path, isolation_level=None)
-        try:
-            triggers = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
-            for name, _ in triggers:
-                db.execute(f"DROP TRIGGER {name}")
-            db.execute("PRAGMA writable_schema = ON")
-            for text, values in self.statements:
-                try:
-                    db.execute(text, values)
-                except sqlite3.Error:
-                    continue  # this very change cannot be made
-            for _, sql in triggers:
-                try:
-                    db.execute(sql)
-                except sqlite3.Error:
-                    continue
-            owner = self.owner and _written_anew(db)
-        finally:
-            db.close()
-        return ledger.judge(owner=owner)
+        with closing(sqlite3.connect(ledger.path, isolation_level=None)) as db:
+            with without_triggers(db, ""):
+                db.execute("PRAGMA writable_schema = ON")
+                for text, values in self.statements:
+                    with suppress(sqlite3.Error):  # this very change cannot be made
+                        db.execute(text, values)
+            if self.owner:
+                with suppress(sqlite3.Error, ValueError, TypeError, AttributeError):
+                    _write_anew(db)
+        return ledger.judge(owner=self.owner)
 
 
-def _written_anew(db: sqlite3.Connection) -> bool:
-    """Drop the chain and write it anew, as an owner could who knows this program; False where that cannot be done."""
-    try:
+def _write_anew(db: sqlite3.Connection) -> None:
+    """Drop the chain and write it anew, as an owner could who knows this program."""
+    with without_triggers(db, "AND tbl_name = 'chain'"):
         db.row_factory = sqlite3.Row
-        triggers = db.execute("SELECT name, sql FROM sqlite_master WHERE tbl_name = 'chain' AND type = 'trigger'")
-        kept = triggers.fetchall()
-        for trigger in kept:
-            db.execute(f"DROP TRIGGER {trigger['name']}")
         places = {seq: place for place in chain.CHAINED for (seq,) in db.execute(f"SELECT seq FROM {place}")}
         (meta,) = db.execute("SELECT * FROM meta").fetchall()
         db.execute("DELETE FROM chain")
@@ -218,11 +207,6 @@ def _written_anew(db: sqlite3.Connection) -> bool:
             row = db.execute(f"SELECT * FROM {place} WHERE seq = ?", (seq,)).fetchone()
             previous = chain._hash(meta["key"], previous, place, row)
             db.execute("INSERT INTO chain VALUES (?, ?, ?)", (seq, place, previous))
-        for trigger in kept:
-            db.execute(trigger["sql"])
-    except (sqlite3.Error, ValueError, TypeError, AttributeError):
-        pass
-    return True
 
 
 @dataclass(frozen=True)
@@ -245,30 +229,21 @@ class Beside:
         return ledger.judge(beside=True)
 
 
-NUMBERS = st.one_of(
-    st.integers(-(2**63), 2**63 - 1),
-    st.sampled_from([0, 1, 2, 3, -1, 2**63 - 1]),
-    st.floats(),
-    st.sampled_from([0.0, -0.0, 1.0, 5e-324, 1e308, float("inf")]),
+NUMBERS = st.integers(-(2**63), 2**63 - 1) | st.floats() | st.sampled_from([0, 1, 2, 3, -1, 0.0, -0.0, 1.0, 5e-324])
+EVENT = '[{"kind": "%s", %s, "failure": 0.0, "times": 1}]'
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30) | st.sampled_from(
+    [
+        *("", "people", "GDP", "[]", "{}", "null", "1", "\0", "releases", "chain", "note", "[" * 100_000),
+        EVENT % ("Pure", '"epsilon": -1.0'),
+        EVENT % ("Gaussian", '"mu": NaN'),
+        EVENT % ("Gaussian", '"mu": 1e308, "times": -3'),
+        EVENT % ("Concentrated", '"rho": Infinity, "failure": -1e-7, "times": 1e400'),
+        EVENT % ("Pure", '"epsilon": "1", "times": true'),
+        '[{"kind": ["Pure"], "times": {}}]',
+    ]
 )
-TEXTS = st.one_of(
-    st.text(st.characters(exclude_categories=["Cs"]), max_size=30),
-    st.sampled_from(["", "people", "GDP", "[]", "{}", "null", "1", "\0", "releases", "chain", "meta", "note"]),
-    st.sampled_from(
-        [
-            '[{"kind": "Pure", "epsilon": -1.0, "times": 1}]',
-            '[{"kind": "Gaussian", "mu": NaN, "failure": 0.0, "times": 1}]',
-            '[{"kind": "Gaussian", "mu": 1e308, "failure": 0.0, "times": -3}]',
-            '[{"kind": "Concentrated", "rho": Infinity, "failure": -1e-7, "times": 1e400}]',
-            '[{"kind": "Pure", "epsilon": "1", "times": true}]',
-            '[{"kind": ["Pure"], "times": {}}]',
-            "[" * 100_000,
-        ]
-    ),
-)
-VALUES = st.one_of(st.none(), NUMBERS, TEXTS, st.binary(max_size=40))
-PLACES = st.sampled_from(sorted(chain.TABLES))
-ROW = st.integers(0, 7)
+VALUES = st.none() | NUMBERS | TEXTS | st.binary(max_size=40)
+PLACES, ROW = st.sampled_from(sorted(chain.TABLES)), st.integers(0, 7)
 
 
 @st.composite
@@ -277,59 +252,70 @@ def _row_changes(draw: st.DrawFn) -> tuple[str, tuple[Any, ...]]:
     place = draw(PLACES)
     columns = COLUMNS[place]
     verb = draw(st.sampled_from(["change", "change", "change", "retype", "remove", "put in", "move", "exchange"]))
-    column, row = draw(st.sampled_from(columns)), draw(ROW)
-    if verb == "change":
-        return f"UPDATE {place} SET {column} = ? WHERE seq = ? OR ? = 0", (draw(VALUES), row, row)
-    if verb == "retype":
-        kind = draw(st.sampled_from(["TEXT", "BLOB", "INTEGER", "REAL", "NUMERIC"]))
-        return f"UPDATE {place} SET {column} = CAST({column} AS {kind})", ()
-    if verb == "remove":
-        return f"DELETE FROM {place} WHERE seq = ? OR ? = 0", (row, row)
-    if verb == "put in":
-        marks = ", ".join("?" * len(columns))
-        return f"INSERT OR REPLACE INTO {place} VALUES ({marks})", tuple(draw(VALUES) for _ in columns)
-    if verb == "move":
-        return f"UPDATE {place} SET seq = ? WHERE seq = ?", (draw(ROW), row)
-    other = draw(st.sampled_from(columns))
+    column, other, row = draw(st.sampled_from(columns)), draw(st.sampled_from(columns)), draw(ROW)
+    match verb:
+        case "change":
+            return f"UPDATE {place} SET {column} = ? WHERE seq = ? OR ? = 0", (draw(VALUES), row, row)
+        case "retype":
+            kind = draw(st.sampled_from(["TEXT", "BLOB", "INTEGER", "REAL", "NUMERIC"]))
+            return f"UPDATE {place} SET {column} = CAST({column} AS {kind})", ()
+        case "remove":
+            return f"DELETE FROM {place} WHERE seq = ? OR ? = 0", (row, row)
+        case "put in":
+            marks = ", ".join("?" * len(columns))
+            return f"INSERT OR REPLACE INTO {place} VALUES ({marks})", tuple(draw(VALUES) for _ in columns)
+        case "move":
+            return f"UPDATE {place} SET seq = ? WHERE seq = ?", (draw(ROW), row)
     return f"UPDATE {place} SET {column} = {other}, {other} = {column}", ()
 
 
-SCHEMA = st.one_of(
-    st.tuples(st.sampled_from(["application_id", "user_version"]), st.integers(-(2**31), 2**31 - 1)).map(
-        lambda given: (f"PRAGMA {given[0]} = {given[1]}", ())
-    ),
-    st.sampled_from(
-        ["PRAGMA journal_mode = WAL", "PRAGMA auto_vacuum = FULL", "PRAGMA page_size = 1024", "VACUUM"]
-    ).map(lambda text: (text, ())),
-    st.sampled_from(["ANALYZE", "CREATE TABLE more (a)", "CREATE VIEW meta2 AS SELECT * FROM meta"]).map(
-        lambda text: (text, ())
-    ),
-    PLACES.map(lambda place: (f"DROP TABLE {place}", ())),
-    PLACES.map(lambda place: (f"CREATE INDEX more ON {place} (seq)", ())),
-    PLACES.map(lambda place: (f"CREATE TRIGGER more AFTER INSERT ON {place} BEGIN DELETE FROM releases; END", ())),
-    st.tuples(st.sampled_from(["type", "name", "tbl_name", "rootpage", "sql"]), VALUES, st.integers(1, 9)).map(
-        lambda given: (f"UPDATE sqlite_master SET {given[0]} = ? WHERE rowid = ?", given[1:])
-    ),
-    st.tuples(st.sampled_from(["name", "seq"]), VALUES).map(
-        lambda given: (f"UPDATE sqlite_sequence SET {given[0]} = ?", given[1:])
-    ),
-    st.tuples(VALUES, VALUES).map(lambda given: ("INSERT INTO sqlite_sequence VALUES (?, ?)", given)),
-    st.tuples(st.sampled_from(COLUMNS["meta"]), VALUES).map(
-        lambda given: (f"UPDATE meta SET {given[0]} = ?", given[1:])
-    ),
-)
+@st.composite
+def _metadata_changes(draw: st.DrawFn) -> tuple[str, tuple[Any, ...]]:
+    """Other tables, indices, triggers or settings of the file, or other values in what SQLite keeps of them."""
+    text = draw(
+        st.sampled_from(
+            [
+                "PRAGMA application_id = {number}",
+                "PRAGMA user_version = {number}",
+                "PRAGMA journal_mode = WAL",
+                "PRAGMA auto_vacuum = FULL",
+                "VACUUM",
+                "ANALYZE",
+                "CREATE TABLE more (a)",
+                "CREATE VIEW meta2 AS SELECT * FROM meta",
+                "DROP TABLE {place}",
+                "CREATE INDEX more ON {place} (seq)",
+                "CREATE TRIGGER more AFTER INSERT ON {place} BEGIN DELETE FROM releases; END",
+                "UPDATE sqlite_master SET {master} = ? WHERE rowid = {row}",
+                "UPDATE sqlite_sequence SET name = ?",
+                "UPDATE sqlite_sequence SET seq = ?",
+                "INSERT INTO sqlite_sequence VALUES (?, ?)",
+                "UPDATE meta SET {meta} = ?",
+            ]
+        )
+    )
+    filled = text.format(
+        number=draw(st.integers(-(2**31), 2**31 - 1)),
+        place=draw(PLACES),
+        row=draw(ROW) + 1,
+        master=draw(st.sampled_from(["type", "name", "tbl_name", "rootpage", "sql"])),
+        meta=draw(st.sampled_from(COLUMNS["meta"])),
+    )
+    return filled, tuple(draw(VALUES) for _ in range(text.count("?")))
+
+
 PARTS = st.floats(0, 1)
 HEADS = st.integers(0, 99).map(lambda place: place / 10_000)  # about the first hundred bytes, where SQLite has its own
+MORE = st.just(b"") | st.binary(max_size=600)
 BYTES = st.builds(
     Bytes,
     st.lists(st.tuples(PARTS | HEADS, st.integers(0, 255)), min_size=1, max_size=8).map(tuple),
-    st.tuples(PARTS, st.just(b"") | st.binary(max_size=600)),
+    st.tuples(PARTS, MORE),
     st.just(1.0) | PARTS,
-    st.just(b"") | st.binary(max_size=600),
+    MORE,
 )
-ROWS = st.builds(Statements, st.lists(_row_changes(), min_size=1, max_size=3).map(tuple), st.booleans())
-METADATA = st.builds(Statements, st.lists(SCHEMA, min_size=1, max_size=2).map(tuple), st.booleans())
-BESIDE = st.builds(
+CHANGES = [st.lists(kind(), min_size=1, max_size=3).map(tuple) for kind in (_row_changes, _metadata_changes)]
+COMPANY = st.builds(
     Beside, st.sampled_from(ENDINGS), st.sampled_from(["file", "file", "folder", "pipe"]), st.binary(max_size=2000)
 )
-BROKEN = st.one_of(BYTES, ROWS, METADATA, BESIDE)
+BROKEN = BYTES | st.builds(Statements, st.one_of(CHANGES), st.booleans()) | COMPANY

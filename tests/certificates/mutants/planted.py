@@ -6,7 +6,7 @@ Ganev et al. 2025 (MST and AIM).
 
 from dataclasses import dataclass
 
-P, S, K = "tests/privacy", "tests/privacy/statistics", "tests/privacy/test_killers.py"
+P, S, R = "tests/privacy", "tests/privacy/statistics", "tests/cli/test_release.py"
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ MUTANTS = {
         "privacy/statistics/scores.py",
         "return 2.0 * float(self.weights.max())",
         "return float(self.weights.max())",
-        f"{K}::test_one_record_moves_a_table_s_score_by_twice_its_weight",
+        f"{S}/test_scores.py::test_one_record_moves_a_table_s_score_by_twice_its_weight",
     ),
     "answers as if a record were added": Mutant(
         "the wrong neighbour relation",
@@ -108,21 +108,21 @@ MUTANTS = {
         "publishing/request.py",
         "if self.workload.domain.peeked and not self.reason.strip():",
         "if False:",
-        "tests/cli/test_release.py::test_a_peeked_schema_needs_a_reason_that_is_kept",
+        f"{R}::test_a_peeked_schema_needs_a_reason_that_is_kept",
     ),
     "a peek that is called typed": Mutant(
         "bounds or categories read off the records without charge",
         "publishing/publish.py",
         "    if domain.peeked:\n        return",
         "    if False:\n        return",
-        f"{K}::test_a_release_of_a_schema_that_was_read_off_the_records_says_so",
+        f"{R}::test_a_peeked_schema_needs_a_reason_that_is_kept",
     ),
     "divided by the sample's true size": Mutant(
         "n treated as public where it is not",
         "privacy/risk_curator.py",
         "values = noisy / (paid.rate * self._n)",
         "values = noisy / max(1, counts.sum())",
-        f"{K}::test_a_sampled_sum_is_divided_by_the_expected_size_whatever_was_drawn",
+        f"{P}/test_walls.py::test_a_sampled_sum_is_divided_by_the_expected_size_whatever_was_drawn",
     ),
     "the charge after the touch": Mutant(
         "budget charged after the draw",
@@ -139,7 +139,7 @@ MUTANTS = {
         '            if any(state["state"] == "failed" for state in self._states[release["seq"]]):\n'
         "                continue\n"
         "            totals.append",
-        "tests/cli/test_release.py::test_a_release_that_fails_later_stays_charged",
+        f"{R}::test_a_release_that_fails_later_stays_charged",
     ),
     "a kind counts once": Mutant(
         "composition by the number of queries and not of spends",
@@ -153,7 +153,7 @@ MUTANTS = {
         "privacy/mechanisms.py",
         "found = rng.integers(len(scores), size=picks)",
         "found = rng.integers(len(scores) - 1, size=picks)",
-        f"{P}/test_flips.py::test_the_exponential_mechanism_without_rounding_has_the_same_law",
+        f"{P}/test_mechanisms.py::test_selection_follows_the_exponential_mechanism_and_not_that_of_another_scale",
     ),
     "a threshold that forgets the neighbours' rows": Mutant(
         "off by one in the range of a discrete draw",
@@ -174,14 +174,14 @@ MUTANTS = {
         "privacy/flips.py",
         "        elif word and bits <= low:  #",
         "        else:  #",
-        f"{K}::test_a_coin_far_out_shows_heads_as_rarely_as_it_must_and_not_never",
+        f"{P}/test_flips.py::test_a_coin_is_heads_exactly_where_the_uniform_number_is_below",
     ),
     "infinite noise is paid for": Mutant(
         "float tails",
         "privacy/accounting/budget.py",
         "if not 0 < value < math.inf:",
         "if not 0 < value:",
-        f"{K}::test_nothing_is_paid_by_infinite_noise_nor_by_what_is_no_number",
+        f"{P}/accounting/test_accounting.py::test_a_spend_that_would_give_budget_back_or_pays_for_infinite_noise_cannot_be_made",
     ),
     "noise redrawn until it is in range": Mutant(
         "truncation that rejects and redraws",
@@ -203,7 +203,7 @@ MUTANTS = {
         "    found = rng.integers(len(scores), size=3 * draws)\n"
         "    kept = np.concatenate([kept, found[flips(*_gaps(scores, scale, found, rng))]])\n"
         "    kept = np.concatenate([kept, rng.integers(len(scores), size=draws)])\n",
-        f"{P}/test_flips.py::test_the_exponential_mechanism_without_rounding_has_the_same_law",
+        f"{P}/test_mechanisms.py::test_selection_follows_the_exponential_mechanism_and_not_that_of_another_scale",
     ),
     "no noise where nothing is near the level": Mutant(
         "a data-dependent early stop",
@@ -211,7 +211,7 @@ MUTANTS = {
         '        if known is None:\n            self._note("sparse vector")',
         "        if values.max() < 0:\n            return None\n"
         '        if known is None:\n            self._note("sparse vector")',
-        f"{K}::test_a_batch_far_below_its_level_is_still_compared_with_noise",
+        f"{P}/test_curator.py::test_a_batch_far_below_its_level_is_still_compared_with_noise",
     ),
     "answers kept by their number": Mutant(
         "a cache keyed without the data",
@@ -222,7 +222,7 @@ MUTANTS = {
         "        if 1 not in self._answers:\n"
         "            self._answers[1] = (workload, workload.answers_of_rows(self._rows))\n"
         "        return self._answers[1][1]",
-        f"{K}::test_two_workloads_of_one_size_have_answers_of_their_own",
+        f"{P}/test_curator.py::test_two_workloads_of_one_size_have_answers_of_their_own",
     ),
     "totals remembered of another ledger": Mutant(
         "a cache keyed without the data",
@@ -236,7 +236,7 @@ MUTANTS = {
         "privacy/table_curator.py",
         "score.needs(self.unit)",
         "score.needs(self._n)",
-        f"{K}::test_a_bit_about_a_person_of_two_rows_is_not_sold_at_the_price_of_one_row",
+        f"{P}/test_curator.py::test_a_bit_about_a_person_of_two_rows_is_not_sold_at_the_price_of_one_row",
     ),
     "selections for a single row": Mutant(
         "group size ignored in one verb",
@@ -258,7 +258,7 @@ MUTANTS = {
         "publishing/files.py",
         "if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):",
         "if folder.exists() and not folder.is_dir():",
-        f"{K}::test_a_release_is_never_drawn_again_into_its_folder",
+        f"{R}::test_noise_is_never_the_same_and_cannot_be_seeded",
     ),
     "a threshold blurred anew for every batch": Mutant(
         "a replay that draws new noise",

@@ -61,8 +61,8 @@ def test_a_bug_that_is_none_survives():
     """Test the tester: a change of a comment is killed by nothing."""
     code = (
         "import tests.certificates.mutants.kill as k, tests.certificates.mutants.planted as p\n"
-        "k.MUTANTS = {'x': p.Mutant('', 'privacy/exact.py', '# grid steps in', '# steps of a grid in', p.K + '::' + "
-        "'test_nothing_is_paid_by_infinite_noise_nor_by_what_is_no_number')}\nk.main()"
+        "k.MUTANTS = {'x': p.Mutant('', 'privacy/exact.py', '# grid steps in', '# steps of a grid in', p.P + "
+        "'/test_mechanisms.py::test_coins_follow_their_law')}\nk.main()"
     )
     run = [sys.executable, "-c", code]
     env = os.environ | {"PYTHONPATH": str(ROOT)}

@@ -27,7 +27,7 @@ from dpcore.privacy.accounting.budget import (
 from dpcore.privacy.accounting.calibrations import TOLERANCE, equal_selections, gaussian_share
 from dpcore.privacy.accounting.guarantee import cautions
 from dpcore.privacy.accounting.ledger import Charge, Ledger, Plan
-from tests.helpers import HUGE, few_rounds, serves, task, variants
+from tests.helpers import HUGE, few_rounds, task, variants
 
 BUDGETS = [Budget(e, d) for e in (1e-4, 0.1, 1, 8, 200) for d in (1e-100, 1e-9, 1e-3, 0.5)]
 PURE = [Budget(e, 0) for e in (1e-4, 0.1, 1, 8, 200)]
@@ -66,17 +66,17 @@ def test_cautions_name_the_two_usual_mistakes():
     assert len(cautions(Budget(1e9, 0.5), 2)) == 2
 
 
-BAD_SPENDS = [(kind, value) for kind in (Gaussian, BoundedRange, Pure, Approximate) for value in (-0.5, 0, math.nan)]
+BAD_SPENDS = [
+    (kind, value) for kind in (Gaussian, BoundedRange, Pure, Approximate) for value in (-0.5, 0, math.nan, math.inf)
+]
 
 
 @pytest.mark.parametrize(("kind", "value"), BAD_SPENDS, ids=lambda v: getattr(v, "__name__", v))
-def test_a_spend_that_would_give_budget_back_cannot_be_charged(kind, value):
-    ledger = Ledger(Plan(Budget(1, 1e-6), (Charge("x", kind(0.1)),)))
-    with pytest.raises((BudgetError, InputError)):
-        ledger.charge("x", kind(value))
-    with pytest.raises((BudgetError, InputError)):
-        ledger.charge("x", kind(1e-9, failure=-0.5))
-    assert (ledger.events, ledger.sums) == ([], Sums())
+def test_a_spend_that_would_give_budget_back_or_pays_for_infinite_noise_cannot_be_made(kind, value):
+    with pytest.raises(InputError, match="must be finite and above 0"):
+        kind(value)
+    with pytest.raises(InputError, match="failure=-0.5"):
+        kind(1e-9, failure=-0.5)
 
 
 def uses_all(ledger: Ledger) -> bool:
@@ -133,11 +133,12 @@ def test_no_gaussian_noise_at_delta_0():
 def test_no_algorithm_plans_or_spends_more_than_requested(name, settings):
     """Defaults at all budgets, other choices at every fifth."""
     for budget in [*BUDGETS, *PURE][:: 1 if settings == few_rounds(name) else 5]:
-        if not serves(name, settings, "2-way", budget):
+        try:
+            plan = make_plan(build(ALGORITHMS[name], settings), task("2-way")[0], budget)
+        except InputError:
             assert budget.delta == 0
             assert name != "dpfw", "pure DP is served by dpfw"
             continue
-        plan = make_plan(build(ALGORITHMS[name], settings), task("2-way")[0], budget)
         ledger = charge_all(plan)
         spent = ledger.spent
         if ALGORITHMS[name].adaptive and spent.accounting is not Accounting.OPTIMAL:  # expected, in whole charges

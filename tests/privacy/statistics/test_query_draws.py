@@ -1,15 +1,13 @@
-"""Kept queries: exact laws on all neighbours of tiny data sets; draws and coins against their laws."""
+"""Kept queries: exact laws on all neighbours of tiny data sets."""
 
 import math
 
 import numpy as np
 import pytest
-from scipy import stats
 
-from dpcore.privacy import mechanisms
 from dpcore.privacy.accounting.budget import BoundedRange
 from dpcore.privacy.statistics.query_draws import AcceptProbabilities, SummedErrors, bit_range
-from tests.helpers import data_sets, neighbours, random_rows, rows_of, softmax
+from tests.helpers import data_sets, neighbours, random_rows, rows_of
 from tests.privacy.enumeration import ask, curator_of, over_pairs
 from tests.privacy.test_exact_neighbours import CUBE, WORKLOADS, log_law
 
@@ -75,15 +73,3 @@ def test_as_many_charges_as_draws_are_in_the_ledger():
     kept = curator.keep_draws(AcceptProbabilities(PAIRS, drawn[:2], np.zeros(2), 1.0), bit)
     assert (drawn.shape, kept.shape, kept.dtype) == ((3,), (2,), bool)
     assert curator.ledger.events == [("draw_queries", draw)] * 3 + [("keep_draws", bit)] * 2
-
-
-def test_draws_and_coins_follow_their_laws():
-    scores, rng = np.array([0.0, 0.4, 0.4, -1.0, 1.0, -2000.0]), np.random.default_rng(0)
-    drawn = np.bincount(mechanisms.categorical(scores, 0.5, 40_000, rng), minlength=6)
-    assert stats.chisquare(drawn[:5], 40_000 * softmax(scores[:5] / 0.5)).pvalue > 1e-3
-    assert drawn[5] == 0
-    assert stats.chisquare(drawn[:5], 40_000 * softmax(scores[:5] / 0.45)).pvalue < 1e-6, "the scale matters"
-    assert stats.chisquare(np.bincount(mechanisms.categorical(np.ones(4), 0.0, 4000, rng))).pvalue > 1e-3
-    heads = mechanisms.coins(np.full(40_000, math.log(0.3)), rng).mean()
-    assert abs(heads - 0.3) < 0.01
-    assert mechanisms.coins(np.zeros(100), rng).all()

@@ -24,6 +24,15 @@ def test_scores_are_weighted_distances_less_penalties():
     assert score().value(truth) == pytest.approx([first - 0.3, 0.2 * second, 0])
 
 
+def test_one_record_moves_a_table_s_score_by_twice_its_weight():
+    weights = np.array([0.5, 3.0])
+    score = TableErrors(Marginals(codes(2, 2), [["a"], ["b"]]), np.zeros(4), np.zeros(2), weights)
+    moved = np.array([1.0, -1.0, 0, 0]), np.array([0, 0, 1.0, -1.0])  # of n · P_n, in the first and the second table
+    most = max(np.abs(score.value(step + 9) - score.value(np.full(4, 9.0))).max() for step in moved)
+    far = max(np.abs(score.value(step) - score.value(np.zeros(4))).max() for step in moved)
+    assert most <= far == 6.0 == score.sensitivity
+
+
 WRONG = [
     (score(Explicit(CUBE, np.eye(8))), "of a Explicit cannot be scored"),
     (score(TableQueries.conjunctions(CUBE, 1, 3)), "of a TableQueries cannot be scored"),

@@ -160,20 +160,6 @@ def test_only_votes_may_leave_out_empty_cells():
         curator.measure(Answers(Marginals.all(domain, 1)), Approximate(1, 0.01))
 
 
-@pytest.mark.parametrize("times", [1, 2, 3, 7])
-@pytest.mark.parametrize("each", [0.05, 0.5, 2.0])
-def test_optimal_composition_is_that_of_randomised_responses(times, each):
-    keep = math.exp(each) / (1 + math.exp(each))
-    p = np.array([math.prod(keep if b else 1 - keep for b in bits) for bits in itertools.product([0, 1], repeat=times)])
-    for epsilon in (0.0, 0.3 * times * each, 0.9 * times * each):
-        exact = hockey_stick(p, p[::-1], epsilon)
-        assert math.exp(conversions.optimal_log_delta(epsilon, each, times)) == pytest.approx(
-            exact, rel=1e-9, abs=1e-18
-        )
-        if exact > 0:
-            assert conversions.optimal_epsilon(each, times, exact * 1.000001) == pytest.approx(epsilon, abs=1e-3)
-
-
 @pytest.mark.parametrize("times", [1, 14, 200])
 def test_equal_thresholded_releases_use_the_budget_and_not_more(times):
     budget = Budget(1, 1e-4)
