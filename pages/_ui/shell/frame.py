@@ -65,9 +65,10 @@ def frame(label: str) -> None:
     if link.renamed():
         st.rerun()
     entry = ENTRIES[label]
+    title = entry.title or label
     uploads.begin_page(label)
     st.set_page_config(
-        page_title=f"{entry.title} · Privacy–Utility Explorer", page_icon=MARK, layout="wide",
+        page_title=f"{title} · Privacy–Utility Explorer", page_icon=MARK, layout="wide",
         initial_sidebar_state="collapsed" if st.query_params.get("present") == "true" else "auto",
     )  # fmt: skip
     st.logo(MARK, size="small")
@@ -75,7 +76,7 @@ def frame(label: str) -> None:
     link.sample()
     gone = lost()
     with st.container(horizontal=True, key="menu", vertical_alignment="center"):
-        st.title(entry.title, anchor=False, width="content")
+        st.title(title, anchor=False, width="content")
         place = st.container(horizontal=True, vertical_alignment="center", key="line")
         _share()
     st.session_state[HEAD] = entry, place
