@@ -31,7 +31,7 @@ def test_a_worker_killed_midway_loses_nothing(cluster):
 
 def test_a_worker_that_dies_with_results_nobody_has_read_loses_nothing(cluster):
     problem, rows = task("3-way of 4")
-    waiting = planned(problem)
+    waiting = planned(problem, seeds=4)
     with closing(connect(cluster.scheduler_address)) as client:
         points = sweep_on(client, waiting, problem, rows)
         found = [next(points)]
