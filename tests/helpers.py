@@ -16,6 +16,7 @@ from dpcore.algorithms.base import make_plan
 from dpcore.data.domain import Domain, Rows
 from dpcore.data.schema import domain_from_json
 from dpcore.errors import InputError
+from dpcore.evaluation.run import Run
 from dpcore.params import build, parameters
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
@@ -26,6 +27,7 @@ settings.load_profile("fixed")
 
 QUERIES = solving(QueryRelease)  # the registered algorithms by name
 
+BUDGETS = [Budget(1, 1e-9), Budget(0.01, 1e-6), Budget(9, 1e-3), Budget(1, 0), Budget(8, 0)]
 HUGE = 10**400  # a whole number that is no float
 
 
@@ -171,6 +173,11 @@ def task(name: str) -> tuple[QueryRelease, Rows]:
     """A named small problem with its records."""
     domain, n, workload = TASKS[name]
     return QueryRelease(workload(domain), n), random_rows(domain, n)
+
+
+def finished(name: str, where: str, budget: Budget, seed: int = 0, **settings) -> Run:
+    """The run of an algorithm on a named small problem, to its end."""
+    return Run(ALGORITHMS[name](**settings), *task(where), budget, seed=seed).finish()
 
 
 def wide_task(ways: int = 2, n: int = 2000) -> tuple[QueryRelease, Rows]:

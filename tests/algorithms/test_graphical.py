@@ -19,14 +19,9 @@ from dpcore.privacy.measurement import deviation
 from dpcore.privacy.statistics.answers import ONE_TABLE
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals
-from tests.helpers import codes, task
+from tests.helpers import BUDGETS, codes, finished, task
 
 quiet = pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")
-BUDGETS = [Budget(1, 1e-9), Budget(0.01, 1e-6), Budget(9, 1e-3), Budget(1, 0), Budget(8, 0)]
-
-
-def run_of(budget: Budget, where: str = "3-way of 4", **settings) -> Run:
-    return Run(ALGORITHMS["aim"](**settings), *task(where), budget).finish()
 
 
 def cost(spend, pure: bool) -> float:
@@ -63,7 +58,7 @@ def test_weights_say_how_much_of_what_is_asked_a_table_covers():
 @quiet
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 def test_rounds_are_equal_or_enlarged_and_the_last_takes_what_is_left(budget):
-    run, pure = run_of(budget), budget.delta == 0
+    run, pure = finished("aim", "3-way of 4", budget), budget.delta == 0
     events = run.events
     first, rounds = events[:4], [events[i : i + 2] for i in range(4, len(events), 2)]
     assert all(what == "measure" and spend == first[0][1] for what, spend in first)

@@ -13,100 +13,95 @@ from dpcore.algorithms.fitting import fit, product, stages_of
 from dpcore.data.domain import Rows
 from dpcore.evaluation.run import Run
 from dpcore.models.cells import Cells
-from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.measurement import Measurement, deviation
 from dpcore.workloads import Explicit, Marginals
-from tests.helpers import QUERIES, codes, histogram, matrix, matrix_of, random_rows, softmax, task, within
+from tests.helpers import codes, finished, histogram, matrix, matrix_of, random_rows, softmax, task, within
 from tests.tape import exact_run
 
 quiet = pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")
 
 
-def final_error(name: str, where: str, budget: Budget, **settings) -> float:
-    problem, rows = task(where)
-    run = Run(build(ALGORITHMS[name], {k: str(v) for k, v in settings.items()}), problem, rows, budget).finish()
-    return run.records[-1].empirical.max_error
-
-
-MANY = ("1-way", "2-way", "3-way of 4", "mixed")
+MANY = ("2-way", "mixed")
 LIMITS = [
     ("gaussian_maxent", {"alpha": 0.05, "rounds": 500}, (*MANY, "explicit", "two records", "one column"), 0.01),
-    ("dpfw", {"rounds": 1500, "alpha": 0.0065}, ("2-way", "3-way of 4", "explicit"), 0.05),
+    ("dpfw", {"rounds": 1500, "alpha": 0.0065}, ("2-way", "explicit"), 0.05),
     ("mwem", {"rounds": 60}, MANY, 0.01),
     ("mwem", {"measure": "marginal", "rounds": 6}, MANY, 0.01),
     ("pep", {"rounds": 80, "slack": 0.01}, (*MANY, "explicit"), 0.01),
-    ("pmw", {"updates": 150, "threshold": 0.003}, MANY[1:], 0.01),
-    ("pmw", {"updates": 12, "measure": "marginal", "threshold": 0.003}, MANY[1:], 0.01),
+    ("pmw", {"updates": 150, "threshold": 0.003}, MANY, 0.01),
+    ("pmw", {"updates": 12, "measure": "marginal", "threshold": 0.003}, MANY, 0.01),
     ("aim", {"rounds": 20}, (*MANY, "ranges", "one column", "two records"), 0.01),
     ("dualquery", {"rounds": 200, "samples": 100}, ("2-way",), 0.02),
     ("dqrs", {"rounds": 200, "samples": 100}, ("2-way",), 0.02),
     ("fem", {"rounds": 300}, ("2-way",), 0.04),
     ("sepfem", {"rounds": 300}, ("2-way",), 0.04),
+    ("dpam", {}, ("2-way", "explicit"), 0.02),
+    ("gem", {"rounds": 9, "updates": 60}, (*MANY, "ranges", "explicit"), 0.02),
+    ("rap", {"rounds": 3, "queries": 6, "updates": 60}, (*MANY, "ranges", "explicit"), 0.02),
+    ("residual", {}, (*MANY, "ranges"), 0.01),
+    ("private_evolution_table", {}, ("2-way",), 0.05),
 ]
 
 
 @quiet
 @pytest.mark.parametrize(("name", "settings", "wheres", "near"), LIMITS, ids=str)
 def test_they_tend_to_the_truth(name, settings, wheres, near):
-    for where in wheres:
-        few, many = (final_error(name, where, Budget(e, 1e-6), **settings) for e in (0.1, 1e7))
-        assert many < near < few, where
+    few, *many = (
+        finished(name, where, Budget(epsilon, 1e-6), **settings).records[-1].empirical.max_error
+        for where, epsilon in ((wheres[0], 0.1), *((where, 1e7) for where in wheres))
+    )
+    assert max(many) < near < few, many
 
 
-@quiet
-def test_more_budget_helps_every_algorithm_with_its_own_defaults():
-    for name in QUERIES:
-        few, many = (final_error(name, "2-way", Budget(e, 1e-6)) for e in (0.01, 100))
-        assert many < few, name
+def both_ways(where: str, seed: int = 0, **settings):
+    """What dpfw was asked and its steps without noise, the matrix, and a naive D_0 … D_T for given γ_t.
 
+    The naive q is rebuilt from its weights over signed queries at every step.
+    """
+    problem, rows = task(where)
+    _, curator, steps = exact_run(ALGORITHMS["dpfw"](**settings), problem, rows, Budget(1, 1e-6), seed)
+    A, truth = matrix(problem.workload), curator.truth
+    (m, k), signed = A.shape, np.vstack([A, -A])
 
-def naive_frank_wolfe(A: np.ndarray, truth: np.ndarray, alpha: float, gammas) -> list[np.ndarray]:
-    """D_0 … D_T with q rebuilt from its weights over signed queries at every step."""
-    m, k = A.shape
-    weights, D = np.zeros(2 * m), [np.full(k, 1 / k)]
-    signed = np.vstack([A, -A])
-    for gamma in gammas:
-        best = np.argmax(np.concatenate([truth - A @ D[-1], A @ D[-1] - truth]))
-        weights *= 1 - gamma
-        weights[best] += gamma
-        D.append(softmax(weights @ signed / alpha))
-    return D
+    def naive(gammas) -> np.ndarray:
+        weights, D = np.zeros(2 * m), [np.full(k, 1 / k)]
+        for gamma in gammas:
+            best = np.argmax(np.concatenate([truth - A @ D[-1], A @ D[-1] - truth]))
+            weights *= 1 - gamma
+            weights[best] += gamma
+            D.append(softmax(weights @ signed / settings["alpha"]))
+        return np.array(D)
+
+    return curator.asked, [step.release.D for step in steps], A, naive
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 7, 60])
 @pytest.mark.parametrize("where", ["2-way", "mixed", "explicit"])
 def test_practical_dpfw_is_the_naive_iteration_and_releases_the_mean_of_the_second_half(where, rounds):
-    problem, rows = task(where)
-    algorithm = ALGORITHMS["dpfw"](rounds=rounds, alpha=0.05)
-    _, curator, steps = exact_run(algorithm, problem, rows, Budget(1, 1e-6))
-    A = matrix(problem.workload)
-    D = naive_frank_wolfe(A, curator.truth, 0.05, [2 / (t + 2) for t in range(rounds)])
-    assert np.allclose([score.answers for _, score, _ in curator.asked], [A @ d for d in D[:-1]], atol=1e-10)
-    for step in steps:
-        half = [d for t, d in enumerate(D) if t > rounds / 2 and t <= step.t] or [D[step.t]]
-        assert np.allclose(step.release.D, np.mean(half, axis=0), atol=1e-10)
+    asked, released, A, naive = both_ways(where, rounds=rounds, alpha=0.05)
+    D = naive(2 / (t + 2) for t in range(rounds))
+    assert np.allclose([score.answers for _, score, _ in asked], D[:-1] @ A.T, atol=1e-10)
+    for t, found in enumerate(released, start=1):
+        half = [d for s, d in enumerate(D) if rounds / 2 < s <= t] or [D[t]]
+        assert np.allclose(found, np.mean(half, axis=0), atol=1e-10)
 
 
 @pytest.mark.parametrize("alpha", [0.001, 0.05, 3.0])
 @pytest.mark.parametrize("where", ["2-way", "explicit"])
 def test_paper_dpfw_is_the_naive_iteration_and_releases_one_iterate(where, alpha):
-    problem, rows = task(where)
-    algorithm = ALGORITHMS["dpfw"](rounds=40, alpha=alpha, schedule="paper")
-    A = matrix(problem.workload)
-    gamma = min(1, 2 * math.sqrt(alpha / (40 * 2)))
-    released = []
+    places, gamma = [], min(1, 2 * math.sqrt(alpha / (40 * 2)))
     for seed in range(30):
-        _, curator, steps = exact_run(algorithm, problem, rows, Budget(1, 1e-6), seed)
-        D = naive_frank_wolfe(A, curator.truth, alpha, [gamma] * 40)
-        assert np.allclose([s.release.D for s in steps[:-1]], D[1:-1], atol=1e-9)
-        gaps = np.abs(np.array(D[:-1]) - steps[-1].release.D).max(axis=1)
+        _, released, _, naive = both_ways(where, seed, rounds=40, alpha=alpha, schedule="paper")
+        D = naive([gamma] * 40)
+        assert np.allclose(released[:-1], D[1:-1], atol=1e-9)
+        gaps = np.abs(D[:-1] - released[-1]).max(axis=1)
         assert gaps.min() < 1e-9
-        released.append(int(gaps.argmin()))
-    assert len(set(released)) > 10 or alpha == 3.0
-    assert min(released) < 10
+        places.append(int(gaps.argmin()))
+    assert len(set(places)) > 10 or alpha == 3.0
+    assert min(places) < 10
     if alpha < 1:
-        assert max(released) > 29
+        assert max(places) > 29
 
 
 def primal_optimum(A, y, sigma, base, weight) -> np.ndarray:
@@ -119,11 +114,10 @@ def primal_optimum(A, y, sigma, base, weight) -> np.ndarray:
         return value / weight, (A.T @ (gaps / sigma) + weight * (np.log(D / base) + 1)) / weight
 
     k = A.shape[1]
-    found = minimize(
+    return minimize(
         objective, base, jac=True, method="SLSQP", bounds=[(0, 1)] * k, options={"ftol": 1e-15, "maxiter": 2000},
         constraints={"type": "eq", "fun": lambda D: D.sum() - 1, "jac": lambda D: np.ones(k)},
-    )  # fmt: skip
-    return found.x
+    ).x  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -146,8 +140,8 @@ def test_the_fit_reaches_the_optimum_that_scipy_finds(monkeypatch, kind, weight,
     assert np.abs(settled - expected).max() < 1e-5
 
 
-@pytest.mark.parametrize("sigma", [1e-9, 1e-4, 0.05, 10])
-@pytest.mark.parametrize("weight", [1e-3, 0.5, 20, 1e4, 1e8])
+@pytest.mark.parametrize("sigma", [1e-9, 1e-4, 10])
+@pytest.mark.parametrize("weight", [1e-3, 20, 1e8])
 def test_the_fit_ends_where_floating_point_allows_no_further_decrease(monkeypatch, weight, sigma):
     monkeypatch.setattr("dpcore.algorithms.fitting.SETTLED", -1)
     workload, rng = Marginals.all(codes(2, 3, 2), 2), np.random.default_rng(0)
@@ -159,8 +153,8 @@ def test_the_fit_ends_where_floating_point_allows_no_further_decrease(monkeypatc
 
 
 @quiet
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("where", ["1-way", "one column", "2-way", "mixed"])
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("where", ["one column", "2-way", "mixed"])
 def test_a_census_of_billions_is_fitted_too(where, seed):
     problem, rows = task(where)
     rows = Rows(rows.values, rows.weights * 10**8)

@@ -18,7 +18,7 @@ from dpcore.privacy.measurement import deviation
 from dpcore.privacy.statistics.answers import SomeAnswers
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Explicit, Marginals
-from tests.helpers import codes, matrix, signs, softmax, task
+from tests.helpers import BUDGETS, codes, matrix, signs, softmax, task
 from tests.tape import exact_run
 
 CUBE = codes(2, 2, 2)
@@ -31,7 +31,6 @@ def test_other_parts_are_refused(part):
 
 
 ONE = SomeAnswers(Marginals.all(CUBE, 2), slice(0, 1))
-BUDGETS = [Budget(1, 1e-9), Budget(0.01, 1e-6), Budget(9, 1e-3), Budget(1, 0), Budget(8, 0)]
 
 
 CHARGED = [
@@ -45,7 +44,7 @@ CHARGED = [
 ]
 
 
-@pytest.mark.parametrize("rounds", [1, 7, 100])
+@pytest.mark.parametrize("rounds", [1, 100])
 @pytest.mark.parametrize(("name", "settings", "share", "each", "first"), CHARGED, ids=str)
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 def test_the_charges_are_those_of_the_docstring_and_use_the_whole_budget(

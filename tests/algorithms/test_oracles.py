@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from dpcore.algorithms.oracles import Counter, Oracle
-from dpcore.data.schema import domain_from_json
 from dpcore.errors import InputError
 from dpcore.releases import Records
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union
@@ -31,7 +30,7 @@ def values(workload, weights, scores=None) -> np.ndarray:
     return total
 
 
-@pytest.mark.parametrize("share", [0.1, 0.5, 1.0])
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize("scored", [False, True])
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_the_integer_program_finds_what_looking_at_all_cells_finds(name, scored, share):
@@ -59,14 +58,6 @@ def test_ties_are_broken_by_chance_and_never_against_the_weights(enumerated):
     assert [len(np.unique(column)) for column in found.T[1:]] == [1, 4, 2]
     if enumerated:
         assert len(np.unique(found[:, 0])) == 2, "among equal weights, an integer program may have its favourite"
-
-
-def test_nothing_to_do_gives_any_cell():
-    for enumerated in (0, 10**6):
-        oracle = Oracle(WORKLOADS["2-way"], enumerated=enumerated)
-        found = oracle.argmax(np.zeros(oracle.workload.m), np.random.default_rng(0))
-        assert (found.values, found.late) == (0, 0)
-        assert SMALL.index(found.codes) < SMALL.size
 
 
 def test_a_time_limit_is_honoured_and_told():
@@ -122,14 +113,3 @@ def test_rows_are_counted_as_a_release_of_them_would_answer(name):
     counted.add(rows[:4])
     counted.add(rows[4:])
     assert counted.sums / 10 == pytest.approx(Records.of(SMALL, rows).answers(workload))
-
-
-def test_columns_named_by_no_weight_follow_their_scores():
-    domain = domain_from_json({"a": 5, "b": 5})
-    scores = np.array([[0, 3.0, 0, 0, 0, 0, 0, 0, 0, 9.0]])
-    oracle = Oracle(Marginals.all(domain, 2), 60, enumerated=0)
-    assert oracle.argmax(np.zeros(25), np.random.default_rng(0), scores).codes.tolist() == [[1, 4]]
-    only = np.zeros(25)
-    only[2 * 5 + 4] = 2.0  # worth less than the score of a = 1
-    assert oracle.argmax(only, np.random.default_rng(0), scores).codes.tolist() == [[1, 4]]
-    assert oracle.argmax(2 * only, np.random.default_rng(0), scores).codes.tolist() == [[2, 4]]

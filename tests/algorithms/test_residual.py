@@ -18,7 +18,7 @@ from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from tests.helpers import codes, random_rows, signs, task
 
 BUDGET = Budget(1, 1e-6)
-RUNS = 400
+RUNS = 200
 
 
 @pytest.fixture(scope="module")

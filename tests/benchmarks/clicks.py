@@ -12,7 +12,7 @@ from pathlib import Path
 
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from tests.benchmarks.live import main
+from tests.benchmarks.frame import main
 from tests.serving import Tab, serving
 
 GOAL = 10.0  # seconds

@@ -9,7 +9,6 @@ import argparse
 import gzip
 import math
 import resource
-import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,6 +31,7 @@ from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.table_curator import TableCurator
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals
+from tests.benchmarks.frame import took
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
 DELTA, ANY = 1e-9, math.inf
@@ -149,9 +149,9 @@ def measure(where: str, name: str, folder: Path, epsilon: float, seeds: int) -> 
         return
     for seed in range(seeds):
         curator = TableCurator(rows, rows.n, plan, np.random.default_rng(seed), domain=domain)
-        busy = time.process_time()
-        last = deque(algorithm.steps(problem, plan, curator, np.random.default_rng(seed)), maxlen=1).pop().release
-        cpu, memory = time.process_time() - busy, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+        steps = algorithm.steps(problem, plan, curator, np.random.default_rng(seed))
+        last, _, cpu = took(lambda steps=steps: deque(steps, maxlen=1).pop().release)
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
         try:
             answers = workload.answers_of_rows(domain.encode(last.sample(rows.n, np.random.default_rng(seed))))
         except InputError:  # answers of no distribution
@@ -168,15 +168,14 @@ def measure(where: str, name: str, folder: Path, epsilon: float, seeds: int) -> 
         left = np.add.reduceat(np.abs(best.answers(workload) - truth), starts).mean()
         print(f"    {len(last.junction.cliques)} cliques, {last.junction.cells:,} cells; of the mean L1 {left:.4f} is")
         print(f"    structure, which the tree cannot hold, and {reached[0] - left:.4f} noise and the fit")
-        busy = time.process_time()
-        last.codes(MILLION, np.random.default_rng(0))
-        print(f"    a million rows in {time.process_time() - busy:.2f} s CPU", flush=True)
+        _, _, cpu = took(lambda: last.codes(MILLION, np.random.default_rng(0)))
+        print(f"    a million rows in {cpu:.2f} s CPU", flush=True)
 
 
-def main(tasks: tuple[str, ...] = ("census",)) -> None:
+def main() -> None:
     """Run the tasks named, each ε in a process of its own, as peaks are remembered for a process."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tasks", nargs="*", metavar="TASK", default=tasks)
+    parser.add_argument("tasks", nargs="*", metavar="TASK", default=["census"])
     parser.add_argument("--data", type=Path, default=Path())
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--epsilons", help="0.1,1 for example; those with a gate where it is left out")

@@ -3,15 +3,11 @@
 python -m tests.benchmarks.drag --moves 300
 """
 
-import shutil
 from pathlib import Path
 
 import numpy as np
-from playwright.sync_api import sync_playwright
 
-from tests.benchmarks.live import main
-from tests.chromium import FLAGS
-from tests.serving import serving
+from tests.benchmarks.frame import live, main
 
 GOAL = 50.0  # milliseconds, for 95 of 100 moves
 # A moved thumb's event knows when the pointer moved; a message sent in a frame's callback arrives after its paint.
@@ -27,8 +23,7 @@ LISTEN = """() => {
 
 def measure(moves: int, folder: Path) -> dict[str, object]:
     """Drag to and fro."""
-    with serving(folder / "log") as server, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+    with live(folder) as (server, browser):
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.goto(server.address.replace("127.0.0.1", "localhost"))
         slider = page.get_by_role("slider", name="Privacy budget (ε)")
@@ -44,7 +39,6 @@ def measure(moves: int, folder: Path) -> dict[str, object]:
         page.wait_for_timeout(300)
         took = np.array(page.evaluate("window.took"))
         page.mouse.up()
-        browser.close()
     median, p95 = (round(float(np.quantile(took, q)), 1) for q in (0.5, 0.95))
     return {"frames": len(took), "median": median, "p95": p95, "goal": GOAL, "reached": p95 <= GOAL}
 

@@ -3,13 +3,11 @@
 python -m tests.benchmarks.kills --kills 200
 """
 
-import argparse
 import json
 import random
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -19,6 +17,7 @@ import pandas as pd
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.accounting.lifetime import Lifetime, events_from_json
 from dpcore.publishing.ledger_store import Store, verify
+from tests.benchmarks.frame import main
 
 
 def write_table(folder: Path, rows: int = 20_000) -> None:
@@ -44,9 +43,9 @@ def start(folder: Path, out: str) -> subprocess.Popen:
     return subprocess.Popen([sys.executable, "-m", "dpcore", *order(out)], env=ENVIRONMENT, **here)
 
 
-def kill_many(folder: Path, kills: int, seed: int = 0) -> dict[str, int]:
+def kill_many(kills: int, folder: Path) -> dict[str, int]:
     """Kill that many releases, each at a random moment; what became of them, and what is wrong with the ledger."""
-    chance, path = random.Random(seed), folder / "l.sqlite"
+    chance, path = random.Random(0), folder / "l.sqlite"
     write_table(folder)
     begun = time.monotonic()
     first = start(folder, "out")
@@ -72,9 +71,4 @@ def kill_many(folder: Path, kills: int, seed: int = 0) -> dict[str, int]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--kills", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=0)
-    chosen = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        print(json.dumps(kill_many(Path(name), chosen.kills, chosen.seed), indent=1))
+    main(kill_many, "kills", 200)

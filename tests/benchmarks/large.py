@@ -5,13 +5,10 @@ python -m tests.benchmarks.large --rows 100000000     # 10⁸, about 0.5 GB of P
 """
 
 import argparse
-import math
 import os
 import resource
 import shutil
 import tempfile
-import time
-from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
 
@@ -27,11 +24,12 @@ from dpcore.data.sources.counts import gather
 from dpcore.data.sources.parquet import ParquetSource
 from dpcore.data.sources.text import TextSource
 from dpcore.workloads import Marginals
+from tests.benchmarks.frame import timed
 
 COLUMNS, GROUP = 15, 1_000_000
 SIZES = (2, 3, 5, 7, 9, 12, 16, 16, 10, 8, 6, 5, 4, 42, 2)
 MILLION = 1_000_000
-TRIPLES, PAIRS, GIGABYTES = 300, 60, 1.0  # what 10⁸ rows are to take on two cores
+TRIPLES, PAIRS, GIGABYTES = 600, 120, 1.0  # what 10⁸ rows are to take, in seconds of processors
 
 
 def make(path: Path, rows: int) -> None:
@@ -47,21 +45,6 @@ def make(path: Path, rows: int) -> None:
             file.write_table(pa.table(dict(zip(names, columns, strict=True))))
 
 
-def timed(what: str, work: Callable[[], object], goal: float = math.inf) -> object:
-    """Do it, and say how long that took, of the clock and of processors."""
-    before, start = _cpu(), time.perf_counter()
-    out = work()
-    seconds, cpu = time.perf_counter() - start, _cpu() - before
-    aim = "" if goal == math.inf else f"; the goal is {goal:g} s"
-    print(f"{what}: {seconds:.1f} s, {cpu:.1f} s of processors{aim}", flush=True)
-    return out
-
-
-def _cpu() -> float:
-    own, others = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(use.ru_utime + use.ru_stime for use in (own, others))
-
-
 def equal(domain: Domain, home: Path) -> None:
     """Counts of a million rows as Parquet, as CSV and in memory."""
     path = home / "million.parquet"
@@ -69,11 +52,11 @@ def equal(domain: Domain, home: Path) -> None:
     frame = read_table(path)
     frame.to_csv(home / "million.csv", index=False)
     workload = Marginals.all(domain, 3)
-    rows = timed("10⁶ rows in memory, encoded", lambda: domain.encode(frame))
-    here = timed("  and all triples counted", lambda: workload.answers_of_rows(rows))
+    rows, _ = timed("10⁶ rows in memory, encoded", lambda: domain.encode(frame))
+    here, _ = timed("  and all triples counted", lambda: workload.answers_of_rows(rows))
     for source in (ParquetSource(path), TextSource(home / "million.csv")):
         what = f"10⁶ rows of {source.path.suffix}, read and all triples counted"
-        counts = timed(what, lambda source=source: gather(source, domain, workload.axes), 10)
+        counts, _ = timed(what, lambda source=source: gather(source, domain, workload.axes), 10)
         print(f"  equal to those in memory: {bool((workload.answers_of_rows(counts) == here).all())}")
 
 

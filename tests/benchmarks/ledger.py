@@ -1,11 +1,6 @@
 """How long a ledger of 10,000 releases takes: verify, show, one reservation; python -m tests.benchmarks.ledger."""
 
-import argparse
 import json
-import sys
-import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +10,11 @@ from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian
 from dpcore.privacy.accounting.lifetime import Total, events_to_json
 from dpcore.publishing import chain, checked
 from dpcore.publishing.ledger_store import Store, verify
+from tests.benchmarks.frame import main, timed
 
 FRAME = pd.DataFrame({"a": [1, 2, 2], "b": ["x", "y", None]})
 TOTAL, EACH = Budget(50, 1e-6), Budget(0.05, 1e-6)
-GATES = {"verify": 3.0, "reservation": 0.1}  # seconds of a processor, for 10,000 releases
+VERIFY, RESERVE = 3.0, 0.1  # seconds of a processor, for 10,000 releases
 FILES = json.dumps({name: "ab" * 32 for name in ("answers.csv", "card.html", "release.json", "synthetic.csv")})
 
 
@@ -45,37 +41,22 @@ def build(path: Path, releases: int) -> None:
         db.execute("COMMIT")
 
 
-def timed(name: str, act: Callable[[], Any]) -> tuple[Any, bool]:
-    """Do it, print how long it took beside its gate; whether it kept to it, other work on the machine set aside."""
-    begun, worked = time.perf_counter(), time.process_time()
-    done = act()
-    passed, took, gate = time.perf_counter() - begun, time.process_time() - worked, GATES.get(name)
-    print(
-        f"{name:34} {passed:8.3f} s, of which {took:.3f} s of a processor"
-        + (f"  gate {gate} s: {'kept' if took <= gate else 'MISSED'}" if gate else "")
-    )
-    return done, gate is None or took <= gate
+def measure(releases: int, folder: Path) -> dict[str, Any]:
+    """Build, read and add to a ledger; whether all gates were kept, and what was found wrong."""
+    path = folder / "l.sqlite"
 
+    def reserve() -> None:
+        Store(path).reserve(FRAME, events(0.5), EACH)
 
-def times(releases: int) -> bool:
-    """Build, read and add to a ledger; whether all gates were kept and nothing was found wrong."""
-    with tempfile.TemporaryDirectory() as name:
-        path = Path(name) / "l.sqlite"
-
-        def reserve() -> Any:
-            return Store(path).reserve(FRAME, events(0.5), EACH)
-
-        timed(f"build {releases} releases", lambda: build(path, releases))
-        wrong, kept = timed("verify", lambda: verify(path))
-        timed("show", lambda: Store(path).show())
-        Path(f"{path}{checked.ENDING}").unlink()
-        timed("reservation, nothing remembered", reserve)
-        good = [timed("reservation", reserve)[1] for _ in range(5)]
-        print(f"{path.stat().st_size / 1e6:.1f} MB, {len(verify(path)) + len(wrong)} thing(s) wrong")
-        return kept and all(good) and not wrong and not verify(path)
+    timed(f"build {releases} releases", lambda: build(path, releases))
+    wrong, kept = timed("verify", lambda: verify(path), VERIFY)
+    timed("show", lambda: Store(path).show())
+    Path(f"{path}{checked.ENDING}").unlink()
+    timed("reservation, nothing remembered", reserve)
+    kept = all([timed("reservation", reserve, RESERVE)[1] for _ in range(5)]) and kept
+    wrong = [*wrong, *verify(path)]
+    return {"megabytes": round(path.stat().st_size / 1e6, 1), "wrong": wrong, "kept": kept and not wrong}
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--releases", type=int, default=10_000)
-    sys.exit(0 if times(parser.parse_args().releases) else 1)
+    main(measure, "releases", 10_000)

@@ -5,8 +5,6 @@ python -m tests.benchmarks.reading --rows 1000000 --against FOLDER    # a folder
 
 import argparse
 import json
-import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -22,7 +20,9 @@ from dpcore.data.readers import read_table
 from dpcore.data.schema import domain_from_json
 from dpcore.data.sources.counting import count
 from dpcore.data.sources.files import source_at
+from tests.benchmarks.frame import took
 
+HERE = Path(__file__).parents[2]
 TURNS = 2
 KINDS = ("csv", "parquet")
 
@@ -67,15 +67,8 @@ def measured(home: Path) -> dict[str, float]:
             "rows of a person": lambda frame=frame: limit_rows(frame, "person", 2, domain.names),
         }
         for what, work in ways.items():
-            found[f"{kind}, {what}"] = min(_seconds(work) for _ in range(TURNS))
+            found[f"{kind}, {what}"] = min(took(work)[2] for _ in range(TURNS))
     return found
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    before = resource.getrusage(resource.RUSAGE_SELF)
-    work()
-    after = resource.getrusage(resource.RUSAGE_SELF)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def main() -> None:
@@ -92,17 +85,20 @@ def main() -> None:
         frame = make(chosen.rows)
         frame.to_csv(Path(folder) / "t.csv", index=False)
         frame.to_parquet(Path(folder) / "t.parquet")
-        versions = [Path.cwd(), *([chosen.against.resolve()] if chosen.against else [])]
-        found = [_version(place, folder) for place in versions]
+        versions = [HERE, *([chosen.against.resolve()] if chosen.against else [])]
+        found = [_version(place, Path(folder)) for place in versions]
     for what, seconds in found[0].items():
         other = f", {found[1][what]:.2f} s there: {seconds / found[1][what]:.2f} times" if chosen.against else ""
         print(f"{what}: {seconds:.2f} s{other}")
 
 
-def _version(place: Path, folder: str) -> dict[str, float]:
-    command = [sys.executable, __file__, "--home", folder]
-    done = subprocess.run(command, cwd=place, env={**os.environ, "PYTHONPATH": str(place)}, stdout=subprocess.PIPE)
-    return json.loads(done.stdout)
+def _version(place: Path, folder: Path) -> dict[str, float]:
+    """What these benchmarks measure of the package in another place."""
+    both = Path(tempfile.mkdtemp(dir=folder))
+    for name, home in (("dpcore", place), ("tests", HERE)):
+        (both / name).symlink_to(home / name)
+    command = [sys.executable, "-m", "tests.benchmarks.reading", "--home", str(folder)]
+    return json.loads(subprocess.run(command, cwd=both, stdout=subprocess.PIPE, check=True).stdout)
 
 
 if __name__ == "__main__":

@@ -4,17 +4,14 @@ python -m tests.benchmarks.sessions --sessions 20
 """
 
 import json
-import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Page, expect
 
-from tests.benchmarks.live import main
-from tests.chromium import FLAGS
-from tests.serving import serving
+from tests.benchmarks.frame import live, main
 
 PAGES = ("Explore", "Guarantee", "Release")
 ROWS = 20_011  # not those of a sample, to be waited for
@@ -76,9 +73,7 @@ def read(page: Page, name: str, number: int) -> str:
 def visit(sessions: int, folder: Path) -> dict[str, object]:
     """Open all, go from page to page in turns, close all; markers of others seen, and megabytes over time."""
     held, crossed = {}, []
-    ledger = {"DPCORE_LEDGER": str(folder / "ledger.sqlite")}
-    with serving(folder / "log", **ledger) as server, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+    with live(folder, DPCORE_LEDGER=str(folder / "ledger.sqlite")) as (server, browser):
         for turn in range(2):  # the second shows whether memory that was freed is used again
             begun = time.monotonic()
             contexts = [browser.new_context() for _ in range(sessions)]
@@ -97,7 +92,6 @@ def visit(sessions: int, folder: Path) -> dict[str, object]:
             held[f"closed, turn {turn}"] = memory(server.process)
             print(json.dumps({"crossed": crossed, "megabytes": held}), file=sys.stderr, flush=True)
             held[f"seconds, turn {turn}"] = round(time.monotonic() - begun)
-        browser.close()
     return {"sessions": sessions, "crossed": crossed, "megabytes": held}
 
 

@@ -3,16 +3,13 @@
 python -m tests.benchmarks.steps --steps 12
 """
 
-import shutil
 import statistics
 import time
 from pathlib import Path
 
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Page, expect
 
-from tests.benchmarks.live import main
-from tests.chromium import FLAGS
-from tests.serving import serving
+from tests.benchmarks.frame import live, main
 
 VERDICT, SETTLED = 0.6, 1.5  # goals, in seconds, on a quiet machine
 WARM = 2  # steps before those that count
@@ -46,15 +43,13 @@ def step(page: Page, key: str) -> dict[str, float]:
 
 def measure(steps: int, folder: Path) -> dict[str, object]:
     """Steps down and up again on the census sample."""
-    with serving(folder / "log") as server, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+    with live(folder) as (server, browser):
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.goto(f"{server.address}/explore?sample=census")
         expect(page.get_by_text("repeats with fresh noise")).to_be_visible(timeout=60_000)
         time.sleep(2)
         keys = ["ArrowLeft" if i // 6 % 2 == 0 else "ArrowRight" for i in range(steps + WARM)]
         found = [step(page, key) for key in keys][WARM:]
-        browser.close()
     columns = {name: sorted(round(one[name], 2) for one in found) for name in ("dimmed", "verdict", "settled")}
     medians = {name: statistics.median(values) for name, values in columns.items()}
     return {"goals": {"verdict": VERDICT, "settled": SETTLED}, "median": medians, "all": columns}

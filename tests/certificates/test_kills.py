@@ -4,6 +4,6 @@ from tests.benchmarks.kills import kill_many
 
 
 def test_killed_releases_are_charged_and_never_free(tmp_path):
-    told = kill_many(tmp_path, 3)
+    told = kill_many(3, tmp_path)
     assert told["free"] == told["unsound"] == 0
     assert sum(told[name] for name in ("finished", "killed before the charge", "killed after it")) == 3

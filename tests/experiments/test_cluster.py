@@ -4,6 +4,7 @@ import itertools
 import json
 import warnings
 from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -48,7 +49,7 @@ def told(points):
     return sorted(plain, key=lambda p: json.dumps(p, sort_keys=True))
 
 
-def planned(problem, rounds=40, seeds=4):
+def planned(problem, rounds=40, seeds=2):
     algorithms = {"dpfw": ALGORITHMS["dpfw"](rounds=rounds), "gaussian_maxent": ALGORITHMS["gaussian_maxent"]()}
     return cases(algorithms, problem, [Budget(e, 1e-6) for e in (0.5, 2.0)], range(seeds))
 
@@ -88,42 +89,42 @@ def test_a_table_counted_on_a_cluster_has_the_counts_of_this_process(cluster, pa
 
 def test_what_a_schema_refuses_on_a_cluster_is_said_and_counting_there_can_be_stopped(cluster, parts):
     source, domain = parts
-    client = connect(cluster.scheduler_address)
 
     def enough(rows: int) -> None:
         raise TimeoutError
 
-    try:
+    with closing(connect(cluster.scheduler_address)) as client:
         with pytest.raises(InputError, match="t.parquet, row group .*: column 'a': .* is outside 0..4"):
             OnCluster(source, client).count(domain_from_json({"a": 5}), [(0,)])
         with pytest.raises(TimeoutError):
             OnCluster(source, client).count(domain, [(0,)], enough)
-    finally:
-        client.close()
 
 
-def test_a_sweep_on_parts_is_counted_by_the_cluster(cluster, parts, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "s.json").write_text(json.dumps(dict.fromkeys("abcdefgh", 20)))
-    command = [
-        "sweep",
-        str(parts[0].path),
-        "--schema",
-        "s.json",
-        "--queries",
-        "marginals:1",
-        "--algorithms",
-        "residual",
-    ]
-    command += ["--algorithms", "residual", "--epsilons", "1", "--repeat", "1", "--delta", "1e-6", "--stream"]
-    assert main([*command, "--json", "here.json"]) == 0
-    assert main([*command, "--json", "there.json", "--scheduler", cluster.scheduler_address]) == 0
-    said = capsys.readouterr().err
-    assert "read " + str(parts[0].path) + " themselves" in said
+def on_both(asked: str, cluster, capsys) -> tuple[str, list]:
+    """What a sweep on the cluster says, and its points, which are those of this process but for clock and memory."""
+    found = []
+    for scheduler in ([], ["--scheduler", cluster.scheduler_address]):
+        assert main([*f"sweep {asked} --epsilons 1 --delta 1e-6 --json points.json".split(), *scheduler]) == 0
+        found.append([p | {"seconds": 0, "memory": 0} for p in json.loads(Path("points.json").read_text())["points"]])
+    assert found[0] == found[1]
+    return capsys.readouterr().err, found[0]
+
+
+def test_a_sweep_on_parts_is_counted_by_the_cluster(cluster, parts, here, capsys):
+    (here / "t.json").write_text(json.dumps(dict.fromkeys("abcdefgh", 20)))
+    path = str(parts[0].path)
+    asked = f"{path} --schema t.json --queries marginals:1 --algorithms residual --repeat 1 --stream"
+    said, points = on_both(asked, cluster, capsys)
+    assert f"read {path} themselves" in said
     assert "counts of 8 tables of the columns a, b" in said
-    here, there = (json.loads((tmp_path / name).read_text())["points"] for name in ("here.json", "there.json"))
-    assert [{**p, "seconds": 0, "memory": 0} for p in here] == [{**p, "seconds": 0, "memory": 0} for p in there]
-    assert here[0]["state"] == "done"
+    assert points[0]["state"] == "done"
+
+
+def test_the_command_says_what_leaves_and_writes_the_same_numbers(cluster, here, capsys):
+    asked = "c.csv --schema c.json --queries marginals:2 --algorithms dpfw,mwem --repeat 2"
+    said, _ = on_both(asked, cluster, capsys)
+    assert "distinct rows of the columns a, b" in said
+    assert "can see them" in said
 
 
 def test_a_refused_algorithm_becomes_a_point(cluster):
@@ -131,18 +132,6 @@ def test_a_refused_algorithm_becomes_a_point(cluster):
     waiting = cases({"gaussian_maxent": ALGORITHMS["gaussian_maxent"]()}, problem, [Budget(1, 0)], range(1))
     with closing(connect(cluster.scheduler_address)) as client:
         assert [p.state for p in sweep_on(client, waiting, problem, rows)] == ["refused"]
-
-
-def test_the_command_says_what_leaves_and_writes_the_same_numbers(cluster, here, capsys):
-    command = ["sweep", "c.csv", "--schema", "c.json", "--queries", "marginals:2", "--algorithms", "dpfw,mwem"]
-    command += ["--epsilons", "1", "--repeat", "2", "--delta", "1e-6"]
-    assert main([*command, "--json", "here.json"]) == 0
-    assert main([*command, "--json", "there.json", "--scheduler", cluster.scheduler_address]) == 0
-    said = capsys.readouterr().err
-    assert "distinct rows of the columns a, b" in said
-    assert "can see them" in said
-    here, there = (json.loads((here / name).read_text())["points"] for name in ("here.json", "there.json"))
-    assert [{**p, "seconds": 0, "memory": 0} for p in here] == [{**p, "seconds": 0, "memory": 0} for p in there]
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ def test_a_dead_worker_fails_its_own_job_and_is_replaced(pool, others, block):
     assert waiting.state == "done"
 
 
-def test_all_workers_killed_at_once_fail_their_jobs_in_words_and_the_next_job_runs(block):
+def test_all_workers_killed_at_once_fail_their_jobs_in_words_the_next_job_runs_and_closing_ends_all(block):
     before = set(active_children())
     pool = WorkerPool(workers=2)
     try:
@@ -145,30 +145,22 @@ def test_all_workers_killed_at_once_fail_their_jobs_in_words_and_the_next_job_ru
         after = pool.submit(task(block), "me")
         assert after.wait(90)
         assert after.state == "done"
+        running, queued = ([pool.submit(task(block, "dpfw", **LONG), "me") for _ in range(2)] for _ in range(2))
+        until(lambda: all(job.records for job in running))
     finally:
         pool.close()
+    assert [job.state for job in queued] == ["failed", "failed"]
+    assert all(job.wait(90) for job in running)
+    assert [job.state for job in running] == ["cancelled", "cancelled"]
 
 
-def test_bad_settings_and_a_forgotten_table_fail_with_words(pool, block):
-    job = pool.submit(task(block), "me")
-    assert job.wait(90)
+def test_a_forgotten_table_fails_with_words(pool):
     gone = SharedRows(ROWS)
     late = task(gone)
     gone.free()
     job = pool.submit(late, "me")
     assert job.wait(90)
     assert (job.state, job.error) == ("failed", "the table is no longer here")
-
-
-def test_a_stopping_pool_ends_its_jobs(block):
-    pool = WorkerPool(workers=1)
-    running = pool.submit(task(block, "dpfw", **LONG), "me")
-    queued = pool.submit(task(block), "me")
-    until(lambda: running.records)
-    pool.close()
-    assert queued.state == "failed"
-    assert running.wait(90)
-    assert running.state == "cancelled"
 
 
 def until(condition):

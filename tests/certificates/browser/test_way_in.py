@@ -132,7 +132,7 @@ def test_two_hundred_columns_are_ready_and_explore_begins_with_some(page, server
     expect(page.get_by_text("Nothing left to decide")).to_be_visible()
     expect(page.get_by_text("10^139 combinations").first).to_be_visible()
     print(f"\n200 columns: shown after {uploaded:.1f} s, ready after {time.perf_counter() - start:.1f} s")
-    page.get_by_role("link", name="Explore it").click()
+    page.get_by_role("link", name="Explore it", exact=True).click()
     expect(page.get_by_text("columns to begin with")).to_be_visible()
     expect(page.get_by_text(re.compile(r"Typical error\s*[\d.,]+ people\s*[\d.e+-]+ points"))).to_be_visible()
 
