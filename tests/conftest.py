@@ -75,8 +75,12 @@ def hostile() -> tuple[pd.DataFrame, dict]:
 
 
 @pytest.fixture
-def tab():
-    """What a headless tab leaves behind is freed at the end, as when a browser's tab closes; the workers stay."""
+def tab(monkeypatch):
+    """What a headless tab leaves behind is freed at the end, as when a browser's tab closes; the workers stay.
+
+    A sample that a page compares by itself is compared at one budget.
+    """
+    monkeypatch.setattr("pages._ui.compare.overview.EPSILONS", (1.0,))
     yield
     clear_session_resource_cache("test session id")
     clear_session_data_cache("test session id")

@@ -18,7 +18,7 @@ def badges(app):
 
 PAGES = {
     "start": [], "data": [], "explore": [Tag.PEEK], "compare": [Tag.PEEK], "release": [Tag.PUBLIC],
-    "guarantee": [Tag.PUBLIC], "audit": [Tag.PUBLIC], "evolution": [], "learning": [Tag.PEEK], "lessons": [],
+    "guarantee": [Tag.PUBLIC], "audit": [Tag.PUBLIC], "evolution": [Tag.PUBLIC], "learning": [Tag.PEEK], "lessons": [],
 }  # fmt: skip
 
 

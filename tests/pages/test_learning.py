@@ -99,7 +99,7 @@ def test_the_curve_over_mu_marks_the_theorys_and_is_u_shaped():
     app = experts(opened(), "Theory's choice of μ")
     app.selectbox(key="learn-column").set_value("hours").run()
     data = figures(app)[1]["data"]
-    assert [trace["name"] for trace in data] == ["excess risk", "theory's μ", "μ in use"]
+    assert [trace["name"] for trace in data] == ["error added", "theory's μ", "μ in use"]
     excess = plain(data[0]["y"])
     assert excess.min() < min(excess[0], excess[-1]) / 2
     star = plain(data[1]["x"])[0]

@@ -19,7 +19,6 @@ from dpcore.privacy.accounting.lifetime import events_from_json
 from dpcore.publishing.ledger_store import Store
 from dpcore.publishing.open_release import OpenRecords
 from dpcore.schemas.plan import default_share, divide, plan_schema
-from pages._ui.compare import overview
 from pages._ui.data import measuring
 from pages._ui.data.grid import _rows, entry_of
 from pages._ui.release import files as release_files
@@ -208,8 +207,7 @@ def test_a_guarantee_is_planned_before_anything_is_measured():
     assert len(first.dataframe), "the costs of a plan"
 
 
-def test_a_sample_whose_schema_is_tried_is_compared_with_its_records_alone(monkeypatch):
-    monkeypatch.setattr(overview, "EPSILONS", (1.0,))
+def test_a_sample_whose_schema_is_tried_is_compared_with_its_records_alone():
     app = opened(None, sample="census")
     mine = table(app)
     assert mine.whence(mine.domain.names[:1]).sum() == pytest.approx(1)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +43,7 @@ def settled(app):
     """Run again, as the page's own polling does, until no job is on its way."""
     waits = ("Repeats: ", "made once, for everyone")
     while any(b.label == "Cancel" for b in app.button) or any(w in c.value for c in app.caption for w in waits):
+        time.sleep(0.2)  # a page that is drawn all the time takes from its workers
         app.run()
     return app
 

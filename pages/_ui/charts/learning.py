@@ -33,12 +33,12 @@ def density(law: LineLaw, column: str) -> go.Figure:
 def curve(frame: pd.DataFrame, star: float, used: float, unit: str) -> go.Figure:
     """Mean excess risk against μ; the theory's μ and the one in use as vertical lines."""
     figure = go.Figure()
-    figure.add_scatter(x=frame["mu"], y=frame["excess_risk"], mode="lines", name="excess risk", line_color=SYNTHETIC)
+    figure.add_scatter(x=frame["mu"], y=frame["excess_risk"], mode="lines", name="error added", line_color=SYNTHETIC)
     span = [float(frame["excess_risk"].min()), float(frame["excess_risk"].max())]
     for value, words, colour, dash in ((star, "theory's μ", GREY, "dash"), (used, "μ in use", REAL, "dot")):
         figure.add_scatter(x=[value, value], y=span, mode="lines", name=words, line={"color": colour, "dash": dash})
     figure.update_xaxes(title="μ, weight of the regulariser", type="log", exponentformat="power")
-    return finish(figure.update_yaxes(title=f"mean excess risk{unit}", **POWERS))
+    return finish(figure.update_yaxes(title=f"mean error added{unit}", **POWERS))
 
 
 def by_epsilon(frame: pd.DataFrame, value: str, title: str, names: list[str], *, log: bool) -> go.Figure:
@@ -81,7 +81,7 @@ def coefficients(frame: pd.DataFrame, optimum: np.ndarray, names: tuple[str, ...
         hovertemplate="without privacy: %{x:.3g}<extra></extra>",
     )  # fmt: skip
     ticks = {"tickvals": list(range(len(names))), "ticktext": [figure_text(n, 24) for n in names]}
-    figure.update_yaxes(autorange="reversed", title="coefficient", **ticks)
+    figure.update_yaxes(autorange="reversed", title="weight of", **ticks)
     figure.update_xaxes(title="value (features scaled by bounds)")
     return finish(figure, 160 + 34 * min(len(names), 24))
 
@@ -95,7 +95,7 @@ def plane(law: PlaneLaw, names: tuple[str, ...]) -> go.Figure:
     )  # fmt: skip
     figure.add_contour(
         x=law.x1, y=law.x2, z=law.excess, contours={"coloring": "lines", "showlabels": True}, ncontours=9,
-        colorscale=[[0, GREY], [1, GREY]], showscale=False, name="excess risk", hoverinfo="skip",
+        colorscale=[[0, GREY], [1, GREY]], showscale=False, name="error added", hoverinfo="skip",
     )  # fmt: skip
     figure.add_scatter(
         x=law.draws[:, 0], y=law.draws[:, 1], mode="markers", name="draws", marker={"color": SYNTHETIC, "size": 5}

@@ -11,7 +11,6 @@ from dpcore.geometry.regions import box, point_rows
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import PointRelease
-from dpcore.tags import Tag
 
 from ..charts import evolution as evolution_charts
 from ..jobs.job import watch
@@ -112,7 +111,7 @@ def _draw(mine: Runs) -> None:
     found = pd.DataFrame(lines)
     found["method"] = pd.Categorical(found["method"], list(METHODS), ordered=True)
     found = found.sort_values(["method", "seed"]).astype({"method": str})
-    heading("Which method brings points nearest to the real ones?", Tag.PEEK)
+    heading("Which method brings points nearest to the real ones?")
     results.panel(evolution_charts.ranking(found, OFF), verdict(found, len(names), n, budget), found, "choice")
     means = found.groupby("method", sort=False)[["w1", OFF, "seconds"]].mean().reset_index()
     st.dataframe(means.rename(columns={"w1": "mean W1", "seconds": "seconds a run"}), hide_index=True)

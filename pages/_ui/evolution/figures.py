@@ -91,7 +91,7 @@ def _by_start(n: int) -> dict[Setting, tuple[str, Algorithm]]:  # noqa: ARG001 -
 
 FIGURES = {
     "2: initialisation": Figure(
-        "How much does the start matter?", "step t", _by_start,
+        "How much does the start matter?", "step", _by_start,
         lambda n: {(f"β = {b:g}", t): (mean, 0.003) for b, row in REFERENCE_STARTS.items() for t, mean in row.items()}
         if n == 1000 else {},
         log=False, every=1, sizes=[500, 1000],

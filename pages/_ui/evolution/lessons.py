@@ -9,7 +9,6 @@ from dpcore.numbers import brief
 from dpcore.privacy.accounting import conversions
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.accounting.calibrations import equal_thresholded
-from dpcore.tags import Tag
 from dpcore.theory import evolution as theory
 
 from ..charts.base import curves
@@ -72,7 +71,7 @@ def lessons() -> None:
 
 def _partition(epsilon: float, delta: float) -> None:
     """Claimed against true δ of the printed noise on counts, at this ε."""
-    heading("What δ does the printed noise keep?", Tag.PUBLIC)
+    heading("What δ does the printed noise keep?")
     lines = []
     for claimed in DELTAS[1:]:
         printed = theory.printed_partition_noise(epsilon=epsilon, delta=claimed)
@@ -93,7 +92,7 @@ def _partition(epsilon: float, delta: float) -> None:
 
 def _composition(epsilon: float, delta: float) -> None:
     """Claimed against true ε of T uncomposed rounds, and the ε₀ a round that keeps the claim."""
-    heading("What ε do all steps together keep?", Tag.PUBLIC)
+    heading("What ε do all steps together keep?")
     lines = []
     for T in (1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20):
         together = conversions.optimal_epsilon(epsilon, T, delta)

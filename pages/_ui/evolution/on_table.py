@@ -23,7 +23,7 @@ from ..jobs.job import watch
 from ..jobs.runs import WantedRun, tab_runs
 from ..shell import results
 from ..shell.controls import KEPT, delta_slider, epsilon_slider
-from ..shell.frame import heading, in_memory, line, peek, tried, unfinished
+from ..shell.frame import heading, in_memory, line, peek, shows, tried, unfinished
 from ..shell.opened import WHOLE
 from ..shell.results import panel
 from ..shell.state import shared, table
@@ -37,6 +37,7 @@ def present() -> Table | None:
     """The session's table, under a line that names it; None when its schema is not complete, or it is not in memory."""
     mine = table()
     line(mine)
+    shows(Tag.PEEK)
     tried(mine, WHOLE)
     return None if unfinished(mine, "come back") or not in_memory(mine) else mine
 
@@ -80,7 +81,7 @@ def on_a_table() -> None:
 @peek
 def _settles(result: Result) -> None:
     """The errors on all pairs of columns, round by round."""
-    heading("Do columns become related?", Tag.PEEK)
+    heading("Do columns become related?")
     frame = results.curves([result])
     first, last = frame.iloc[0], frame.iloc[-1]
     summary = (
@@ -95,10 +96,10 @@ def _settles(result: Result) -> None:
 def _evolves(rows: Rows, result: Result, problem: QueryRelease) -> None:
     """One column and one pair of columns after round t."""
     domain = problem.domain
-    heading("How do real and synthetic compare, step by step?", Tag.PEEK)
+    heading("How do real and synthetic compare, step by step?")
     T = len(result.path)
     left, middle, right = st.columns(3)
-    t = left.slider("After step t", 1, T, T, key=f"recipe-t-{T}") if T > 1 else 1
+    t = left.slider("After step", 1, T, T, key=f"recipe-t-{T}") if T > 1 else 1
     column = middle.selectbox(
         "Column", domain.names, format_func=clean, key=f"recipe-column-{hash(domain.names)}", **shared()
     )

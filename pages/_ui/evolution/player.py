@@ -16,7 +16,6 @@ from dpcore.geometry.regions import point_rows
 from dpcore.params import build, parameters
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import PointRelease
-from dpcore.tags import Tag
 from dpcore.theory import evolution as theory
 from dpcore.theory.meaning import Promise
 
@@ -121,7 +120,7 @@ def _wanted(
 
 @peek
 def _player(rows: Rows, start: Result, path: Result) -> None:
-    heading("Invented points move towards real ones", Tag.PUBLIC)
+    heading("Invented points move towards real ones")
     above, place = st.container(), st.container()
     releases: list[Any] = [start.release, *path.path]
     steps = [(release.points, release.weights) for release in releases]
@@ -160,7 +159,7 @@ def _plays(private: np.ndarray, steps: list[tuple[np.ndarray, np.ndarray]], plac
                 now[plays], now[at] = False, T
                 st.rerun()
         chart = st.container()
-        t = st.slider("Step t", 0, T, key=key, disabled=now[plays])
+        t = st.slider("Step", 0, T, key=key, disabled=now[plays])
         V, weights = steps[t]
         alt = f"Step {t} of {T}: {np.count_nonzero(weights):,} of {len(V):,} invented points have votes."
         figure = evolution_charts.step(private, V, weights, DISC.bounds)

@@ -61,7 +61,7 @@ def features(table: Table, target: str) -> list[str]:
 
 @peek
 def whole(table: Table, left: Any, right: Any, experts: Any) -> None:
-    """Draw what is learned: excess risk, then held-out risk, accuracy and coefficients."""
+    """Draw the error that privacy adds, then what the methods are worth on new people and how their weights spread."""
     possible = pairs(table)
     if not possible:
         left.info("This table has neither a column of two values nor one of numbers to learn.")
@@ -71,7 +71,7 @@ def whole(table: Table, left: Any, right: Any, experts: Any) -> None:
         others = features(table, target)
         chosen = st.multiselect("From", others, others[:4], format_func=clean, key=f"features-{target}", **shared())
         spend = budget(experts)
-    words = "How large coefficients may be: public, chosen by you. Auto: 10 for a classifier, else from public bounds."
+    words = "How large weights may be: public, chosen by you. Auto: 10 for a classifier, else from public bounds."
     radius = experts.select_slider(
         "R, radius of the region", [controls.AUTO, *RADII], controls.AUTO, controls.number, key="radius", help=words,
         bind="query-params",
@@ -95,11 +95,11 @@ def whole(table: Table, left: Any, right: Any, experts: Any) -> None:
             st.warning("These runs are of another task, region or δ. Press “Learn” to renew them.")
         excess_by_epsilon(runs, "excess")
         st.caption(
-            f"Methods learn from {seen.n:,} rows; {held_out.n:,} rows test them. d = {problem.d} coefficients, "
+            f"Methods learn from {seen.n:,} rows; {held_out.n:,} rows test them. {problem.d} weights (d), "
             f"R = {problem.R:g}, G = {problem.G:.4g}."
         )
     if len(runs.table()):
-        tested, spread = st.tabs(("People it has not seen", "How far the coefficients spread"))
+        tested, spread = st.tabs(("People it has not seen", "How far its weights spread"))
         with tested:
             _population(runs)
         with spread:
@@ -107,10 +107,10 @@ def whole(table: Table, left: Any, right: Any, experts: Any) -> None:
 
 
 def _population(runs: LearningRuns) -> None:
-    """Draw held-out risk and accuracy: what a method is worth on people it has not seen."""
+    """Draw what a method is worth on people it has not seen: its error and its right answers."""
     frame = runs.table()
-    words = {"population_risk": "held-out risk", "population_accuracy": "held-out accuracy",
-             "accuracy": "accuracy on the rows it saw"}  # fmt: skip
+    words = {"population_risk": "error on new people", "population_accuracy": "right answers on new people",
+             "accuracy": "right answers on the rows it saw"}  # fmt: skip
     possible = [name for name in words if name in frame and frame[name].notna().any()]
     value = st.segmented_control(
         "Measure", possible, default=possible[0], required=True, format_func=words.__getitem__, key="measure-learn"
@@ -120,8 +120,8 @@ def _population(runs: LearningRuns) -> None:
     middle = at[value].median()
     best = middle.idxmax() if "accuracy" in value else middle.idxmin()
     summary = (
-        f"At ε = {frame['epsilon'].max():g} the best {words[value]} is {middle[best]:.4g}, by {best}. Held-out and "
-        f"empirical risk differ by at most {gap:.2g} there. That is sampling, not privacy."
+        f"At ε = {frame['epsilon'].max():g} {best} is best: {words[value]} {middle[best]:.4g}. Errors on new "
+        f"people and on the rows it saw differ by at most {gap:.2g}. That is sampling, not privacy."
     )
     figure = learning_charts.by_epsilon(frame, value, words[value], list(METHODS), log=False)
     columns = ["algorithm", "epsilon", "seed", "risk", "population_risk", "accuracy", "population_accuracy"]
@@ -138,8 +138,8 @@ def _coefficients(runs: LearningRuns, spend: Budget) -> None:
     by = frame.groupby(["algorithm", "coefficient"])["value"]
     spread = (by.max() - by.min()).groupby("algorithm").median()
     summary = (
-        f"At ε = {spend.epsilon:g} the coefficients of {spread.idxmin()} move least: {spread.min():.3g} in the median. "
-        "Where the risk is flat, coefficients may spread while predictions hardly change."
+        f"At ε = {spend.epsilon:g} the weights of {spread.idxmin()} move least: {spread.min():.3g} in the median. "
+        "Where the error is flat, weights may spread while predictions hardly change."
     )
     listed = pd.concat([
         frame, pd.DataFrame({"algorithm": "without privacy", "coefficient": runs.problem.names, "value": best})

@@ -1,4 +1,4 @@
-"""Draw the Learning page's second part: the law of two coefficients, and the paper's sampler step by step."""
+"""Draw the Learning page's second part: the law of two weights, and the paper's sampler step by step."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ from .quantile import budget, calibration, cautions, made, numeric
 
 
 def plane(table: Table, left: Any, right: Any, experts: Any) -> None:
-    """Draw where both coefficients of a line fall and what they predict; then the sampler's steps."""
+    """Draw where both weights of a line fall and what they predict; then the sampler's steps."""
     possible = [pair for pair in pairs(table) if set(numeric(table)) - {pair[1]}]
     if possible:
         _law(table, possible, left, right, experts)
@@ -33,7 +33,7 @@ def plane(table: Table, left: Any, right: Any, experts: Any) -> None:
 
 @peek
 def _law(table: Table, possible: list[tuple[str, str]], left: Any, right: Any, experts: Any) -> None:
-    """Draw predictions of many private draws, and the law of their two coefficients for experts."""
+    """Draw predictions of many private draws, and the law of their two weights for experts."""
     with right:
         loss, target = predicted(possible, "plane-")
         others = [name for name in numeric(table) if name != target]
@@ -64,13 +64,13 @@ def _law(table: Table, possible: list[tuple[str, str]], left: Any, right: Any, e
         cautions(spend, table)
         figure = learning_charts.fans(x, lines[:30], best, (feature, title))
         panel(figure, f"Private lines differ by at most {wide:.3g} from each other.", frame, "fans")
-    names2 = (f"coefficient of {clean(feature)}", "intercept")
+    names2 = (f"weight of {clean(feature)}", "constant")
     spread = law.draws.std(0)
     summary = (
-        f"Dark is likely, lines have equal risk, dots are {len(law.draws)} draws. They spread by {spread[0]:.3g} and "
+        f"Dark is likely, lines have equal error, dots are {len(law.draws)} draws. They spread by {spread[0]:.3g} and "
         f"{spread[1]:.3g}. The noise lies along the valley, where it costs little."
     )
-    with st.expander("Where do the two coefficients fall?", icon=":material/scatter_plot:"):
+    with st.expander("Where do the two weights fall?", icon=":material/scatter_plot:"):
         panel(learning_charts.plane(law, names2), summary, pd.DataFrame(law.draws, columns=pd.Index(names2)), "plane")
 
 

@@ -34,7 +34,7 @@ def guarantee(_table: Table, left: Any, right: Any, experts: Any) -> None:
             f"At ε = {row['epsilon']:.3g} the exact s is {row['exact'] / row['printed']:.2f} times the closed form's. "
             "The risk bound is smaller by that factor, for the same promise."
         )
-        figure = curves(table, "epsilon", lines, ("ε", "s, GDP parameter"), log="xy")
+        figure = curves(table, "epsilon", lines, ("ε", "s, parameter of Gaussian DP"), log="xy")
         panel(figure, summary, table, "calibration")
     with printed:
         lines = {"spent": "used by Theorem 6.4 as printed", "promised": "promised δ"}

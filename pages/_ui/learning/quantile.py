@@ -122,7 +122,7 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
     how = "exactly" if law.stages == 1 else f"after {law.stages} steps, by quadrature over the draw before"
     experts.caption(
         f"n = {problem.n:,}, G = {problem.G:g}, R = {problem.R:g}, μ = {law.mu:.3g}, k = {law.k:.4g} in the first "
-        f"step ({how}). Mean excess risk {law.excess:.3g}."
+        f"step ({how}). Mean error added {law.excess:.3g}."
     )
     with left:
         cautions(spend, table)
@@ -156,7 +156,7 @@ def _answer(problem: RiskMinimisation, spend: Budget, law: LineLaw) -> None:
         ("Private value, for example", f"{example:.4g}", f"9 of 10: {law.low:.4g}–{law.high:.4g}"),
         tiled.guess(promise.guess(), spend.epsilon),
     ]
-    tiled.draw(tiles, "The private value is drawn at random. It may be published, the real one never.")
+    tiled.draw(tiles, "A release draws the private value at random and uses budget. The real value is never published.")
 
 
 def cautions(spend: Budget, table: Table) -> None:
@@ -168,7 +168,7 @@ def cautions(spend: Budget, table: Table) -> None:
 
 
 def _theory(problem: RiskMinimisation, rows: Rows, spend: Budget, aim: str, used: float) -> None:
-    """Draw the mean excess risk against μ, with theory's μ and the one in use."""
+    """Draw the mean error that privacy adds (excess risk) against μ, with theory's μ and the one in use."""
     mus, excess, star = risk_by_mu(problem, rows, spend, calibration=aim)
     frame = pd.DataFrame({"mu": mus, "excess_risk": excess})
     best = frame.loc[frame["excess_risk"].idxmin()]
@@ -218,7 +218,7 @@ def excess_by_epsilon(runs: LearningRuns, key: str) -> None:
             st.info("Nothing has run yet. Every method at four budgets takes some seconds.")
         return
     shown = frame.assign(excess_risk=frame["excess_risk"].clip(lower=1e-12))
-    figure = learning_charts.by_epsilon(shown, "excess_risk", "error added (excess risk)", list(METHODS), log=True)
+    figure = learning_charts.by_epsilon(shown, "excess_risk", "error added", list(METHODS), log=True)
     panel(figure, finding(runs, frame) + " Lines are medians over repeats, bands their range.", frame, key)
     refused = {run.point.algorithm: run.point.message for run in runs.shown if run.point.state != "done"}
     for name, why in refused.items():

@@ -34,7 +34,7 @@ from ..shell import controls, deployments, questions
 from ..shell import gauge as shared_gauge
 from ..shell import verdict as tiled
 from ..shell.counted import Large, LedgerSource
-from ..shell.ledger import FILE, dataset_key, dataset_name
+from ..shell.ledger import FILE, dataset_key, dataset_name, dataset_of
 from ..shell.results import plan as plan_tables
 from ..shell.session import session
 from ..shell.state import give, shared
@@ -59,7 +59,7 @@ def dataset(table: Table, sets: Sequence[DataSet]) -> dict[str, Any]:
         help="One name for all tables about the same people. The budget record knows the rows again, in any order.",
         persist_state="session",
     ).strip()  # fmt: skip
-    found = next((d for d in sets if d.name == name), None)
+    found = dataset_of(sets, name)
     fields: dict[str, Any] = {"dataset": name, "total": None, "new_version": False}
     if found is None:
         words = "Fixed at the first release, for all releases of this data set together. It can never be changed."
@@ -155,7 +155,7 @@ def verdict(ready: PreparedRelease, of: tuple) -> None:
 def gauge(ready: PreparedRelease, sets: Sequence[DataSet]) -> None:
     """Draw the shares of the data set's budget that were used and that this release would use."""
     request = ready.request
-    found = next((d for d in sets if d.name == request.dataset), None)
+    found = dataset_of(sets, request.dataset)
     if found is None and request.total is None:
         return
     lifetime = Lifetime.fixed_by(request.total, ready.events) if found is None else found.lifetime  # type: ignore[arg-type]
@@ -216,7 +216,7 @@ def details(ready: PreparedRelease, of: tuple) -> None:
 def fitting(ready: PreparedRelease, sets: Sequence[DataSet]) -> float | None:
     """The largest ε of the slider that the data set still bears, with all else as it is; by public numbers only."""
     request = ready.request
-    found = next((d for d in sets if d.name == request.dataset), None)
+    found = dataset_of(sets, request.dataset)
     total = request.total if found is None else found.lifetime.budget
     if total is None:
         return None
@@ -240,7 +240,7 @@ def _fits(ready: PreparedRelease, sets: Sequence[DataSet], smaller: float | None
     """Which ε fits, in words."""
     if smaller is not None:
         return f"ε = {smaller:g} would fit."
-    found = next((d for d in sets if d.name == ready.request.dataset), None)
+    found = dataset_of(sets, ready.request.dataset)
     left = ready.request.total.epsilon if found is None else found.left  # type: ignore[union-attr]
     if left < controls.EPSILONS[0]:
         return "No ε of the slider would fit: the budget of this data set is used up."

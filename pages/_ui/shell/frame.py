@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
@@ -43,7 +44,7 @@ STYLE = """<style>
   .st-key-lead {display: none;} [data-testid="stButtonGroup"] > div {flex-wrap: nowrap; overflow-x: auto;}
   [data-testid="stButtonGroup"] button {flex-shrink: 0; max-width: none;}
   .st-key-menu > :has(> .st-key-line) {order: 1; flex-basis: 100%;} .st-key-line {gap: 0.25rem 0.5rem;}}
-.js-plotly-plot :is([class*="tick"] text, [class$="title"] text, .annotation text, .bartext-outside) {
+.js-plotly-plot :is([class*="tick"] text, [class$="title"] text, .annotation text, .bartext-outside, .textpoint text) {
   fill: currentColor !important;}
 [data-testid="stMetricLabel"] p, [data-testid="stCheckbox"] p {white-space: normal;}
 @media (max-height: 560px) {.st-key-lead {display: none;}}
@@ -64,9 +65,10 @@ def frame(label: str) -> None:
     if link.renamed():
         st.rerun()
     entry = ENTRIES[label]
+    title = entry.title or label
     uploads.begin_page(label)
     st.set_page_config(
-        page_title=f"{entry.title} · Privacy–Utility Explorer", page_icon=MARK, layout="wide",
+        page_title=f"{title} · Privacy–Utility Explorer", page_icon=MARK, layout="wide",
         initial_sidebar_state="collapsed" if st.query_params.get("present") == "true" else "auto",
     )  # fmt: skip
     st.logo(MARK, size="small")
@@ -74,7 +76,7 @@ def frame(label: str) -> None:
     link.sample()
     gone = lost()
     with st.container(horizontal=True, key="menu", vertical_alignment="center"):
-        st.title(entry.title, anchor=False, width="content")
+        st.title(title, anchor=False, width="content")
         place = st.container(horizontal=True, vertical_alignment="center", key="line")
         _share()
     st.session_state[HEAD] = entry, place
@@ -114,6 +116,14 @@ def line(mine: Table) -> None:
     with place:
         who = f"protects {mine.unit.words.split(';')[0]}"
         st.text(f"{clean(mine.name)} · {mine.many} · {clean(who, 120)}", width="content")
+        _draw(_badge(entry))
+
+
+def shows(kind: Tag) -> None:
+    """Give the page the badge of the part that is open, at the end of the line in its head."""
+    entry, place = st.session_state[HEAD]
+    st.session_state[HEAD] = entry, place = replace(entry, shows=kind), place
+    with place:
         _draw(_badge(entry))
 
 

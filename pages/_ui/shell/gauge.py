@@ -17,7 +17,7 @@ from .text import plain
 def of_table(table: Table) -> None:
     """Draw what is used and left of the table's data set; nothing where no ledger that can be read knows it."""
     name = shared_ledger.dataset_name(table)
-    if (found := next((d for d in _sets() if d.name == name), None)) is not None:
+    if (found := shared_ledger.dataset_of(_sets(), name)) is not None:
         draw(name, found.lifetime, found.spent)
 
 

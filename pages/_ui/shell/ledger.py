@@ -1,6 +1,7 @@
 """Where the release ledger lies and what it knows; every page that shows something of it reads from here."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import streamlit as st
@@ -62,6 +63,11 @@ def named() -> Path | None:
 def dataset_key(table: Table) -> str:
     """The key of the widget that names the table's data set."""
     return f"dataset-{table.name}-{table.uploaded}"
+
+
+def dataset_of(sets: Sequence[DataSet], name: str | None) -> DataSet | None:
+    """Return the data set of this name; None where none is called so."""
+    return next((found for found in sets if found.name == name), None)
 
 
 def dataset_name(table: Table) -> str:

@@ -7,7 +7,7 @@ from dpcore.tags import Tag
 
 @dataclass(frozen=True)
 class Entry:
-    """A page: its file, its name in the menu, its title and the line below.
+    """A page: its file, its name in the menu, the line below the title, and the title.
 
     `shows` is its badge. The head of a page that is `about_table` names the table; where the page `says_later`, it does
     so itself, once it knows which table it is, and its badge says whether those are real rows: a sample is public.
@@ -15,8 +15,8 @@ class Entry:
 
     path: str
     label: str
-    title: str
     lead: str
+    title: str = ""  # where it is not the name in the menu
     shows: Tag | None = None
     about_table: bool = False
     says_later: bool = False
@@ -29,20 +29,18 @@ MENU: dict[str, list[Entry]] = {
         Entry(
             "pages/start.py",
             "Start",
-            "What does privacy cost on my table?",
             "Move the slider to see how privacy changes the answers.",
+            title="What does privacy cost on my table?",
             first=True,
         ),
         Entry(
             "pages/data.py",
-            "Data",
             "Data",
             "Bring a table or take a sample. Say what is public about it, and who is protected.",
             says_later=True,
         ),
         Entry(
             "pages/explore.py",
-            "Explore",
             "Explore",
             "What does privacy cost on this table?",
             shows=Tag.PEEK,
@@ -51,14 +49,12 @@ MENU: dict[str, list[Entry]] = {
         Entry(
             "pages/compare.py",
             "Compare",
-            "Compare",
             "How much privacy can this table afford?",
             shows=Tag.PEEK,
             about_table=True,
         ),
         Entry(
             "pages/release.py",
-            "Release",
             "Release",
             "Publish one protected release. It is permanent: it cannot be undone or repeated.",
             shows=Tag.PUBLIC,
@@ -70,7 +66,6 @@ MENU: dict[str, list[Entry]] = {
         Entry(
             "pages/guarantee.py",
             "Guarantee",
-            "Guarantee",
             "What does a privacy budget (ε) promise, and to whom?",
             shows=Tag.PUBLIC,
             about_table=True,
@@ -78,19 +73,16 @@ MENU: dict[str, list[Entry]] = {
         Entry(
             "pages/audit.py",
             "Audit",
-            "Audit",
             "Is the promise kept? See many releases of two tables that differ in one person, and guess which table.",
             shows=Tag.PUBLIC,
         ),
         Entry(
             "pages/lessons.py",
             "Lessons",
-            "Lessons",
             "Six questions for a class or a meeting, five minutes each: guess, reveal, explain. No mathematics.",
         ),
         Entry(
             "pages/glossary.py",
-            "Glossary",
             "Glossary",
             "What each word means, here and in the command line.",
         ),
@@ -99,12 +91,10 @@ MENU: dict[str, list[Entry]] = {
         Entry(
             "pages/evolution.py",
             "Evolution",
-            "Evolution",
             "Publishes similar, invented points, for example instead of the places to which ambulances drove.",
         ),
         Entry(
             "pages/learning.py",
-            "Learning",
             "Learning",
             "What does privacy cost when you learn a number or a model from this table?",
             shows=Tag.PEEK,
