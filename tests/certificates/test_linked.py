@@ -34,17 +34,12 @@ def test_it_finds_a_link_of_a_tenth(shape):
     assert found >= 0.9 * RELEASES
 
 
-def test_half_the_noise_breaks_it(monkeypatch):
+@pytest.mark.parametrize(
+    ("kept", "kind", "most"),  # of the noise's deviation, by the axes of a table and its repeats
+    [(lambda axes: 0.5, "even", 0.2), (lambda axes: axes == 3, "half", 0.1)],
+    ids=["half the noise", "margins without noise"],
+)
+def test_less_noise_breaks_it(monkeypatch, kept, kind, most):
     own = linked._noise
-    monkeypatch.setattr(linked, "_noise", lambda shape, v, laplace, rng: own(shape, v / 2, laplace, rng))
-    assert rejected((4, 7), 2000, 0.1, releases=RELEASES) > 0.2 * RELEASES
-
-
-def test_margins_without_noise_break_it(monkeypatch):
-    own = linked._noise
-
-    def forgotten(shape, v, laplace, rng):
-        return own(shape, v * (len(shape) == 3), laplace, rng)
-
-    monkeypatch.setattr(linked, "_noise", forgotten)
-    assert rejected((4, 7), 2000, 0.1, kind="half", releases=RELEASES) > 0.1 * RELEASES
+    monkeypatch.setattr(linked, "_noise", lambda shape, v, *rest: own(shape, v * kept(len(shape)), *rest))
+    assert rejected((4, 7), 2000, 0.1, kind=kind, releases=RELEASES) > most * RELEASES

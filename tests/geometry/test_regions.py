@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from dpcore.errors import InputError
-from dpcore.geometry.regions import Ball, box, point_rows
+from dpcore.geometry.regions import Ball, Space, box, point_rows
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import PointRelease
 
@@ -32,6 +32,13 @@ def test_projection_is_the_nearest_point_and_uniform_points_are_inside(region):
     assert region.contains(inside).all()
     assert region.contains(P).all()
     assert inside.mean(axis=0) == pytest.approx(region.centre, abs=0.15)
+    assert np.linalg.norm(inside, axis=1).max() <= region.reach
+    assert np.linalg.norm(inside - region.centre, axis=1).max() <= region.radius == region.diameter / 2
+    assert region.contains(Ball(region.centre, region.inner).uniform(500, rng)).all()
+    assert not region.contains(Ball(region.centre, 1.3 * region.inner).uniform(500, rng)).all()
+    space = Space(region.centre, 1.0)
+    assert (space.project(X) == X).all()
+    assert space.contains(X).all()
 
 
 def test_points_are_grouped_and_points_outside_by_rounding_are_taken_in():
@@ -64,8 +71,8 @@ def test_bad_points_are_refused_with_their_row(cells, message):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Ball(np.zeros(1), 0), "radius=0 must be above 0"),
-        (lambda: Ball(np.zeros(1), float("nan")), "radius=nan"),
+        *((lambda r=r: Ball(np.zeros(1), r), f"radius={r:g} must be above 0") for r in (0, -1, np.inf, np.nan)),
+        (lambda: Space(np.zeros(1), np.inf), "radius=inf must be above 0"),
         (lambda: PointRelease(BALL, 5, ("x",)), "1 names do not match the ball of radius 2 about 0, which has d=2"),
         (lambda: box([0, 0, 0], [1], ["x", "y"]), "3 values of low for 2 coordinates"),
         (lambda: box([0, 2], [1], ["x", "y"]), "coordinate 'y': low=2 must be below high=1"),

@@ -89,26 +89,3 @@ def test_separable_classes_have_no_smallest_value_on_r_d():
     with pytest.raises(InputError, match="no smallest value on R\\^d"):
         smallest(risk, Space(np.zeros(2), 1e-4))
     assert np.linalg.norm(smallest(risk, Ball(np.zeros(2), 3.0))) == pytest.approx(3)
-
-
-@pytest.mark.parametrize("radius", [0, -1, np.inf, np.nan])
-def test_a_radius_is_positive(radius):
-    for region in (Ball, Space):
-        with pytest.raises(InputError, match=f"radius={radius:g} must be above 0"):
-            region(np.zeros(2), radius)
-
-
-@pytest.mark.parametrize("where", REGIONS)
-def test_regions_agree_with_themselves(where):
-    region, X = REGIONS[where], np.random.default_rng(0).normal(size=(500, 3))
-    inside = region.contains(X)
-    nearest = np.array([region.project(x) for x in X])
-    assert (nearest[inside] == X[inside]).all()
-    assert region.contains(region.centre + (nearest - region.centre) * (1 - 1e-12)).all()
-    if region.bounded:
-        low, high = region.bounds
-        assert ((nearest >= low - 1e-12) & (nearest <= high + 1e-12)).all()
-        assert np.linalg.norm(nearest, axis=1).max() <= region.reach * (1 + 1e-12)
-        assert np.linalg.norm(nearest - region.centre, axis=1).max() <= region.radius * (1 + 1e-12)
-        assert region.diameter == 2 * region.radius
-        assert 0 < region.inner <= region.radius

@@ -14,6 +14,19 @@ from tests.helpers import data_sets, neighbours, rows_of
 LARGE = Budget(1000, 0.5)
 
 
+class Words:
+    """In a generator's place: the 53-bit words that a test chooses, then the 64-bit ones."""
+
+    def __init__(self, first, more=()) -> None:
+        self.first, self.more, self.asked = first, list(more), 0
+
+    def integers(self, low, high, size=None, dtype=None):
+        if size is not None:
+            return np.broadcast_to(np.array(self.first), size)
+        self.asked += 1
+        return self.more.pop(0)
+
+
 def curator_of(
     rows: Rows, *spends, times=1, budget=LARGE, kind: Any = TableCurator, exact=False, seed=0, **options
 ) -> Any:

@@ -24,6 +24,7 @@ from dpcore.publishing.ledger_store import Store, verify
 from dpcore.publishing.request import ReleaseRequest, prepare
 from dpcore.workloads import Explicit, Marginals
 from tests.helpers import codes
+from tests.privacy.enumeration import Words
 
 BUDGET = Budget(1.0, 1e-6)
 
@@ -62,19 +63,9 @@ def test_what_floating_point_does_not_settle_has_the_same_law(draw, law, monkeyp
 @pytest.mark.parametrize(("late", "accepted"), [(0, True), (2**20, False)])
 def test_an_acceptance_is_settled_by_all_bits_of_both_uniforms(late, accepted):
     """x = 2^-53 − 2^-104 and U = 1 − 2^-53 + late · 2^-117: U < exp(−x) or not, as bits say that come late."""
-    rng = Bits([2**51 - 1, late, *[0] * 9])
+    rng = Words(0, [2**51 - 1, late, *[0] * 9])
     found = exact._settle(0, 0, 2**53 - 1, 2**39, 2**20, rng, lambda _k, x: x)  # type: ignore[arg-type]
     assert (found is not None) == accepted
-
-
-class Bits:
-    """A generator whose words are given."""
-
-    def __init__(self, words):
-        self.words = words
-
-    def integers(self, *_, **__):
-        return self.words.pop(0)
 
 
 @pytest.mark.parametrize("draw", [exact.gaussian, exact.laplace])

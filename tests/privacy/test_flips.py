@@ -21,24 +21,11 @@ from dpcore.privacy.statistics.query_draws import AcceptProbabilities, SummedErr
 from dpcore.privacy.statistics.scores import AbsoluteErrors, TableErrors
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from tests.helpers import codes, flip_law, random_rows, softmax
-from tests.privacy.enumeration import curator_of
+from tests.privacy.enumeration import Words, curator_of
 
 SCORES = np.array([0.0, 0.4, 0.4, -1.0, 1.0, 0.9])
 CUBE = codes(2, 2, 2)
 REAL = Explicit(CUBE, np.random.default_rng(0).uniform(-1, 1, (5, 8)))
-
-
-class Words:
-    """In a generator's place: the 53-bit words that a test chooses, then the 64-bit ones."""
-
-    def __init__(self, first, more=()) -> None:
-        self.first, self.more, self.asked = first, list(more), 0
-
-    def integers(self, low, high, size=None, dtype=None):
-        if size is not None:
-            return np.broadcast_to(np.array(self.first), size)
-        self.asked += 1
-        return self.more.pop(0)
 
 
 # One coin

@@ -8,7 +8,7 @@ import pytest
 from dp_accounting.rdp import RdpAccountant
 from scipy.stats import binom
 
-from dpcore.privacy.accounting import conversions, guarantee
+from dpcore.privacy.accounting import conversions
 from dpcore.privacy.accounting.budget import (
     Accounting,
     Approximate,
@@ -48,7 +48,7 @@ def delta_of(losses, chances, at: float, mu: float = 0.0) -> float:
 
 def gaussian_delta(at: float, mu: float) -> float:
     """δ(at) at any sign, δ(−a) = 1 − e^−a(1 − δ(a))."""
-    one = math.exp(conversions.gdp_log_delta(abs(at), mu))
+    one = math.exp(conversions.gdp_log_delta(abs(at), mu)) if mu else 0.0
     return one if at >= 0 else 1 - math.exp(at) * (1 - one)
 
 
@@ -213,14 +213,6 @@ def test_printed_forms_of_draws_are_strong_composition_where_it_holds():
     exact = curves(plan((BoundedRange(0.01), 50)), DELTAS)[ZCDP]
     assert (out["ρ + 2√(ρ ln(1/δ))"] >= exact).all()
     assert set(printed(plan((BoundedRange(0.01), 50), (Gaussian(0.1), 1)), DELTAS)) == {"ρ + 2√(ρ ln(1/δ))"}
-
-
-def test_a_plan_says_more_than_its_promise():
-    """The picture of the page: a Gaussian plan of (1, 1e-9) is far below the promise's 73 of 100 guesses."""
-    mu = conversions.gdp_mu(1.0, 1e-9)
-    grid = np.append(DELTAS, np.linspace(0.01, 0.2, 100))
-    own = guarantee.best_guess(0.5, *pairs(curves(plan((Gaussian(mu), 1)), grid), grid))
-    assert guarantee.gaussian_guess(0.5, mu) <= own < 0.55
 
 
 def test_a_ledger_s_curves_add_up_every_kind_of_event():

@@ -12,24 +12,16 @@ from tests.helpers import codes
 N = 500
 
 
-def workload():
-    return Marginals.all(codes(3, 4, 2), 2)
-
-
-def test_laplace_noise_costs_what_is_said():
-    w, budget = workload(), Budget(0.7, 0.0)
-    worst, mean = plain_noise(w, budget, N)
-    scale = 2 * len(w.tables) / N / budget.epsilon  # a replaced record changes two cells of each table by 1/n
-    noise = np.abs(np.random.default_rng(0).laplace(0, scale, (40_000, w.m)))
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_plain_noise_costs_what_is_said_and_gaussian_noise_at_its_worst_a_little_less(delta):
+    workload, budget = Marginals.all(codes(3, 4, 2), 2), Budget(0.7, delta)
+    worst, mean = plain_noise(workload, budget, N)
+    changed = 2 * len(workload.tables)  # a replaced record changes two cells of each table by 1/n
+    rng, size = np.random.default_rng(0), (40_000, workload.m)
+    if delta:
+        (spend,) = gaussian_share(budget, [1.0])
+        noise = np.abs(rng.normal(0, np.sqrt(changed) / N / spend.mu, size))
+    else:
+        noise = np.abs(rng.laplace(0, changed / N / budget.epsilon, size))
     assert mean == pytest.approx(noise.mean(), rel=0.01)
-    assert worst == pytest.approx(noise.max(axis=1).mean(), rel=0.01)
-
-
-def test_gaussian_noise_costs_no_more_than_is_said_and_nearly_that():
-    w, budget = workload(), Budget(0.7, 1e-6)
-    worst, mean = plain_noise(w, budget, N)
-    (spend,) = gaussian_share(budget, [1.0])
-    scale = np.sqrt(2 * len(w.tables)) / N / spend.mu
-    noise = np.abs(np.random.default_rng(0).normal(0, scale, (40_000, w.m)))
-    assert mean == pytest.approx(noise.mean(), rel=0.01)
-    assert 0.75 * worst < noise.max(axis=1).mean() < worst
+    assert (0.75 if delta else 0.99) * worst < noise.max(axis=1).mean() < (1 if delta else 1.01) * worst

@@ -35,18 +35,6 @@ def test_golden_schedules(n, row):
     assert ALGORITHMS["private_evolution"]().plan(problem, Budget(1, 1e-4))["rounds"] == round(math.log(n))
 
 
-@pytest.mark.parametrize("d", [1, 2, 3, 8])
-def test_bounds_shrink_with_the_data_and_scale_with_the_space(d):
-    complexity = [theory.gaussian_complexity(count=m, d=d, D=1.0) for m in (10, 10**4, 10**8, 10**12)]
-    assert complexity == sorted(complexity, reverse=True)
-    assert complexity[-1] < complexity[0]
-    assert theory.gaussian_complexity(count=500, d=d, D=3.0) == pytest.approx(
-        3 * theory.gaussian_complexity(count=500, d=d, D=1.0)
-    )
-    err = theory.error(alpha=0.1, sigma=1e-3, levels=4, samples=100, d=d, D=1.0)
-    assert err > 0.1 / theory.contraction(d)
-
-
 def test_cells_of_a_partition_grow_with_the_budget():
     assert theory.partition_cells(n=1000, epsilon=1, delta=0) == 1000
     assert theory.partition_cells(n=1000, epsilon=1, delta=math.exp(-4)) == pytest.approx(500)

@@ -39,17 +39,6 @@ def test_the_answer_to_a_question_is_used_on_explore(page, server):
         expect(page.get_by_text(column, exact=True).first).to_be_visible()
 
 
-def test_an_older_link_with_code_names_still_selects(page, server):
-    open_compare(page, server, "sample=berkeley&compared=mwem&compared=dpfw&sweep-seeds=2")
-    page.get_by_text("Algorithms, budgets").click()
-    chosen = page.locator(".st-key-compared")
-    for title, times in (("MWEM", 1), ("DPFW", 1), ("Gaussian", 0)):
-        expect(chosen.get_by_text(title)).to_have_count(times)
-    page.goto(f"{server}/explore?sample=berkeley&algorithm=mwem")
-    expect(page.get_by_role("combobox", name="Algorithm")).to_have_value("Multiplicative weights (MWEM)")
-    expect(page.get_by_text("In this link")).to_have_count(0)
-
-
 def dots(page):
     """The middles of the drawn dots, those of the legend left out."""
     return page.evaluate(

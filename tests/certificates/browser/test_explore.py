@@ -1,10 +1,12 @@
-"""The journey in a real browser: Start, Data, Explore; upload, run, read the charts, cancel, take along, come back."""
+"""The journey in a real browser: Data, Explore; upload, run, read the charts, take along, come back, cancel."""
 
 import json
 import re
 
 import pytest
 from playwright.sync_api import expect
+
+from tests.certificates.browser.test_looks import still
 
 PEOPLE = "sex,age,note\n" + "\n".join(f"{'FM'[i % 2]},{20 + i % 60},x" for i in range(3000))
 SCHEMA = {
@@ -24,15 +26,14 @@ def verdict(page):
     return page.get_by_text(re.compile(r"Typical error\s*[\d.,]+ people\s*[\d.e-]+ points"))
 
 
-def upload(page, path, schema=None):
+def upload(page, path, schema):
     page.locator(".st-key-upload input[type=file]").set_input_files(path)
     expect(page.get_by_text("They are public: fill them in below")).to_be_visible()
-    if schema:
-        page.get_by_role("tab", name="File and schema").click()
-        field = page.locator("[class*=st-key-schema-file] input[type=file]")
-        expect(field).to_have_count(1)
-        field.set_input_files(schema)
-        expect(page.get_by_role("link", name="Explore it")).not_to_have_attribute("disabled", "")
+    page.get_by_role("tab", name="File and schema").click()
+    field = page.locator("[class*=st-key-schema-file] input[type=file]")
+    expect(field).to_have_count(1)
+    field.set_input_files(schema)
+    expect(page.get_by_role("link", name="Explore it")).not_to_have_attribute("disabled", "")
 
 
 @pytest.fixture
@@ -42,20 +43,7 @@ def people(tmp_path):
     return tmp_path / "people.csv", tmp_path / "schema.json"
 
 
-def test_start_shows_a_chart_before_any_click_and_the_slider_redraws_it(page, server):
-    visit(page, server, "/", "What does privacy cost on my table?")
-    expect(page.locator(".drag-group .drag-synthetic").first).to_be_visible()
-    expect(page.get_by_text("at most 50.2 times in 100")).to_be_visible()
-    slider = page.get_by_role("slider", name="Privacy budget (ε)")
-    for _ in range(9):
-        slider.press("ArrowRight")
-    expect(page.get_by_text("at most 54 times in 100")).to_be_visible()
-    page.get_by_role("link", name="Take a sample").click()
-    expect(page.get_by_text("berkeley · 4,526 rows")).to_be_visible()
-    expect(verdict(page)).to_be_visible()
-
-
-def test_upload_schema_run_chart_cancel(page, server, people):
+def test_upload_schema_run_chart_download_come_back_and_cancel(page, server, people):
     visit(page, server, "/data", "Data")
     upload(page, *people)
     expect(page.get_by_text("people.csv: 3,000 rows, 3 columns. Read as UTF-8, separated by commas.")).to_be_visible()
@@ -64,23 +52,6 @@ def test_upload_schema_run_chart_cancel(page, server, people):
     expect(page.locator(".st-key-marginal .bars path").first).to_be_visible()
     assert "sample" not in page.url
     assert "people" not in page.url
-
-    page.get_by_role("combobox", name="Algorithm").click()
-    page.get_by_role("option", name="Frank-Wolfe").click()
-    page.locator("summary", has_text="More").click()
-    page.get_by_role("slider", name="rounds T").press("End")  # a million rounds
-    expect(page.get_by_text(re.compile(r"step [\d,]+ of at most 1,000,000"))).to_be_visible()
-    page.get_by_role("button", name="Cancel").click()
-    expect(page.get_by_text("Cancelled: what is shown below")).to_be_visible()
-    expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
-    expect(verdict(page)).to_be_visible()
-
-
-def test_rows_and_settings_can_be_taken_along(page, server, people):
-    visit(page, server, "/data", "Data")
-    upload(page, *people)
-    page.get_by_role("link", name="Explore it").click()
-    expect(verdict(page)).to_be_visible()
     page.get_by_role("tab", name="Download").click()
     with page.expect_download() as download:
         page.get_by_role("button", name="Synthetic rows (CSV)").click()
@@ -91,34 +62,18 @@ def test_rows_and_settings_can_be_taken_along(page, server, people):
     settings = json.loads(download.value.path().read_text())
     assert (settings["columns"], settings["queries"]) == (["sex", "age"], ["marginals:2"])
     assert "--queries marginals:2" in settings["command"]
-
-
-def test_changing_pages_loses_nothing(page, server, people):
-    visit(page, server, "/data", "Data")
-    upload(page, *people)
-    page.get_by_role("link", name="Explore it").click()
-    page.get_by_role("slider", name="Privacy budget (ε)").press("ArrowLeft")
-    expect(page.get_by_text("50 · ε = 0.7").first).to_be_visible()
     page.get_by_role("link", name="Data", exact=True).click()
-    expect(page.get_by_text("people.csv: 3,000 rows")).to_be_visible()
     expect(page.get_by_text("2 columns in use, 200 combinations")).to_be_visible()
     page.get_by_role("link", name="Explore", exact=True).click()
-    expect(page.get_by_text("50 · ε = 0.7").first).to_be_visible()
     expect(page.get_by_text("people.csv · ")).to_be_visible()
-
-
-def test_bounds_are_only_read_off_the_records_when_asked_and_then_marked(page, server, tmp_path):
-    table = tmp_path / "t.csv"
-    table.write_text("a,b\n" + "\n".join(f"{i % 7},{'xyz'[i % 3]}" for i in range(500)))
-    visit(page, server, "/data", "Data")
-    upload(page, table)
-    expect(page.get_by_text("They are public: fill them in below")).to_be_visible()
-    link = page.get_by_test_id("stPageLink-NavLink").filter(has_text="Explore it")
-    expect(link).to_have_attribute("disabled", "")
-    page.get_by_role("button", name="Fill in from my data (not protected)").click()
-    expect(page.get_by_text("is outside the promise")).to_be_visible()
-    expect(link).not_to_have_attribute("disabled", "")
-    link.click()
+    page.get_by_role("combobox", name="Algorithm").click()
+    page.get_by_role("option", name="Frank-Wolfe").click()
+    page.locator("summary", has_text="More").click()
+    page.get_by_role("slider", name="rounds T").press("End")  # a million rounds
+    expect(page.get_by_text(re.compile(r"step [\d,]+ of at most 1,000,000"))).to_be_visible()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text("Cancelled: what is shown below")).to_be_visible()
+    expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
     expect(verdict(page)).to_be_visible()
 
 
@@ -152,8 +107,7 @@ def test_a_link_opens_the_same_state(page, server, chromium):
     page.get_by_role("option", name="Frank-Wolfe").click()
     expect(page.get_by_text("50 · ε = 0.7").first).to_be_visible()
     page.wait_for_url(re.compile("algorithm=.*Frank"))
-    expect(page.locator("[data-testid=stStatusWidget]")).to_have_count(0)
-    expect(page.locator("[data-stale=true]")).to_have_count(0)
+    still(page)
     before = verdict(page).inner_text()
     other = chromium.new_context().new_page()
     other.goto(page.url)
@@ -181,15 +135,4 @@ def test_a_closed_tab_stops_its_job(page, server, chromium):
         expect(tab.get_by_role("button", name="Cancel")).to_be_visible()
         tab.context.close()
     visit(page, server, "/explore", "Explore")
-    expect(verdict(page)).to_be_visible()
-
-
-def test_lessons_open_explore_and_ask_first(page, server):
-    visit(page, server, "/lessons", "Lessons")
-    link = page.get_by_test_id("stMain").get_by_role("link", name="Start").nth(1).get_attribute("href")
-    visit(page, server, "/" + link.split("/")[-1], "Explore")
-    expect(page.get_by_text("Make your prediction above")).to_be_visible()
-    page.get_by_text("Children: they are few").click()
-    page.get_by_role("button", name="Reveal").click()
-    expect(page.get_by_text("Right: Children: they are few.")).to_be_visible()
     expect(verdict(page)).to_be_visible()

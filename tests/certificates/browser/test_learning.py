@@ -1,8 +1,7 @@
-"""Learning in a real browser: the law follows the slider, rivals run and can be cancelled, nothing is cut off."""
+"""Learning in a real browser: the law follows the slider, rivals run and can be cancelled."""
 
 import re
 
-import pytest
 from playwright.sync_api import expect
 
 from pages._ui.learning.quantile import PARTS
@@ -36,14 +35,3 @@ def test_learning_can_be_cancelled_and_taken_up_again(page, server):
     expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
-
-
-@pytest.mark.parametrize("part", [PARTS[1], PARTS[3]])
-def test_the_other_parts_fit_a_phone(page, server, part):
-    page.set_viewport_size({"width": 390, "height": 844})
-    visit(page, server, part)
-    expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    for box in page.locator(".js-plotly-plot:visible").all():
-        area = box.bounding_box()
-        assert area["x"] + area["width"] <= 391

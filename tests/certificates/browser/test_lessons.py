@@ -1,6 +1,5 @@
 """Bars of a lesson in Chromium: they follow ε by the keyboard, are heard, and the page below follows them."""
 
-import json
 import re
 
 import pytest
@@ -43,7 +42,3 @@ def test_the_bars_follow_epsilon_and_the_charts_follow_the_bars(page, server, fr
     expect(slider).to_be_focused()
     plot, control = page.locator(".drag-plot").bounding_box(), slider.bounding_box()
     assert control["y"] + control["height"] - plot["y"] < size[1], "slider and bars in one view"
-
-
-def test_what_the_bars_say_fits_into_json(frames):
-    assert json.dumps(frames.to_json(0), allow_nan=False)

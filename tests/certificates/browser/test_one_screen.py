@@ -5,6 +5,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.certificates.browser.test_looks import still
+
 WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 CELLS = ("convergence", "queries", "marginal", "pair")
 NAMES = ("Privacy budget (ε)", "Failure probability (δ)", "Smoothness (α)")
@@ -21,8 +23,7 @@ def opened(page, server, query=""):
 
 
 def settled(page):
-    expect(page.locator("[data-testid=stStatusWidget]")).to_have_count(0)
-    expect(page.locator("[data-stale=true]")).to_have_count(0)
+    still(page)
     page.wait_for_timeout(300)
 
 
@@ -121,6 +122,7 @@ def test_on_a_phone_the_sliders_are_a_bar_at_the_bottom_that_covers_nothing(page
     assert (bar["x"], bar["width"]) == (0, PHONE["width"])
     assert bar["y"] + bar["height"] == pytest.approx(PHONE["height"], abs=1)
     assert bar["height"] < PHONE["height"] / 4
+    expect(page.get_by_role("combobox", name="Algorithm")).to_be_hidden()
     assert all(inside(page, box, PHONE) and box["y"] >= bar["y"] for box in sliders(page))
     to_the_end(page)
     assert all(inside(page, box, PHONE) for box in sliders(page))
@@ -131,6 +133,8 @@ def test_on_a_phone_the_sliders_are_a_bar_at_the_bottom_that_covers_nothing(page
     page.get_by_role("slider", name=NAMES[0]).press("ArrowLeft")
     expect(page.get_by_text("50 · ε = 0.7").first).to_be_visible()
     assert page.locator(".st-key-verdict").inner_text() != before
+    page.get_by_role("button", name="Expand sidebar").click()
+    expect(page.get_by_role("combobox", name="Algorithm")).to_be_visible()
 
 
 def test_a_closed_sidebar_leaves_the_sliders(page, server):
@@ -142,14 +146,6 @@ def test_a_closed_sidebar_leaves_the_sliders(page, server):
     boxes = sliders(page)
     assert all(inside(page, box, WIDE) for box in boxes)
     assert min(box["y"] for box in boxes) > WIDE["height"] / 2
-
-
-def test_the_other_settings_can_be_reached_on_a_phone(page, server):
-    page.set_viewport_size(PHONE)
-    opened(page, server)
-    expect(page.get_by_role("combobox", name="Algorithm")).to_be_hidden()
-    page.get_by_role("button", name="Expand sidebar").click()
-    expect(page.get_by_role("combobox", name="Algorithm")).to_be_visible()
 
 
 def test_what_no_longer_belongs_to_the_settings_is_dimmed_at_once(page, server):
@@ -181,16 +177,7 @@ def test_a_brush_over_the_questions_marks_them_and_shows_their_columns(page, ser
     expect(cell.get_by_text(re.compile(r"\d+ marked questions"))).to_be_visible()
 
 
-def test_a_column_and_a_pair_are_chosen_in_place(page, server):
-    opened(page, server)
-    for cell, name, option in (("marginal", "Column", "income"), ("pair", "Two columns", "sex × income")):
-        part = page.locator(f".st-key-cell-{cell}")
-        part.get_by_role("combobox", name=name).click()
-        page.get_by_role("option", name=option, exact=True).click()
-        expect(part.get_by_text(re.compile(f"^{option}.{{1,2}} off most at"))).to_be_visible()
-
-
-def test_questions_are_marked_by_the_keyboard_too(page, server):
+def test_questions_are_marked_by_the_keyboard_and_a_column_and_a_pair_chosen_in_place(page, server):
     opened(page, server)
     cell = page.locator(".st-key-cell-queries")
     expect(cell.get_by_text("One question in ten")).to_be_visible()
@@ -198,6 +185,11 @@ def test_questions_are_marked_by_the_keyboard_too(page, server):
     page.keyboard.type("about sex")
     page.keyboard.press("Enter")
     expect(cell.get_by_text(re.compile(r"\d+ marked questions"))).to_be_visible()
+    for cell, name, option in (("marginal", "Column", "income"), ("pair", "Two columns", "sex × income")):
+        part = page.locator(f".st-key-cell-{cell}")
+        part.get_by_role("combobox", name=name).click()
+        page.get_by_role("option", name=option, exact=True).click()
+        expect(part.get_by_text(re.compile(f"^{option}.{{1,2}} off most at"))).to_be_visible()
 
 
 def test_the_jump_between_stages_is_marked_and_explained(page, server):

@@ -85,24 +85,17 @@ def test_half_of_a_selection_s_epsilon_is_seen():
     assert found.high is None
 
 
-@pytest.mark.parametrize(("factor", "enough"), [(0.9, 6000), (0.5, 1000)])
-def test_less_noise_than_stated_is_seen(monkeypatch, factor, enough):
+@pytest.mark.parametrize(("factor", "enough"), [(0.9, 6000), (0.5, 1000), (1.5, 2000)])
+def test_less_noise_than_stated_is_seen_and_more_shows_less(monkeypatch, factor, enough):
     """Planted in what the Curator draws: nothing of the score knows of it."""
     honest = mechanisms.gaussian
     monkeypatch.setattr(mechanisms, "gaussian", lambda values, sigma, rng: honest(values, factor * sigma, rng))
     found = judged(quick("gaussian_maxent"), WIDE, transcripts=enough)
-    assert found.low > found.promised
-    assert not found.kept
-
-
-def test_more_noise_than_stated_shows_less(monkeypatch):
-    honest = mechanisms.gaussian
-    monkeypatch.setattr(mechanisms, "gaussian", lambda values, sigma, rng: honest(values, 1.5 * sigma, rng))
-    found = judged(quick("gaussian_maxent"), WIDE, transcripts=2000)
-    assert found.kept
-    assert not found.shown
-    assert found.high is not None
-    assert found.high < found.promised
+    assert found.kept == (factor > 1) == (found.low < found.promised)
+    if factor > 1:
+        assert not found.shown
+        assert found.high is not None
+        assert found.high < found.promised
 
 
 @pytest.mark.parametrize(
@@ -110,12 +103,6 @@ def test_more_noise_than_stated_shows_less(monkeypatch):
 )
 def test_half_the_sensitivity_is_seen(name, budget, enough):
     assert not judged(quick(name), budget, transcripts=enough, bug="half-sensitivity").kept
-
-
-def test_the_same_seed_gives_the_same_transcripts():
-    first, again, other = (judged(quick("dpfw"), WIDE, transcripts=1000, seed=seed) for seed in (0, 0, 1))
-    assert first.to_json() == again.to_json()
-    assert not np.array_equal(first.hits, other.hits)
 
 
 def test_the_bound_holds_with_the_stated_confidence():
@@ -142,11 +129,8 @@ def test_a_gaussian_score_is_the_log_likelihood_ratio(subspace):
     tables = [_table(np.array(counts)) for counts in ([2, 2, 2, 2], [3, 2, 2, 1])]
     w, c, moved = gaussian_score(asked, *tables)
     for rows, sign in zip(tables, (-1, 1), strict=True):
-        drawn = [
-            hand_over(rows, script.problem, script.plan, rng).measure(asked.question, asked.spend).values
-            for _ in range(800)
-        ]
-        scores = np.array(drawn) @ w - c
+        curators = [hand_over(rows, script.problem, script.plan, rng) for _ in range(800)]
+        scores = np.array([curator.measure(asked.question, asked.spend).values for curator in curators]) @ w - c
         assert scores.mean() == pytest.approx(sign * moved / 2, abs=5 * math.sqrt(moved / 800))
         assert scores.var() == pytest.approx(moved, rel=0.25)
 
@@ -190,13 +174,6 @@ def test_the_outcomes_that_tell_most_are_neither_all_nor_too_rare():
 def test_what_cannot_be_played_is_refused(given):
     with pytest.raises(InputError, match=next(iter(given))):
         judged(quick("dpfw"), WIDE, **given)
-
-
-def test_progress_goes_to_one():
-    told = []
-    judged(quick("dpfw"), WIDE, transcripts=1000, progress=told.append)
-    assert told[0] == pytest.approx(0.05)
-    assert told[-1] == 1
 
 
 def test_plans_that_are_neither_are_not_judged(monkeypatch):

@@ -1,4 +1,4 @@
-"""Ledgers that somebody broke: by byte, by row, by metadata, by what lies beside them; and what must come of it."""
+"""Ledgers that somebody broke: by row, by metadata, by what lies beside them; and what must come of it."""
 
 import os
 import sqlite3
@@ -143,25 +143,6 @@ def sound() -> Iterator[Sound]:
         yield Sound(Path(name))
 
 
-@dataclass(frozen=True)
-class Bytes:
-    """Some bytes replaced (place as a part of the file's length), some put in, the end cut off, something after it."""
-
-    changes: tuple[tuple[float, int], ...]
-    put: tuple[float, bytes]
-    cut: float
-    tail: bytes
-
-    def judge(self, ledger: Sound) -> str:
-        content = bytearray(ledger.bytes)
-        for part, value in self.changes:
-            content[int(part * (len(content) - 1))] = value
-        place = int(self.put[0] * len(content))
-        content[place:place] = self.put[1]
-        ledger.restore(bytes(content[: int(len(content) * self.cut)]) + self.tail)
-        return ledger.judge()
-
-
 @contextmanager
 def without_triggers(db: sqlite3.Connection, which: str) -> Iterator[None]:
     """Take the triggers away for that long."""
@@ -304,18 +285,8 @@ def _metadata_changes(draw: st.DrawFn) -> tuple[str, tuple[Any, ...]]:
     return filled, tuple(draw(VALUES) for _ in range(text.count("?")))
 
 
-PARTS = st.floats(0, 1)
-HEADS = st.integers(0, 99).map(lambda place: place / 10_000)  # about the first hundred bytes, where SQLite has its own
-MORE = st.just(b"") | st.binary(max_size=600)
-BYTES = st.builds(
-    Bytes,
-    st.lists(st.tuples(PARTS | HEADS, st.integers(0, 255)), min_size=1, max_size=8).map(tuple),
-    st.tuples(PARTS, MORE),
-    st.just(1.0) | PARTS,
-    MORE,
-)
 CHANGES = [st.lists(kind(), min_size=1, max_size=3).map(tuple) for kind in (_row_changes, _metadata_changes)]
 COMPANY = st.builds(
     Beside, st.sampled_from(ENDINGS), st.sampled_from(["file", "file", "folder", "pipe"]), st.binary(max_size=2000)
 )
-BROKEN = BYTES | st.builds(Statements, st.one_of(CHANGES), st.booleans()) | COMPANY
+BROKEN = st.builds(Statements, st.one_of(CHANGES), st.booleans()) | COMPANY

@@ -1,29 +1,34 @@
 """Every planted bug is killed by the test that is named beside it, and that test passes where no bug is."""
 
-import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
-from tests.certificates.mutants.kill import ROOT, copied, plant
-from tests.certificates.mutants.planted import MUTANTS, Mutant
+from tests.certificates.mutants.planted import MUTANTS, Mutant, P
 
-README = ROOT / "tests/certificates/mutants" / "README.md"
+ROOT = Path(__file__).parents[3]
+README = Path(__file__).with_name("README.md")
 HEAD = """# Planted bugs
 
 Every class of errors that libraries for differential privacy are known for, planted one at a time in a copy of
 `dpcore/privacy/` and `dpcore/publishing/`, never in the checkout itself. Each has to make the test fail that is named
-beside it; with no bug planted all of these tests pass. `planted.py` holds the bugs, `kill.py` runs them
-(`python -m tests.certificates.mutants.kill ["a bug" ...]`), `test_mutants.py` says whether they were killed, among the
-certificates, and that this table is that of `planted.py`
-(`python -m tests.certificates.mutants.test_mutants` writes it).
+beside it; with no bug planted all of these tests pass. `planted.py` holds the bugs, `test_mutants.py` plants them and
+says whether they were killed, among the certificates (`python -m pytest tests/certificates/mutants -k "a bug"` for one
+of them), and that this table is that of `planted.py` (`python -m tests.certificates.mutants.test_mutants` writes it).
 
 | class | bug | planted in | killed by |
 |---|---|---|---|
 """
+QUIET = ["-q", "-x", "-p", "no:cacheprovider", "-n0", "-o", "addopts=--import-mode=importlib"]
+LIMIT = 120  # seconds for a killer; a bug may also make its test run for ever, which kills it too
+FAILED = 1  # the exit code of pytest where a test failed; any other is no kill
 
 
 def readme() -> str:
@@ -35,49 +40,63 @@ def readme() -> str:
     return HEAD + "".join(lines)
 
 
+@contextmanager
+def planted(place: Path, mutant: Mutant) -> Iterator[None]:
+    """Put a bug into a copy for that long; ValueError where the text that it replaces does not stand there once."""
+    file = place / "dpcore" / mutant.file
+    text = file.read_text(encoding="utf-8")
+    if text.count(mutant.old) != 1:
+        raise ValueError(f"{mutant.file}: found {text.count(mutant.old)} times: {mutant.old}")
+    file.write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
+    try:
+        yield
+    finally:
+        file.write_text(text, encoding="utf-8")
+
+
 @pytest.fixture(scope="module")
-def codes() -> dict[str, tuple[int, str]]:
-    """What pytest returned for every killer, and what it said; "" stands for all of them with no bug."""
-    command, limits = (
-        [sys.executable, "-m", "tests.certificates.mutants.kill"],
-        {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)},
-    )
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=os.environ | limits, timeout=3600)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return {name: (code, said) for name, code, said in map(json.loads, done.stdout.splitlines())}
+def copy(tmp_path_factory):
+    """A copy of what the killers need."""
+    folder = tmp_path_factory.mktemp("copy")
+    for name in ("dpcore", "tests"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "browser"))
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    return folder
 
 
-def test_with_no_bug_all_killers_pass(codes):
-    assert codes[""][0] == 0, codes[""][1]
+def outcome(place: Path, *killers: str, limit: int = LIMIT) -> tuple[int, str]:
+    """What pytest returns for tests in a copy, and what it says."""
+    env = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-m", "pytest", *QUIET, *killers]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, cwd=place, env=env, timeout=limit)
+    except subprocess.TimeoutExpired:
+        return FAILED, "takes too long"
+    return done.returncode, done.stdout[-2000:]
+
+
+def test_with_no_bug_all_killers_pass(copy):
+    code, said = outcome(copy, *{m.killer for m in MUTANTS.values()}, limit=10 * LIMIT)
+    assert code == 0, said
 
 
 @pytest.mark.parametrize("name", MUTANTS)
-def test_a_planted_bug_is_killed(codes, name):
-    code, said = codes[name]
-    assert code == 1, f"its killer ended with {code}: {said}"
+def test_a_planted_bug_is_killed(copy, name):
+    with planted(copy, MUTANTS[name]):
+        code, said = outcome(copy, MUTANTS[name].killer)
+    assert code == FAILED, said
 
 
-def test_a_bug_that_is_none_survives():
+def test_bugs_go_into_copies_only_and_one_that_is_none_survives(copy):
     """Test the tester: a change of a comment is killed by nothing."""
-    code = (
-        "import tests.certificates.mutants.kill as k, tests.certificates.mutants.planted as p\n"
-        "k.MUTANTS = {'x': p.Mutant('', 'privacy/exact.py', '# grid steps in', '# steps of a grid in', p.P + "
-        "'/test_mechanisms.py::test_coins_follow_their_law')}\nk.main()"
-    )
-    run = [sys.executable, "-c", code]
-    env = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(run, capture_output=True, text=True, cwd=ROOT, env=env, timeout=300)
-    assert [json.loads(line)[1] for line in done.stdout.splitlines()] == [0, 0], done.stderr[-2000:]
-
-
-def test_bugs_go_into_copies_only(tmp_path):
-    mutant = next(iter(MUTANTS.values()))
-    before = (ROOT / "dpcore" / mutant.file).read_text(encoding="utf-8")
-    plant(copied(tmp_path), mutant)
-    assert mutant.new in (tmp_path / "dpcore" / mutant.file).read_text(encoding="utf-8")
-    assert (ROOT / "dpcore" / mutant.file).read_text(encoding="utf-8") == before
-    with pytest.raises(ValueError, match="found 0 times"):
-        plant(tmp_path, Mutant("", mutant.file, "no such text", "", ""))
+    none = Mutant("", "privacy/exact.py", "# grid steps in", "# steps of a grid in", f"{P}/test_mechanisms.py")
+    before = (ROOT / "dpcore" / none.file).read_text(encoding="utf-8")
+    with planted(copy, none):
+        assert none.new in (copy / "dpcore" / none.file).read_text(encoding="utf-8")
+        assert (ROOT / "dpcore" / none.file).read_text(encoding="utf-8") == before
+        assert outcome(copy, f"{none.killer}::test_coins_follow_their_law")[0] == 0
+    with pytest.raises(ValueError, match="found 0 times"), planted(copy, Mutant("", none.file, "no such text", "", "")):
+        pass
 
 
 def test_the_rooms_are_those_of_privacy_and_of_releases():

@@ -22,16 +22,11 @@ from dpcore.publishing.request import ReleaseRequest, prepare
 from dpcore.theory import accountants
 from dpcore.workloads import Marginals
 from tests.helpers import codes, task
+from tests.theory.test_accountants import delta_of, gaussian_delta, responses
 
 
 def rate(joint: Joint, epsilon: float, delta: float = 1e-9) -> float:
     return math.exp(joint.log_delta(epsilon, delta))
-
-
-def gaussian_delta(epsilon: float, mu: float) -> float:
-    """At any sign, δ(−a) = 1 − e^−a(1 − δ(a))."""
-    one = math.exp(conversions.gdp_log_delta(abs(epsilon), mu)) if mu else 0.0
-    return one if epsilon >= 0 else 1 - math.exp(epsilon) * (1 - one)
 
 
 def brute(x: float, span: float, draws: int, pure: float, pures: int, mu: float, steps: int) -> float:
@@ -138,13 +133,9 @@ def test_larger_spends_keep_the_promise_and_their_proportions(name, budget):
     plan = Plan(budget, tuple(Charge("x", spend, 20) for spend in after))
     assert plan.accounting is Accounting.OPTIMAL
     # Recomputed apart: pure spends, and draws of an opponent who takes t = s/2 each time, are randomised responses.
-    half = [(s.epsilon / (2 if isinstance(s, BoundedRange) else 1), s) for s in after if not isinstance(s, Gaussian)]
+    (half,) = (s.epsilon / (2 if isinstance(s, BoundedRange) else 1) for s in after if not isinstance(s, Gaussian))
     mu = math.sqrt(sum(20 * s.mu**2 for s in after if isinstance(s, Gaussian)))
-    yes = np.arange(21)
-    losses, p = (2 * yes - 20) * half[0][0], 1 / (1 + math.exp(-half[0][0]))
-    chances = np.array([math.comb(20, int(i)) * p**i * (1 - p) ** (20 - i) for i in yes])
-    told = sum(c * gaussian_delta(budget.epsilon - x, mu) if mu else c * max(-math.expm1(budget.epsilon - x), 0)
-               for c, x in zip(chances, losses, strict=True))  # fmt: skip
+    told = delta_of(*responses(half, 20), budget.epsilon, mu)
     assert (0.999 * budget.delta if name == "pmw" else 0) <= told <= budget.delta
     with pytest.raises(BudgetError, match="the plan needs"):
         Plan(budget, tuple(Charge("x", calibrations._larger(spend, 1.001), 20) for spend in after))
@@ -221,7 +212,7 @@ def test_a_short_grid_loses_on_the_safe_side(monkeypatch):
 @pytest.mark.parametrize("name", ["pmw", "mwem"])
 def test_the_first_release_of_a_data_set_may_use_all_of_its_total(name, noise):
     domain = codes(2, 3)
-    frame = pd.DataFrame({c: [str(v % s) for v in range(60)] for c, s in zip(domain.names, (2, 3), strict=True)})
+    frame = pd.DataFrame({"a": np.arange(60) % 2, "b": np.arange(60) % 3}).astype(str)
     total = Budget(1, 1e-6)
     request = ReleaseRequest(frame=frame, workload=Marginals.all(domain, 2), asked=["2-way"],
                              algorithm=ALGORITHMS[name](), budget=total, noise=noise)  # fmt: skip

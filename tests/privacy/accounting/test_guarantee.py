@@ -44,6 +44,10 @@ def delta_of(P_1, P_0, epsilon: float) -> float:
     return max(np.maximum(P_1 - scale * P_0, 0).sum(), np.maximum(P_0 - scale * P_1, 0).sum())
 
 
+def gaussian_deltas(epsilons, mu: float) -> np.ndarray:
+    return np.exp([gdp_log_delta(e, mu) for e in epsilons])
+
+
 @each_promise
 def test_the_worst_mechanism_has_the_worst_profile(epsilon, delta):
     P_1, P_0 = worst(epsilon, delta)
@@ -117,7 +121,7 @@ def test_gaussian_noise_is_guessed_as_its_best_threshold_allows(prior, mu):
     assert guarantee.gaussian_guess(prior, mu) == pytest.approx(brute, abs=1e-8)
     assert guarantee.gaussian_guess(prior, 0.0) == max(prior, 1 - prior)
     epsilons = np.linspace(0, 10, 4001)
-    deltas = np.exp([gdp_log_delta(e, mu) for e in epsilons])
+    deltas = gaussian_deltas(epsilons, mu)
     drawn = float(guarantee.best_guess(prior, epsilons, deltas))
     assert brute - 1e-9 <= drawn <= brute + 1e-4, "an upper bound, and exact where the curve has a pair"
 
@@ -126,7 +130,7 @@ def test_gaussian_noise_is_guessed_as_its_best_threshold_allows(prior, mu):
 def test_a_curve_of_pairs_draws_the_gaussian_trade_off_from_below(mu):
     alarms = np.linspace(0, 1, 51)
     epsilons = np.linspace(0, 8, 2001)
-    deltas = np.exp([gdp_log_delta(e, mu) for e in epsilons])
+    deltas = gaussian_deltas(epsilons, mu)
     exact = guarantee.gaussian_trade_off(alarms, mu)
     drawn = guarantee.trade_off(alarms, epsilons, deltas)
     assert (drawn <= exact + 1e-9).all()
@@ -139,7 +143,7 @@ def test_a_curve_of_pairs_draws_the_gaussian_trade_off_from_below(mu):
 def test_the_evidence_of_a_gaussian_answer_stays_within_the_bound_of_its_curve(mu):
     failure = 1e-4
     epsilons = np.linspace(0.01, 6, 3000)
-    deltas = np.exp([gdp_log_delta(e, mu) for e in epsilons])
+    deltas = gaussian_deltas(epsilons, mu)
     t = guarantee.evidence_bound(epsilons, deltas, failure)
     exact = mu**2 / 2 - mu * norm.ppf(failure)
     assert exact <= t <= exact + 0.6 * mu, "post-processing may gather tails, so a little more than the quantile"

@@ -74,12 +74,6 @@ def test_answers_and_adjoint_through_the_space_equal_those_by_the_matrix(monkeyp
     assert not workload.answers(D).any(), "it is the space that was asked"
 
 
-@pytest.mark.parametrize(("m", "rank", "k"), [(300, 300, 400), (300, 40, 400), (20, 2, 40)])
-def test_no_space_is_used_where_it_is_no_shorter_or_too_small_to_matter(m, rank, k):
-    workload = Explicit(codes(k // 20, 20), dependent(m, rank, k))
-    assert workload._short is None
-
-
 def test_no_space_is_looked_for_where_that_costs_too_much(monkeypatch):
     monkeypatch.setattr(module, "FACTOR_WORK", 300 * 300 * 400 - 1)
     workload = Explicit(codes(20, 20), dependent(300, 6, 400))

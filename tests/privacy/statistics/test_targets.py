@@ -61,6 +61,13 @@ def hockey_stick(p, q, epsilon):
 
 LOCATIONS = [pinball(0.5), pinball(0.1), absolute(), huber(0.3)]
 GLMS = [Logistic(), hinge()]
+POINTS = SquaredDistance((-1.0,), (1.0,))
+every_loss = pytest.mark.parametrize("loss", [*LOCATIONS, *GLMS], ids=lambda loss: loss.name)
+
+
+def values_of(loss) -> list:
+    """The records to try with a loss: numbers, or features and labels."""
+    return [(v,) for v in VALUES] if loss in LOCATIONS or loss is POINTS else RECORDS
 
 
 @pytest.mark.parametrize("stages", [1, 2, 3, 6])
@@ -75,31 +82,18 @@ def test_the_error_of_the_sampler_is_part_of_delta(stages, theta):
     assert s == pytest.approx(spend.mu * math.sqrt(stages))
 
 
-def test_delta_0_is_refused():
-    with pytest.raises(InputError, match="delta=0 cannot be promised by a regularised density"):
-        regularised_stages(Budget(1, 0), 1, 0.01)
-
-
 def worst(target, spend, values, epsilon):
     laws = on_all(lambda data: law(target, spend, data), values)
     return max(hockey_stick(p, q, epsilon) for p, q in both(laws, values))
 
 
 @pytest.mark.parametrize("mu", [0.3, 3.0])
-@pytest.mark.parametrize("loss", LOCATIONS, ids=lambda loss: loss.name)
+@every_loss
 def test_a_regularised_density_is_at_least_as_private_as_a_gaussian(loss, mu):
-    target, s = RegularisedRisk(loss, UNIT, mu, True), 0.8
+    target, s = RegularisedRisk(loss, UNIT, mu, loss in LOCATIONS), 0.8
     for epsilon in (0.1, 0.5, 1.0, 2.0):
         allowed = math.exp(conversions.gdp_log_delta(epsilon, s))
-        assert worst(target, Gaussian(s), VALUES, epsilon) <= allowed * ROOM
-
-
-@pytest.mark.parametrize("loss", GLMS, ids=lambda loss: loss.name)
-def test_a_regularised_classifier_is_too(loss):
-    target, s = RegularisedRisk(loss, UNIT, 0.5), 0.8
-    for epsilon in (0.1, 1.0):
-        allowed = math.exp(conversions.gdp_log_delta(epsilon, s))
-        assert worst(target, Gaussian(s), RECORDS[:4], epsilon) <= allowed * ROOM
+        assert worst(target, Gaussian(s), values_of(loss)[:4], epsilon) <= allowed * ROOM
 
 
 def test_on_a_wide_region_with_a_strong_regulariser_no_noise_is_wasted():
@@ -110,8 +104,7 @@ def test_on_a_wide_region_with_a_strong_regulariser_no_noise_is_wasted():
 
 
 def test_the_squared_distance_on_r_d_is_exactly_the_gaussian_mechanism():
-    loss = SquaredDistance((-1.0,), (1.0,))
-    target = RegularisedRisk(loss, Space(np.zeros(1), 1.0), 0.0)
+    target = RegularisedRisk(POINTS, Space(np.zeros(1), 1.0), 0.0)
     k = target.k(N, Gaussian(0.6))
     assert k**-0.5 == pytest.approx((2 / N) / 0.6), "σ = Δ₂/s"
     p, q = (target.density(rows(data), N, Gaussian(0.6)) for data in ((-1, 0, 0), (1, 0, 0)))
@@ -121,13 +114,12 @@ def test_the_squared_distance_on_r_d_is_exactly_the_gaussian_mechanism():
     assert delta == pytest.approx(math.exp(conversions.gdp_log_delta(1, 0.6)), rel=1e-4)
 
 
-@pytest.mark.parametrize("loss", [*LOCATIONS, *GLMS], ids=lambda loss: loss.name)
+@every_loss
 def test_the_plain_density_is_pure_and_of_bounded_range(loss):
-    location = loss in LOCATIONS
-    target, values = PlainRisk(loss, UNIT, location), VALUES if location else RECORDS
-    spans = []
-    laws = on_all(lambda data: law(target, BoundedRange(0.9), data), values)
-    for p, q in both(laws, values):
+    location, spans = loss in LOCATIONS, []
+    target = PlainRisk(loss, UNIT, location)
+    laws = on_all(lambda data: law(target, BoundedRange(0.9), data), values_of(loss))
+    for p, q in both(laws, values_of(loss)):
         ratio = np.log(p / q)
         spans.append(np.ptp(ratio))
         assert np.abs(ratio).max() <= 0.9 + 1e-9
@@ -194,11 +186,10 @@ def test_the_tilt_of_objective_perturbation_is_what_its_bound_asks_for(epsilon, 
     assert s > 1.05 * 2 * epsilon / (t + math.sqrt(t * t + 2 * epsilon)), "four tails in a union cost more"
 
 
-@pytest.mark.parametrize("loss", [Logistic(), hinge(), absolute(), SquaredDistance((-1.0,), (1.0,))], ids=type)
+@pytest.mark.parametrize("loss", [*GLMS, absolute(), POINTS], ids=type)
 def test_a_minimiser_moves_by_no_more_than_its_sensitivity(loss):
-    points = isinstance(loss, SquaredDistance)
     statistic = RegularisedMinimiser(loss, UNIT, 0.4, 0.01, N)
-    values = [(v,) for v in VALUES] if points else RECORDS[:4]
+    values = values_of(loss if loss is POINTS else GLMS[0])[:4]
     found = on_all(lambda data: float(statistic.value(rows(data))[0]), values)
     moves = [abs(a - b) for a, b in both(found, values)]
     assert max(moves) <= statistic.l2 / N
@@ -206,13 +197,11 @@ def test_a_minimiser_moves_by_no_more_than_its_sensitivity(loss):
 
 
 @pytest.mark.parametrize("clip", [0.2, 1.0, 3.0])
-@pytest.mark.parametrize("loss", [*LOCATIONS, *GLMS, SquaredDistance((-1.0,), (1.0,))], ids=lambda loss: loss.name)
+@pytest.mark.parametrize("loss", [*LOCATIONS, *GLMS, POINTS], ids=lambda loss: loss.name)
 def test_a_clipped_gradient_moves_by_no_more_than_its_sensitivity(loss, clip):
-    location = loss in LOCATIONS
-    values = [(v,) for v in VALUES] if location or isinstance(loss, SquaredDistance) else RECORDS[:4]
-    largest = 0.0
+    values, largest = values_of(loss)[:4], 0.0
     for x in (-1.0, -0.3, 0.0, 0.9):
-        statistic = MeanGradient(loss, UNIT, np.array([x]), clip, location)
+        statistic = MeanGradient(loss, UNIT, np.array([x]), clip, loss in LOCATIONS)
         found = on_all(lambda data, s=statistic: float(s.value(rows(data))[0]), values)
         largest = max(largest, *(abs(a - b) / (statistic.l2 / N) for a, b in both(found, values)))
     assert 0.3 < largest <= 1 + 1e-12
@@ -236,6 +225,8 @@ def test_a_mean_s_gradient_moves_by_the_spread_of_its_box_however_it_is_clipped(
 
 
 def test_what_promises_nothing_is_refused():
+    with pytest.raises(InputError, match="delta=0 cannot be promised by a regularised density"):
+        regularised_stages(Budget(1, 0), 1, 0.01)
     with pytest.raises(InputError, match="mu=0 must be above 0"):
         RegularisedRisk(pinball(0.5), Space(np.zeros(1), 1.0), 0.0, True).check()
     with pytest.raises(InputError, match="needs a bounded region"):
