@@ -23,7 +23,7 @@ def moved(promise: Promise) -> float:
     """How far log odds move where a suspicion rises as far as the words say."""
     if promise.suspicion == "almost 100%":
         return math.inf
-    risen = float(promise.suspicion.removesuffix(" %")) / 100
+    risen = float(promise.suspicion.removesuffix("%")) / 100
     return float(logit(risen) - logit(SUSPICION))
 
 
@@ -147,7 +147,7 @@ def test_card_review_file_and_run_say_one_number(here, capsys):
 
 def test_percentages_are_rounded_up():
     for chance in np.linspace(0, 0.99995, 500):
-        shown = float(percent(chance).removesuffix(" %")) / 100
+        shown = float(percent(chance).removesuffix("%")) / 100
         assert chance - 1e-9 <= shown <= chance + 0.001
     assert percent(0.9999999) == "almost 100%"
 
