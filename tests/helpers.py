@@ -27,6 +27,7 @@ settings.load_profile("fixed")
 
 QUERIES = solving(QueryRelease)  # the registered algorithms by name
 
+BUDGET = Budget(1, 1e-6)
 BUDGETS = [Budget(1, 1e-9), Budget(0.01, 1e-6), Budget(9, 1e-3), Budget(1, 0), Budget(8, 0)]
 HUGE = 10**400  # a whole number that is no float
 
@@ -175,9 +176,9 @@ def task(name: str) -> tuple[QueryRelease, Rows]:
     return QueryRelease(workload(domain), n), random_rows(domain, n)
 
 
-def finished(name: str, where: str, budget: Budget, seed: int = 0, **settings) -> Run:
-    """The run of an algorithm on a named small problem, to its end."""
-    return Run(ALGORITHMS[name](**settings), *task(where), budget, seed=seed).finish()
+def finished(name: str, problem: QueryRelease, rows: Rows, budget: Budget = BUDGET, seed: int = 0, **settings) -> Run:
+    """The run of an algorithm with these settings, to its end."""
+    return Run(ALGORITHMS[name](**settings), problem, rows, budget, seed=seed).finish()
 
 
 def wide_task(ways: int = 2, n: int = 2000) -> tuple[QueryRelease, Rows]:

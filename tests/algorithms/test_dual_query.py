@@ -13,7 +13,7 @@ from dpcore.evaluation.run import Run
 from dpcore.privacy.accounting.budget import Accounting, BoundedRange, Budget
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals
-from tests.helpers import codes, random_rows, signs, task
+from tests.helpers import codes, finished, random_rows, signs, task
 
 BUDGETS = [Budget(1, 1e-9), Budget(9, 1e-3), Budget(1, 0), Budget(8, 0)]
 TALL = codes(*[20] * 9)  # 5e11 cells
@@ -104,7 +104,7 @@ def test_dqrs_stops_when_the_next_charge_does_not_fit(monkeypatch):
     monkeypatch.setattr("dpcore.algorithms.dual_query.REJECTED", 0.5)  # expects too little, so η is too large
     rows = random_rows(codes(3, 2, 4), 20_000)
     problem = QueryRelease(Marginals.all(codes(3, 2, 4), 2), 20_000)
-    run = Run(ALGORITHMS["dqrs"](rounds=300, samples=6), problem, rows, Budget(0.2, 1e-6)).finish()
+    run = finished("dqrs", problem, rows, Budget(0.2, 1e-6), rounds=300, samples=6)
     assert 20 < len(run.records) < 300
     assert 0.95 < run.spent.rho / run.budget.rho <= 1
     assert run.spent.epsilon <= 0.2
@@ -138,7 +138,7 @@ def test_domains_that_cannot_be_listed_are_served_and_learnt(name):
     rows = tall_rows()
     problem = QueryRelease(Marginals(TALL, [["a"], ["c"], ["e", "i"]]), rows.n)
     chosen = {"rounds": 25} | ({"samples": 2} if "fem" in name else {})
-    first, *_, last = Run(ALGORITHMS[name](**chosen), problem, rows, Budget(9, 1e-6)).finish().records
+    first, *_, last = finished(name, problem, rows, Budget(9, 1e-6), **chosen).records
     assert last.empirical.mean_l1 < first.empirical.mean_l1 * 0.85
     assert math.isfinite(last.empirical.max_error)
 
@@ -147,6 +147,6 @@ def test_domains_that_cannot_be_listed_are_served_and_learnt(name):
 def test_a_best_response_out_of_time_is_told(name):
     rows = tall_rows(200)
     problem = QueryRelease(Marginals(TALL, [["a", "b"], ["c", "d"]]), 200)
-    run = Run(ALGORITHMS[name](rounds=4, samples=3, seconds=1e-6), problem, rows, Budget(1, 1e-6)).finish()
+    run = finished(name, problem, rows, rounds=4, samples=3, seconds=1e-6)
     assert "time limit reached" in run.records[-1].note
     assert run.spent.epsilon <= 1

@@ -58,7 +58,7 @@ def test_weights_say_how_much_of_what_is_asked_a_table_covers():
 @quiet
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 def test_rounds_are_equal_or_enlarged_and_the_last_takes_what_is_left(budget):
-    run, pure = finished("aim", "3-way of 4", budget), budget.delta == 0
+    run, pure = finished("aim", *task("3-way of 4"), budget), budget.delta == 0
     events = run.events
     first, rounds = events[:4], [events[i : i + 2] for i in range(4, len(events), 2)]
     assert all(what == "measure" and spend == first[0][1] for what, spend in first)

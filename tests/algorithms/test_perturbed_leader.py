@@ -7,12 +7,11 @@ import pytest
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import make_plan
-from dpcore.evaluation.run import Run
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.accounting.calibrations import equal_selections
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals, TableQueries, Union
-from tests.helpers import codes, task
+from tests.helpers import codes, finished, task
 
 CUBE = codes(3, 2, 4)
 
@@ -22,7 +21,7 @@ CUBE = codes(3, 2, 4)
 @pytest.mark.parametrize("name", ["fem", "sepfem"])
 def test_a_run_is_charged_one_selection_a_round_and_nothing_else(name, budget, rounds):
     problem, rows = task("2-way")
-    run = Run(ALGORITHMS[name](rounds=rounds, samples=2), problem, rows, budget).finish()
+    run = finished(name, problem, rows, budget, rounds=rounds, samples=2)
     assert run.events == [("select", equal_selections(budget, rounds))] * rounds
     assert budget.epsilon * (1 - 1e-5) <= run.spent.epsilon <= budget.epsilon
 

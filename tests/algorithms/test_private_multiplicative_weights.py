@@ -156,7 +156,7 @@ def test_draws_follow_the_law(claimed, kept):
 @pytest.mark.parametrize("updates", [1, 40])
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 def test_a_run_is_charged_for_every_update_and_for_a_threshold_in_use(budget, updates):
-    run = finished("pmw", "2-way", budget, updates=updates)
+    run = finished("pmw", *task("2-way"), budget, updates=updates)
     compare, measure = (charge.spend for charge in run.plan.charges)
     made = sum("update on" in record.note for record in run.records)
     in_use = "update on" not in run.records[-1].note  # a threshold that no query came above

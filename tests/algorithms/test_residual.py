@@ -8,23 +8,21 @@ import pytest
 from dpcore.algorithms.base import make_plan
 from dpcore.algorithms.residual import Residual
 from dpcore.errors import InputError
-from dpcore.evaluation.run import Run
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.accounting.conversions import gdp_mu
 from dpcore.privacy.statistics.answers import Answers
 from dpcore.problems import QueryRelease
 from dpcore.theory.optimal_noise import least_rmse
 from dpcore.workloads import Explicit, Marginals, TableQueries, Union
-from tests.helpers import codes, random_rows, signs, task
+from tests.helpers import BUDGET, codes, finished, random_rows, signs, task
 
-BUDGET = Budget(1, 1e-6)
 RUNS = 200
 
 
 @pytest.fixture(scope="module")
 def runs():
     problem, rows = task("mixed")
-    return [Run(Residual(), problem, rows, BUDGET, seed=seed).finish() for seed in range(RUNS)]
+    return [finished("residual", problem, rows, seed=seed) for seed in range(RUNS)]
 
 
 def test_answers_are_unbiased_with_the_standard_errors_that_are_said(runs):
@@ -55,7 +53,7 @@ def test_tables_agree_on_what_they_share_and_sum_to_1(runs):
 def test_what_was_not_measured_has_no_standard_error():
     problem, rows = task("2-way")
     part = QueryRelease(Marginals(problem.domain, [["a", "b"], ["c"]]), problem.n)
-    release = Run(Residual(), part, rows, BUDGET).finish().release
+    release = finished("residual", part, rows).release
     asked = Marginals(problem.domain, [["a"], ["c"], ["a", "c"]])
     known = np.isfinite(release.standard_errors(asked))
     assert [known[table].all() for table in asked.tables] == [True, True, False]
@@ -67,13 +65,13 @@ def test_what_was_not_measured_has_no_standard_error():
 def test_queries_on_tables_and_matrices_are_read_off_the_answers():
     domain = codes(3, 2, 4)
     asked = Union([TableQueries.ranges(domain, ["a", "c"]), Marginals(domain, [["b"]])])
-    release = Run(Residual(), QueryRelease(asked, 300), random_rows(domain, 300), BUDGET).finish().release
+    release = finished("residual", QueryRelease(asked, 300), random_rows(domain, 300)).release
     D = release.table((0, 1, 2)).ravel()
     assert release.answers(asked) == pytest.approx(asked.answers(D))
     matrix = signs(domain, 4)
     assert release.answers(matrix) == pytest.approx(matrix.answers(D))
     wide = codes(*[9] * 7)
-    few = Run(Residual(), QueryRelease(Marginals.all(wide, 1), 50), random_rows_of(wide), BUDGET).finish().release
+    few = finished("residual", QueryRelease(Marginals.all(wide, 1), 50), random_rows_of(wide)).release
     with pytest.raises(InputError, match="4,782,969 combinations is more than"):
         few.answers(Explicit.__new__(Explicit))
 
@@ -84,9 +82,9 @@ def random_rows_of(domain):
 
 def test_a_fit_is_made_on_request_and_is_not_negative():
     problem, rows = task("3-way of 4")
-    plain = Run(Residual(), problem, rows, Budget(0.1, 1e-6)).finish()
+    plain = finished("residual", problem, rows, Budget(0.1, 1e-6))
     assert plain.release.answers(problem.workload).min() < 0
-    fitted = Run(Residual(fit="nonnegative"), problem, rows, Budget(0.1, 1e-6)).finish()
+    fitted = finished("residual", problem, rows, Budget(0.1, 1e-6), fit="nonnegative")
     assert fitted.release.D.min() >= 0
     assert fitted.records[0].empirical == plain.records[0].empirical
     assert fitted.records[-1].empirical.rmse < 0.7 * plain.records[-1].empirical.rmse, "it borrows strength"
@@ -98,7 +96,7 @@ def test_many_columns_need_no_rows_and_refuse_a_fit_that_cannot_be_held():
     rng = np.random.default_rng(0)
     rows = domain.group(rng.integers(0, 9, (200, 12)))
     problem = QueryRelease(Marginals.all(domain, 2), 200)
-    run = Run(Residual(), problem, rows, BUDGET).finish()
+    run = finished("residual", problem, rows)
     expected = run.plan["rmse"]
     assert run.records[-1].empirical.rmse == pytest.approx(expected, rel=0.05)
     with pytest.raises(InputError, match="fit no distribution that could be held"):

@@ -1,8 +1,8 @@
 """What is measured of a table whose cells cannot be listed: by released answers and public numbers alone."""
 
+import itertools
 import math
 from dataclasses import replace
-from itertools import permutations
 from types import SimpleNamespace
 from typing import Any
 
@@ -30,13 +30,16 @@ from dpcore.algorithms.tree_choice import (
     single_share,
     worth,
 )
+from dpcore.data.domain import Rows
 from dpcore.models.junction import junction_tree
 from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
 from dpcore.privacy.accounting.ledger import Charge, Choice, Plan
 from dpcore.privacy.measurement import deviation
 from dpcore.privacy.statistics.answers import ONE_TABLE, Answers
+from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals
 from tests.helpers import codes
+from tests.tape import Exact
 
 DOMAIN = codes(3, 2, 40, 5)
 TABLES = Marginals.all(DOMAIN, 3)
@@ -150,7 +153,7 @@ def test_tables_measured_together_share_the_budget_so_that_noise_adds_up_to_the_
     def left(weights):
         return cells @ (deviation(replace(statistic, weights=weights), spend, n)[[0, 5, 11]])
 
-    for i, j in permutations(range(3), 2):
+    for i, j in itertools.permutations(range(3), 2):
         squares = statistic.weights**2
         squares[i] += 0.01 * squares[j]
         squares[j] *= 0.99
@@ -196,31 +199,12 @@ def test_what_measured_pairs_already_say_is_not_drawn_again():
     """Columns 0, 1 and 2 are equal, and 3 tells little of 4: two of the first three pairs say all of the third."""
     domain = codes(3, 3, 3, 3, 3)
     tables = Marginals.all(domain, 2)
-    equal, weak = np.eye(3) / 3, np.full((3, 3), 0.08) + np.eye(3) * (1 - 9 * 0.08) / 3
-    truth = np.full(tables.m, 1 / 9)
-    for axes, table in zip(tables.axes, tables.tables, strict=True):
-        truth[table] = equal.ravel() if set(axes) < {0, 1, 2} else weak.ravel() if axes == (3, 4) else 1 / 9
-    measured = []
-
-    class Exact:
-        """Answers without noise, and draws the pair with the largest score."""
-
-        def measure(self, statistic, spend):
-            axes = statistic.workload.axes
-            single = all(len(own) == 1 for own in axes)
-            if single:
-                return SimpleNamespace(values=np.full(3, 1 / 3), stddev=1e-5)
-            measured.append(axes)
-            values = np.concatenate([truth[tables.tables[tables.axes.index(own)]] for own in axes])
-            return SimpleNamespace(values=values, stddev=np.full(len(values), 1e-5))
-
-        def select(self, statistic, spend):
-            return int(np.argmax(statistic.value(truth)))
-
+    weak = np.where(np.eye(3), 26_000, 12_000).ravel()
+    values = [(x, x, x, *own) for x in range(3) for own in itertools.product(range(3), repeat=2)]
+    curator: Any = Exact(QueryRelease(tables, 3 * weak.sum()), Rows(np.array(values), np.tile(weak, 3)))
     choices = (Choice("pairs", 3, ""), Choice("hides", 1e-4, ""), Choice("cells", 100_000, ""))
     single_charge = Charge("measure", Gaussian(1.0), 5, name=single(3))
     drawing = Charge("select", BoundedRange(0.1), 3, name=PAIRS)
-    curator: Any = Exact()
 
     def ties(batches):
         batch = Charge("measure", Gaussian(1.0), batches, name=BATCH)
@@ -228,7 +212,9 @@ def test_what_measured_pairs_already_say_is_not_drawn_again():
         return choose_tree(tables, 500, plan, curator).pairs
 
     assert ties(1) == {(0, 1), (0, 2), (1, 2)}, "against independence all three are the farthest"
-    measured.clear()
+    curator.asked.clear()
     assert (3, 4) in ties(3)
-    assert [len(axes) for axes in measured] == [1, 1, 1], "each batch is measured, and what it tied alone"
-    assert len({axes for batch in measured for axes in batch}) == 3
+    measured = [asked.workload.axes for verb, asked, _ in curator.asked if verb == "measure"]
+    batches = [axes for axes in measured if len(axes[0]) == 2]
+    assert [len(axes) for axes in batches] == [1, 1, 1], "each batch is measured, and what it tied alone"
+    assert len(set(batches)) == 3

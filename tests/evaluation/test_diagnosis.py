@@ -28,7 +28,7 @@ from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
 from dpcore.workloads import Marginals
-from tests.helpers import QUERIES, codes, histogram, task
+from tests.helpers import QUERIES, codes, finished, histogram, task
 
 DOMAIN = codes(3, 2, 4)
 P = np.random.default_rng(1).dirichlet(np.ones(24))
@@ -98,8 +98,8 @@ def test_the_parts_sum_to_the_error_of_every_query(name):
 
 def test_the_models_part_is_what_remains_without_noise():
     problem, rows = problem_and_rows(2000)
-    exact = Run(ALGORITHMS["gaussian_maxent"](), problem, rows, Budget(0.5, 1e-6)).finish()
-    stiff = Run(ALGORITHMS["dpfw"](rounds=12, alpha=2.0), problem, rows, Budget(0.5, 1e-6)).finish()
+    exact = finished("gaussian_maxent", problem, rows, Budget(0.5, 1e-6))
+    stiff = finished("dpfw", problem, rows, Budget(0.5, 1e-6), rounds=12, alpha=2.0)
     parts = [apart(run, rows, problem.workload).parts for run in (exact, stiff)]
     assert np.abs(parts[0]["model"]).max() < 1e-3 < np.abs(parts[0]["privacy"]).max()
     assert np.abs(parts[1]["model"]).max() > 0.02, "a large α keeps D near uniform, noise or not"
@@ -156,7 +156,7 @@ def test_questions_that_cut_no_bin_have_no_binning_error(text):
 def test_the_binning_part_is_the_answer_by_bins_minus_the_one_by_values():
     rows, asked = BINNED.encode(PEOPLE), understand("age >= 18", BINNED).workload
     problem = QueryRelease(Marginals.all(BINNED, 1), 10)
-    run = Run(ALGORITHMS["gaussian_maxent"](), problem, rows, Budget(1, 1e-3)).finish()
+    run = finished("gaussian_maxent", problem, rows, Budget(1, 1e-3))
     parts = apart(run, rows, asked, values=np.array([unbinned("age >= 18", BINNED, PEOPLE)]))
     by_bins = (4 * 2 / 20 + 5) / 10  # the bin 0..19 holds 4 rows, and 2 of its 20 numbers count
     assert parts.parts["binning"][0] == pytest.approx(by_bins - 0.7)
@@ -193,7 +193,7 @@ def test_what_a_tree_cannot_hold_is_told_from_the_noise():
     rows = domain.group(np.column_stack([a, b, a ^ b]))  # pairs know nothing of it, the triple everything
     problem = QueryRelease(Marginals.all(domain, 2), n)
     triple, chain = Marginals.all(domain, 3), Marginals(domain, [["a", "b"], ["b", "c"]])
-    run = Run(ALGORITHMS["gaussian_maxent"](cells=7), QueryRelease(chain, n), rows, Budget(1, 1e-6)).finish()
+    run = finished("gaussian_maxent", QueryRelease(chain, n), rows, cells=7)
     assert isinstance(run.release, Graphical)
     assert len(run.release.junction.cliques) > 1
     found = apart(run, rows, triple)
@@ -203,7 +203,7 @@ def test_what_a_tree_cannot_hold_is_told_from_the_noise():
     assert np.abs(found.parts["structure"]).min() > 0.1, "1/8 in each cell, where the records have 1/4 or none"
     assert np.abs(found.parts["model"]).max() < 1e-3
     assert 0 < np.abs(found.parts["privacy"]).max() < 0.02
-    listed = Run(ALGORITHMS["gaussian_maxent"](), problem, rows, Budget(1, 1e-6)).finish()
+    listed = finished("gaussian_maxent", problem, rows)
     assert "structure" not in apart(listed, rows, triple).parts, "listed cells hold everything"
 
 
@@ -213,7 +213,7 @@ def test_records_that_constraints_call_impossible_are_what_the_model_cannot_hold
     )
     rows = domain.group(np.repeat(np.array([[2, 0], [0, 2], [1, 1]]), [100, 500, 400], axis=0))
     problem = QueryRelease(Marginals.all(domain, 2), rows.n)
-    run = Run(ALGORITHMS["gaussian_maxent"](), problem, rows, Budget(1, 1e-6)).finish()
+    run = finished("gaussian_maxent", problem, rows)
     found = apart(run, rows, problem.workload)
     structure = found.parts["structure"].reshape(3, 3)
     assert structure[2, 0] == pytest.approx(-0.1)

@@ -7,18 +7,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.algorithms import ALGORITHMS
 from dpcore.cli import main
 from dpcore.data.domain import Rows
 from dpcore.errors import InputError
 from dpcore.evaluation import purposes
 from dpcore.evaluation.purposes import Purposes, alarms_in_words
-from dpcore.evaluation.run import Run
 from dpcore.parsing.questions import understand
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals
-from tests.helpers import codes, rows_of
+from tests.helpers import codes, finished, rows_of
 
 DOMAIN = codes(2, 3, 2, 4)
 
@@ -33,9 +31,13 @@ def table(n=4000, seed=0):
 
 def served(epsilon, **asked):
     mine = Purposes.of(DOMAIN, table(), **asked)
-    problem = QueryRelease(Marginals.all(DOMAIN, 2), mine.train.n)
-    run = Run(ALGORITHMS["gaussian_maxent"](), problem, mine.train, Budget(epsilon, 1e-6)).finish()
-    return mine, {found.purpose: found for found in mine.served(run)}
+    return mine, by_purpose(mine, Budget(epsilon, 1e-6))
+
+
+def by_purpose(mine: Purposes, *known):
+    """What a run on its training rows serves."""
+    run = finished("gaussian_maxent", QueryRelease(Marginals.all(DOMAIN, 2), mine.train.n), mine.train, *known)
+    return {found.purpose: found for found in mine.served(run)}
 
 
 def test_what_is_held_out_is_a_quarter_and_no_release_sees_it():
@@ -80,9 +82,7 @@ def test_of_a_group_of_nobody_it_says_so():
     rows = table()
     there = rows.values[:, 1] != 2
     mine = Purposes.of(DOMAIN, Rows(rows.values[there], rows.weights[there]), target="d", group="b")
-    problem = QueryRelease(Marginals.all(DOMAIN, 2), mine.train.n)
-    run = Run(ALGORITHMS["gaussian_maxent"](), problem, mine.train, Budget(1, 1e-6)).finish()
-    found = {one.purpose: one for one in mine.served(run)}
+    found = by_purpose(mine)
     nobody = found["train a model: gradient boosting (b = 2)"]
     assert nobody.unit == "no number: nobody of this group is among the rows held out"
     assert [nobody.value, nobody.real, nobody.nothing] == [None] * 3
@@ -93,10 +93,9 @@ def test_chi_square_on_synthetic_rows_alarms_and_ours_does_not():
     alarms = [[], []]
     for seed in range(8):
         mine = Purposes.of(DOMAIN, table(seed=seed))
-        problem = QueryRelease(Marginals.all(DOMAIN, 2), mine.train.n)
-        run = Run(ALGORITHMS["gaussian_maxent"](), problem, mine.train, Budget(0.1, 1e-9), seed=seed).finish()
+        served = by_purpose(mine, Budget(0.1, 1e-9), seed)
         for name, one in zip(purposes.TESTS, alarms, strict=True):
-            found = {f.purpose: f for f in mine.served(run)}[f"test a hypothesis: {name}"]
+            found = served[f"test a hypothesis: {name}"]
             assert (found.real, found.unit) == (0.05, "false alarms")
             one.append(found.value)
     assert np.mean(alarms[0]) > 0.3

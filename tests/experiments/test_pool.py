@@ -12,12 +12,12 @@ import pytest
 from dpcore.algorithms import ALGORITHMS
 from dpcore.data import samples
 from dpcore.data.schema import domain_from_json
-from dpcore.evaluation.run import Run
 from dpcore.experiments import pool as jobs
 from dpcore.experiments.pool import JobSpec, SharedRows, WorkerPool
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals
+from tests.helpers import finished
 
 SAMPLE = samples.census(2_000)
 ROWS = SAMPLE.domain.encode(SAMPLE.frame)
@@ -58,7 +58,7 @@ def test_a_worker_computes_what_this_process_computes(pool, block):
     assert job.wait(90)
     assert job.state == "done"
     for seed, result in zip((3, 4), job.results, strict=True):
-        here = Run(ALGORITHMS["gaussian_maxent"](), PROBLEM, ROWS, Budget(1.0, 1e-9), seed=seed).finish()
+        here = finished("gaussian_maxent", PROBLEM, ROWS, Budget(1.0, 1e-9), seed=seed)
         assert np.array_equal(result.release.D, here.release.D)
         assert result.records[-1].population is not None
         assert result.summary["spent"] == here.to_json()["spent"]

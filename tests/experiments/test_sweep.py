@@ -1,20 +1,16 @@
 """Sweeps: the numbers of `run`, in this process or by workers; stopped, resumed, refused and broken ones."""
 
-import contextlib
 import csv
 import io
 import json
 import os
 import signal
 from collections import Counter, deque
-from copy import deepcopy
 from multiprocessing import active_children
 from multiprocessing.shared_memory import SharedMemory
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import dpcore.experiments.sweep as module
 from dpcore.algorithms import ALGORITHMS
@@ -31,7 +27,6 @@ from dpcore.params import values
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Explicit, Marginals
-from tests.data.test_schema import JSON
 from tests.helpers import QUERIES, TASKS, one_line_of_error, random_rows, task
 
 PROBLEM, ROWS = task("2-way")
@@ -167,22 +162,6 @@ def test_points_survive_json_and_nothing_else_is_a_point():
     for bad in (None, {}, *(good | change for change in ({"state": "odd"}, {"seed": "0"}, {"more": 1}, {"errors": 3}))):
         with pytest.raises(InputError):
             SweepPoint.from_json(bad)
-
-
-@given(data=st.data())
-def test_any_file_to_resume_is_a_sweeps_or_refused(tmp_path_factory, data):
-    where = tmp_path_factory.getbasetemp() / "any.json"
-    ours = {"task": {"n": 3}, "parameters": {"dpfw": {"rounds": 2}}, "table_sha256": "0"}
-    good = SweepPoint(
-        algorithm="dpfw", settings={}, epsilon=1.0, delta=0.0, seed=0, state="refused", message="no"
-    ).to_json()
-    point = good | data.draw(st.dictionaries(st.sampled_from(sorted(good)), JSON, max_size=2))
-    file = {**ours, "points": [point]} | data.draw(
-        st.dictionaries(st.sampled_from([*ours, "points"]), JSON, max_size=1)
-    )
-    where.write_text(json.dumps(data.draw(st.just(file) | JSON)))
-    with contextlib.suppress(InputError):
-        assert all(isinstance(point, SweepPoint) for point in command._resumed(str(where), deepcopy(ours)))
 
 
 def test_means_and_winners():
@@ -398,8 +377,7 @@ BAD = {f"{name} {v!r}": arguments(extra=[f"--{name}={v}"]) for name, values in W
 BAD |= {
     "no table": ["sweep"],
     "resume what": arguments(json=None, extra=["--resume"]),
-    "resume a schema": arguments(json="c.json", extra=["--resume"]),
-    "resume a table": arguments(json="c.csv", extra=["--resume"]),
+    **{f"resume {name}": arguments(json=name, extra=["--resume"]) for name in ("c.json", "c.csv", "array.json")},
     "no such table": arguments("no.csv"),
 }
 

@@ -13,7 +13,6 @@ from dpcore.algorithms.base import make_plan
 from dpcore.data.domain import Rows
 from dpcore.data.schema import domain_from_json
 from dpcore.errors import InputError
-from dpcore.evaluation.run import Run
 from dpcore.experiments.sweep import identity
 from dpcore.models.cells import Cells
 from dpcore.models.junction import junction_tree
@@ -22,7 +21,7 @@ from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import PublicStart, QueryRelease, public_start
 from dpcore.releases import Histogram, Records
 from dpcore.workloads import Marginals
-from tests.helpers import codes
+from tests.helpers import codes, finished
 
 BUDGET = Budget(1.0, 1e-9)
 
@@ -92,11 +91,11 @@ def test_a_start_makes_answers_on_a_tree_better_and_an_earlier_release_serves_as
     frame = pd.DataFrame(chain(20_000, 7), columns=WIDE.names)
     start = public_start(WIDE, frame)
     assert isinstance(start, PublicStart), "two billion cells are not listed"
-    earlier = Run(ALGORITHMS["gaussian_maxent"](), *wide(20_000, 8), BUDGET).finish().release
+    earlier = finished("gaussian_maxent", *wide(20_000, 8), BUDGET).release
     error = {}
     for name, given_ in (("none", None), ("table", start), ("release", PublicStart(WIDE, earlier, 20_000))):
         problem, rows = wide(start=given_)
-        runs = (Run(ALGORITHMS["gaussian_maxent"](), problem, rows, Budget(0.1, 1e-9), seed=s).finish() for s in (0, 1))
+        runs = (finished("gaussian_maxent", problem, rows, Budget(0.1, 1e-9), seed=s) for s in (0, 1))
         found = list(runs)
         assert found[0].problem.facts["public_start"] == (given_ is not None)
         assert found[0].sample(20).shape == (20, 12)

@@ -130,11 +130,11 @@ def test_no_column_of_an_upload_is_in_an_address(hostile):
 
 def test_runs_find_for_every_algorithm_what_runs_keep():
     app = opened()
-    app.multiselect(key="compared").set_value(["dpfw", "gaussian_maxent"])
+    app.multiselect(key="compared").set_value(["pmw", "gaussian_maxent"])
     settled(app.run())
     settled(app.button(key="ask-by-runs").click().run())
     table = next(d.value for d in app.dataframe if "smallest ε" in d.value)
-    assert list(table["algorithm"]) == [TITLE, "DPFW"], "the smallest ε first"
+    assert list(table["algorithm"]) == [TITLE, "PMW"], "the smallest ε first"
     epsilon = float(table["smallest ε"].iloc[0])
     assert epsilon <= forecasts(problem(), 1e-9, 0.01, 0.95)[0].epsilon
     mine = sample_table("berkeley")

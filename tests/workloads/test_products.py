@@ -6,7 +6,7 @@ import pytest
 from dpcore.data.domain import Domain
 from dpcore.errors import InputError
 from dpcore.releases import ProductMixture
-from dpcore.workloads import Explicit, Marginals, Union, Workload, products
+from dpcore.workloads import Marginals, Union, Workload, products
 from dpcore.workloads.products import Products, blocks
 from tests.helpers import TASKS, cells, codes, histogram, signs, task
 
@@ -143,9 +143,3 @@ def test_one_row_is_drawn_from_the_mixture_itself():
         ((a, b),) = release.sample(1, np.random.default_rng(seed)).to_numpy()
         seen[2 * a + b] += 1 / 600
     assert np.abs(seen - enumerated(release)).max() < 4 * np.sqrt(0.25 / 600)
-
-
-def test_an_explicit_matrix_reads_the_joint_distribution():
-    domain = codes(2, 3)
-    release = mixture(domain, 5)
-    assert release.answers(Explicit(domain, np.eye(6))) == pytest.approx(enumerated(release))

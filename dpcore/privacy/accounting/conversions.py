@@ -43,6 +43,7 @@ def gdp_log_delta(epsilon: float, mu: float) -> float:
     return top + math.log(min(rest, 1.0)) + blur * (1 + abs(a)) + BLUR * abs(top)
 
 
+@lru_cache(maxsize=4096)
 def gdp_mu(epsilon: float, delta: float) -> float:
     """The largest μ with δ(ε; μ) ≤ δ, rounded down; ε > 0, 0 < δ < 1."""
     target = _log(delta)
@@ -57,12 +58,14 @@ def gdp_mu(epsilon: float, delta: float) -> float:
     return lowered(mu, lambda mu: gdp_log_delta(epsilon, mu) > target or gdp_epsilon(mu, delta) > epsilon)
 
 
+@lru_cache(maxsize=4096)
 def gdp_epsilon(mu: float, delta: float) -> float:
     """The smallest ε ≥ 0 with δ(ε; μ) ≤ δ, rounded up; 0 < δ < 1."""
     high = zcdp_epsilon(mu**2 / 2, delta) + STEP  # a valid bound, so the root is below it, up to rounding
     return smallest_epsilon(lambda epsilon: gdp_log_delta(epsilon, mu), delta, high)
 
 
+@lru_cache(maxsize=4096)
 def zcdp_epsilon(rho: float, delta: float) -> float:
     """The ε of ρ-zCDP at δ: min over orders a > 1 of aρ + [log(1/δ) + (a − 1) log(1 − 1/a) − log a]/(a − 1).
 
