@@ -121,13 +121,6 @@ def found(junction, pairs=()):
     return TreeFindings(Pool(TABLES), SHARES, junction, frozenset(pairs))
 
 
-def test_noise_hides_no_more_of_a_cell_than_there_is():
-    at = found(junction_tree(DOMAIN.shape, []))
-    assert at.hidden((1, 3), 0.02) == pytest.approx(0.02 + 0.02 + 4 * (0.009 + 0.001))
-    assert at.hidden((2,), 1.0) == pytest.approx(1)
-    assert at.hidden((0, 1, 2), 1e-9) == pytest.approx(240 * 1e-9)
-
-
 def test_pairs_that_were_drawn_are_measured_and_others_where_noise_hides_little():
     junction = junction_tree(DOMAIN.shape, [(0, 1, 2), (3,)])
     at, tables = found(junction, [(0, 2)]), inside_cliques(TABLES, junction)

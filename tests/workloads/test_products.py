@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from dpcore.data.domain import Domain
-from dpcore.errors import InputError
 from dpcore.releases import ProductMixture
-from dpcore.workloads import Marginals, Union, Workload, products
+from dpcore.workloads import Marginals, Workload, products
 from dpcore.workloads.products import Products, blocks
-from tests.helpers import TASKS, cells, codes, histogram, signs, task
+from tests.helpers import TASKS, cells, codes, histogram, task
 
 WIDE = codes(*[20] * 14)  # 1.6e18 cells
 
@@ -83,16 +82,6 @@ def test_a_domain_that_cannot_be_enumerated_is_answered():
     table = np.einsum("w,wa,wc,wi->aci", release.weights, a, c, i)
     assert release.answers(workload)[workload.tables[0]] == pytest.approx(table.ravel())
     assert release.sample(5, np.random.default_rng(0)).shape == (5, 14)
-
-
-def test_a_matrix_over_too_many_cells_is_refused(monkeypatch):
-    monkeypatch.setattr(products, "MOST_JOINT", 23)
-    domain = codes(3, 2, 4)
-    release = mixture(domain, 2)
-    for workload in (signs(domain, 2), Union([Marginals.all(domain, 1), signs(domain, 2)])):
-        with pytest.raises(InputError, match="a query matrix over 24 combinations is more than the 23"):
-            release.answers(workload)
-    assert len(release.answers(Marginals.all(domain, 3))) == 24
 
 
 @pytest.mark.parametrize("rows", [1, 3, 10, 400])
