@@ -13,7 +13,7 @@ from dpcore.evaluation.run import Run
 from dpcore.privacy.accounting.budget import Accounting, BoundedRange, Budget
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals
-from tests.helpers import codes, finished, random_rows, signs, task
+from tests.helpers import codes, finished, random_rows, task
 
 BUDGETS = [Budget(1, 1e-9), Budget(9, 1e-3), Budget(1, 0), Budget(8, 0)]
 TALL = codes(*[20] * 9)  # 5e11 cells
@@ -110,27 +110,15 @@ def test_dqrs_stops_when_the_next_charge_does_not_fit(monkeypatch):
     assert run.spent.epsilon <= 0.2
 
 
-def test_a_wrong_sign_would_be_seen():
-    """Draws pull the rows towards the records: the row that answers 'more of q' satisfies q."""
+def test_a_wrong_sign_or_memory_would_be_seen():
+    """Draws pull the rows towards the records: 'more of q' gets a row of q; earlier draws weigh 0.9 or nothing."""
     problem = QueryRelease(Marginals(codes(4, 3), [["a"]]), 10)
-    for memory in (0.0, 0.9):
-        player = _RowPlayer(problem, memory, 1.0)
-        more = player.respond(np.array([2, 2]), np.random.default_rng(0))
-        assert more.release.codes[0, 0] == 2
-        player.respond(np.array([4 + 2, 4 + 2, 1]), np.random.default_rng(0))
-        assert player.rows[-1][0, 0] == 1, "less of 2, more of 1"
-    assert player.errors(3).past.tolist() == [0, 1, 1, 0]
-
-
-def test_without_memory_a_row_answers_this_round_only():
-    problem = QueryRelease(signs(codes(3, 4), 6), 10)
-    player, A = _RowPlayer(problem, 0.0, 1.0), problem.workload.matrix
-    rng = np.random.default_rng(0)
-    for _ in range(10):
-        drawn = rng.integers(12, size=3)
-        player.respond(drawn, rng)
-        total = (np.where(drawn < 6, 1, -1)[:, None] * A[drawn % 6]).sum(axis=0)
-        assert total[problem.domain.index(player.rows[-1])[0]] == pytest.approx(total.max())
+    for memory, second in ((0.0, 1), (0.9, 2)):
+        player, rng = _RowPlayer(problem, memory, 1.0), np.random.default_rng(0)
+        for drawn, found in (([2, 2], 2), ([1], second), ([4 + 2, 4 + 2, 1], 1)):
+            player.respond(np.array(drawn), rng)
+            assert player.rows[-1][0, 0] == found
+        assert player.errors(4).past.tolist() == [0, 3 - second, second, 0]
 
 
 @pytest.mark.parametrize("name", ["dualquery", "dqrs", "fem", "sepfem"])

@@ -17,7 +17,7 @@ MARGINALS = Marginals.all(DOMAIN, 1)
 
 
 @pytest.mark.parametrize("uniform", [True, False])
-@pytest.mark.parametrize("slack", [0.3, 1.0, 4.0])
+@pytest.mark.parametrize("slack", [0.3, 4.0])
 @pytest.mark.parametrize("name", ["marginals", "signs"])
 def test_visits_in_turn_tend_to_the_projection(name, slack, uniform):
     """min KL(D ‖ D_0) within the intervals, from scipy."""

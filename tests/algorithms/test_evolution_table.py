@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpcore.algorithms.evolution_table import PrivateEvolutionTable, _calmed, _Coarse, _quantiles
+from dpcore.algorithms.evolution_table import PrivateEvolutionTable, _calmed, _Coarse
 from dpcore.data.schema import domain_from_json
 from dpcore.evaluation.run import Run
 from dpcore.privacy.accounting.budget import Budget
@@ -43,15 +43,6 @@ def test_evolved_rows_are_nearer_than_independent_columns():
     for name, share in zip(DOMAIN.names, single, strict=True):
         found = run.release.answers(Marginals(DOMAIN, [[name]]))
         assert np.abs(found - share).sum() < 0.03, "columns are moved to their noisy marginals"
-
-
-@pytest.mark.parametrize("most", [2, 4, 9])
-def test_quantile_bins_are_runs_of_neighbours_of_nearly_equal_mass(most):
-    P = np.random.default_rng(0).dirichlet(np.full(60, 5.0))
-    bins = _quantiles(P, most)
-    assert (np.diff(bins) >= 0).all()
-    assert np.unique(bins).tolist() == list(range(most))
-    assert np.bincount(bins, P).max() < 1 / most + P.max()
 
 
 @pytest.mark.parametrize("ordered", [True, False])

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from functools import reduce
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from dpcore.algorithms.evidence import Pool
 from dpcore.algorithms.graphical import SHARE, closure, coverage, typical
 from dpcore.algorithms.tree_choice import MOST_WEIGHED, Room, barring
 from dpcore.data.schema import domain_from_json
-from dpcore.evaluation.run import Run
 from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
 from dpcore.privacy.measurement import deviation
 from dpcore.privacy.statistics.answers import ONE_TABLE
@@ -116,14 +114,3 @@ def test_tables_have_room_while_their_tree_stays_small():
     assert wider.free.all(), "a third pair joins two trees to one"
     wider.model([(0, 1), (1, 2), (2, 3)])
     assert not wider.free[candidates.axes.index((0, 2))], "it would close a ring"
-
-
-@quiet
-def test_the_first_step_knows_every_column_alone():
-    problem, rows = task("3-way of 4")
-    run = Run(ALGORITHMS["aim"](), problem, rows, Budget(1e5, 1e-6))
-    next(iter(run))
-    singles = Marginals.all(problem.domain, 1)
-    assert run.release.answers(singles) == pytest.approx(singles.answers_of_rows(rows), abs=0.01)
-    shares = reduce(np.multiply.outer, np.split(run.release.answers(singles), [2, 5, 7]))
-    assert pytest.approx(shares.ravel(), abs=0.01) == run.release.D

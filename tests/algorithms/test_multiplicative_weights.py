@@ -46,7 +46,7 @@ CHARGED = [
 
 @pytest.mark.parametrize("rounds", [1, 100])
 @pytest.mark.parametrize(("name", "settings", "share", "each", "first"), CHARGED, ids=str)
-@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+@pytest.mark.parametrize("budget", BUDGETS[::2], ids=str)
 def test_the_charges_are_those_of_the_docstring_and_use_the_whole_budget(
     budget, name, settings, share, each, first, rounds
 ):

@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 
 from dpcore.algorithms import ALGORITHMS
-from dpcore.algorithms.base import make_plan
 from dpcore.algorithms.private_multiplicative_weights import levels
 from dpcore.errors import BudgetError
 from dpcore.evaluation.run import Run
@@ -208,13 +207,3 @@ def test_every_query_is_told_what_was_known_when_it_arrived(order, epsilon):
 def test_levels_fall_geometrically_to_the_last():
     assert levels(0.03, 3) == pytest.approx([0.3, math.sqrt(0.3 * 0.03), 0.03])
     assert levels(0.7, 4) == pytest.approx([0.7] * 4)
-
-
-def test_thresholds_get_the_larger_part_and_levels_follow_their_noise():
-    problem, _ = task("2-way")
-    plan = make_plan(ALGORITHMS["pmw"](updates=10), problem, Budget(1, 1e-6))
-    compare, measure = plan.spend("above_threshold"), plan.spend("measure")
-    assert measure.rho == pytest.approx(plan["share"] * (measure.rho + compare.rho))
-    noise = math.hypot(*sparse_scales(1 / problem.n, compare.epsilon))
-    expected = 0.25 * math.log(10 * problem.workload.m + 1) * noise
-    assert plan["threshold"] == pytest.approx(min(expected, 1))

@@ -80,17 +80,6 @@ def test_one_component_tends_to_the_optimum_of_the_objective(make):
     assert found == pytest.approx(best, abs=1e-3 * abs(best))
 
 
-def test_a_heavy_prior_gives_the_product_and_none_the_answers():
-    workload = WORKLOADS["tables"]
-    fit, _ = fitted(workload, RelaxedRows, C=20)
-    truth = workload.answers(np.random.default_rng(5).dirichlet(np.ones(24)))
-    target = [Target(Products(workload), truth, np.full(workload.m, 1e6))]
-    fit.descend(target, 0.0, 800)
-    assert np.abs(Products(workload).answers(fit.p, fit.weights) - truth).max() < 0.005
-    fit.descend(target, 1e9, 600)
-    assert np.abs(fit.p - np.exp(fit.base)).max() < 0.01
-
-
 def test_what_is_measured_again_is_averaged_by_precision_and_counts_once():
     workload = WORKLOADS["tables"]
     noisy = Noisy(workload)

@@ -16,7 +16,7 @@ from dpcore.data.schema import domain_from_json
 from dpcore.data.sources.parquet import ParquetSource
 from dpcore.errors import InputError
 from dpcore.experiments.cluster import OnCluster, check_address, connect, sweep_on
-from dpcore.experiments.sweep import cases, sweep
+from dpcore.experiments.sweep import cases
 from dpcore.privacy.accounting.budget import Budget
 from tests.helpers import task
 
@@ -41,25 +41,6 @@ def cluster():
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
         ) as local:
             yield local
-
-
-def told(points):
-    """Everything of the points but the clock, whatever order they came in."""
-    plain = [{k: v for k, v in p.to_json().items() if k not in ("seconds", "memory")} for p in points]
-    return sorted(plain, key=lambda p: json.dumps(p, sort_keys=True))
-
-
-def planned(problem, rounds=40, seeds=2):
-    algorithms = {"dpfw": ALGORITHMS["dpfw"](rounds=rounds), "gaussian_maxent": ALGORITHMS["gaussian_maxent"]()}
-    return cases(algorithms, problem, [Budget(e, 1e-6) for e in (0.5, 2.0)], range(seeds))
-
-
-def test_points_are_identical_to_those_of_this_process(cluster):
-    problem, rows = task("3-way of 4")
-    waiting = planned(problem)
-    with closing(connect(cluster.scheduler_address)) as client:
-        found = list(sweep_on(client, waiting, problem, rows))
-    assert told(found) == told(sweep(waiting, problem, rows))
 
 
 @pytest.fixture(scope="module")

@@ -156,23 +156,23 @@ def test_a_dead_worker_loses_one_point(pool, others):
 
 
 def test_points_survive_json_and_nothing_else_is_a_point():
-    for point in sweep(plan(seeds=[0]), PROBLEM, ROWS):
-        assert SweepPoint.from_json(json.loads(json.dumps(point.to_json()))) == point
-    good = point.to_json()
+    for found in sweep(plan(seeds=[0]), PROBLEM, ROWS):
+        assert SweepPoint.from_json(json.loads(json.dumps(found.to_json()))) == found
+    good = found.to_json()
     for bad in (None, {}, *(good | change for change in ({"state": "odd"}, {"seed": "0"}, {"more": 1}, {"errors": 3}))):
         with pytest.raises(InputError):
             SweepPoint.from_json(bad)
 
 
-def test_means_and_winners():
-    def point(name, epsilon, seed, error, state="done"):
-        rest = {"errors": {"max_error": error, "mean_l1": None}, "seconds": 2.0} if state == "done" else {}
-        return SweepPoint(
-            algorithm=name, settings={}, epsilon=epsilon, delta=0.0, seed=seed, state=state, message="", **rest
-        )
+def point(name, epsilon, seed, state="done", **known) -> SweepPoint:
+    known = {"settings": {}, "delta": 0.0, "message": ""} | known
+    return SweepPoint(algorithm=name, epsilon=epsilon, seed=seed, state=state, **known)
 
-    points = [point("b", 1.0, 0, 0.2), point("b", 1.0, 1, 0.4), point("a", 1.0, 0, 0.25), point("a", 0.1, 0, 0.5)]
-    found = means([*points, point("a", 0.1, 1, None, "failed")])
+
+def test_means_and_winners():
+    done = [("b", 1.0, 0, 0.2), ("b", 1.0, 1, 0.4), ("a", 1.0, 0, 0.25), ("a", 0.1, 0, 0.5)]
+    points = [point(*key, errors={"max_error": error, "mean_l1": None}, seconds=2.0) for *key, error in done]
+    found = means([*points, point("a", 0.1, 1, "failed")])
     assert found[0] == Mean("b", 1.0, 2, {"max_error": pytest.approx(0.3), "mean_l1": None}, 2.0)
     assert [(m.algorithm, m.epsilon, m.runs) for m in found[1:]] == [("a", 0.1, 1), ("a", 1.0, 1)]
     assert {e: m.algorithm for e, m in best(found, "max_error").items()} == {0.1: "a", 1.0: "a"}
@@ -258,12 +258,6 @@ def test_the_command_writes_points_and_prints_means(here, capsys):
     assert read("run.json")["final"] == file["points"][-1]["errors"]
 
 
-def test_two_jobs_equal_one(here, capsys):
-    assert main(arguments()) == 0
-    assert main(arguments(json="two.json", jobs="2")) == 0
-    assert kept() == kept("two.json")
-
-
 def ran(monkeypatch):
     """The runs that are made from now on, as a growing list."""
     out = []
@@ -277,6 +271,8 @@ def ran(monkeypatch):
 
 
 def test_an_interrupted_sweep_keeps_what_is_done_and_resumes_with_the_rest(here, capsys, monkeypatch):
+    """And its points are those of two jobs without an interrupt."""
+
     def interrupted(*args, **known):
         for i, point in enumerate(sweep(*args, **known)):
             if i == 3:
@@ -295,7 +291,7 @@ def test_an_interrupted_sweep_keeps_what_is_done_and_resumes_with_the_rest(here,
     assert len(made) == 5
     assert not set(made) & set(keys(first))
     assert {json.dumps(p) for p in first} <= {json.dumps(p) for p in read()["points"]}, "bit for bit, seconds too"
-    assert main(arguments(json="once.json")) == 0
+    assert main(arguments(json="once.json", jobs="2")) == 0
     assert kept() == kept("once.json")
     made.clear()
     assert main(arguments(extra=["--resume"], epsilons="0.3,1,2", algorithms="dpfw")) == 0
@@ -344,12 +340,9 @@ def test_a_file_of_another_task_is_refused_and_left_alone(here, capsys, changes,
     assert (here / "out.json").read_bytes() == before
 
 
-def test_a_spreadsheet_sees_no_formula(here):
+def test_a_spreadsheet_sees_no_formula():
     texts = ["=1+1", "+1", "-1", "@x", "\t=1", " =1", "a\n=b", "plain"]
-    points = [
-        SweepPoint(algorithm="dpfw", settings={}, epsilon=1.0, delta=0.0, seed=0, state="failed", message=text)
-        for text in texts
-    ]
+    points = [point("dpfw", 1.0, 0, "failed", message=text) for text in texts]
     rows = list(csv.DictReader(io.StringIO(command.as_csv(points))))
     assert [row["message"] for row in rows] == ["'=1+1", "'+1", "'-1", "'@x", "'=1", "'=1", "a =b", "plain"]
     assert command._cell(-0.5) == -0.5

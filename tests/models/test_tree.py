@@ -4,13 +4,14 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import make_plan
 from dpcore.algorithms.maximum_entropy import thinned
 from dpcore.algorithms.tree_choice import inside_cliques
+from dpcore.data.schema import domain_from_json
 from dpcore.errors import InputError
 from dpcore.models.cells import Cells
 from dpcore.models.graphical import within
@@ -19,7 +20,7 @@ from dpcore.models.tree import Tree
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Explicit, Marginals, TableQueries
-from tests.helpers import codes, finished, random_rows, wide_task
+from tests.helpers import codes, finished, wide_task
 
 SMALL = st.lists(st.integers(1, 4), min_size=2, max_size=5)
 
@@ -31,15 +32,21 @@ def tables(draw, d: int):
 
 
 @st.composite
-def models(draw):
-    """A domain, tables, a tree over them, the same tables read off both, and weights w (m,), a few of them −∞."""
-    domain = codes(*draw(SMALL))
-    chosen = tables(draw, len(domain.shape))
+def models(draw, holes: int = 0):
+    """Tables over a domain where up to so many cells are forbidden, a tree over them, and weights w (m,), a few −∞."""
+    shape, rng = draw(SMALL), np.random.default_rng(draw(st.integers(0, 2**32)))
+    columns = {"abcdef"[a]: {"kind": "integer", "size": size} for a, size in enumerate(shape)}
+    forbidden = tables(draw, len(shape))[: draw(st.integers(0, holes))]
+    lacks = [{"impossible": {"abcdef"[a]: int(rng.integers(shape[a])) for a in axes}} for axes in forbidden]
+    try:
+        domain = domain_from_json({"columns": columns, "constraints": lacks})
+    except InputError:  # no record is left
+        reject()
+    chosen = tables(draw, len(shape))
     workload = Marginals(domain, [[domain.names[a] for a in axes] for axes in chosen])
-    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     w = rng.normal(size=workload.m) * draw(st.sampled_from([0.1, 3.0, 800.0]))
     w[rng.random(workload.m) < draw(st.sampled_from([0.0, 0.2]))] = -np.inf
-    return workload, Tree(domain, junction_tree(domain.shape, chosen)), w
+    return workload, Tree(domain, junction_tree(domain.shape, [*chosen, *domain.zeros])), w
 
 
 def every_table(domain) -> Marginals:
@@ -75,21 +82,6 @@ def test_a_cycle_is_triangulated_and_a_domain_in_one_table_is_one_clique():
     assert set(ring.separators[1]) == {0, 2}, "the chord with fewer cells"
     assert junction_tree((2, 3, 4), [(0, 1, 2)]).cliques == ((0, 1, 2),)
     assert junction_tree((2, 3, 4), []).cliques == ((2,), (0,), (1,))
-
-
-@given(models())
-def test_a_tree_is_what_listing_all_cells_gives(found):
-    workload, tree, w = found
-    listed = Cells(workload.domain)
-    theta = workload.adjoint(w)
-    if theta.max() == -np.inf:
-        return
-    expected, D = listed.normalise(theta)
-    log_z, beliefs = tree.normalise(tree.reader(workload).adjoint(w))
-    assert log_z == pytest.approx(expected, abs=1e-10, rel=1e-13)
-    assert np.abs(tree.reader(workload).answers(beliefs) - workload.answers(D)).max() < 1e-10
-    every = every_table(workload.domain)
-    assert np.abs(tree.release(beliefs).answers(every) - every.answers(D)).max() < 1e-10
 
 
 @given(models(), st.integers(0, 99))
@@ -221,9 +213,3 @@ def test_named_tables_that_a_tree_holds_are_measured_once_with_the_whole_budget(
     plan = make_plan(ALGORITHMS["gaussian_maxent"](), problem, budget)
     small = QueryRelease(Marginals(codes(4, 4, 4, 4, 4), [["a", "b"], ["b", "c"], ["d", "e"]]), 500)
     assert plan.charges == make_plan(ALGORITHMS["gaussian_maxent"](), small, budget).charges
-    rows = random_rows(codes(4, 4, 4), 500)
-    whole = domain.group(np.column_stack([np.repeat(rows.values, rows.weights, axis=0), np.zeros((500, 13), int)]))
-    errors = [
-        finished("gaussian_maxent", problem, whole, Budget(e, 1e-6)).records[-1].empirical.max_error for e in (1, 100)
-    ]
-    assert errors[1] < 0.1 * errors[0]

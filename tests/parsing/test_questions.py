@@ -97,7 +97,7 @@ def test_a_question_counts_the_share_of_each_cell_that_fulfils_it(text, names, t
     [
         ("age > 50", ["age > 50 cuts the bin 35–55: 5 of 21 of it are counted"]),
         ("age >= 25 and pay < 20", []),
-        ("pay >= 26", ["pay >= 26 cuts the bin 20 to 50: 80 % of it is counted"]),
+        ("pay >= 26", ["pay >= 26 cuts the bin 20 to 50: 80% of it is counted"]),
         ("age in (17, 60)", None),
         ("age in (18, 25–34)", ["age in (18, 25–34) cuts the bin 17–24: 1 of 8 of it are counted"]),
         ("not age = 30", ["age = 30 cuts the bin 25–34: 1 of 10 of it are counted"]),

@@ -1,6 +1,7 @@
 """Curators of tiny tables: what they hand to the noise, on every data set of a domain."""
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -51,5 +52,10 @@ def largest_move(found: list[tuple], order: int) -> tuple[float, float]:
 
 def over_pairs(domain: Domain, n: int, law) -> list[tuple]:
     """The laws of every ordered pair of neighbours of n records, each computed once: `law(rows)`."""
-    laws = {data: law(rows_of(domain, data)) for data in data_sets(domain.size, n)}
-    return [(laws[tuple(sorted(x))], laws[tuple(sorted(y))]) for x, y in neighbours(domain.size, n)]
+    return over_neighbours(range(domain.size), n, lambda data: law(rows_of(domain, data)))
+
+
+def over_neighbours(values: Sequence, n: int, law) -> list[tuple]:
+    """As `over_pairs`, of data sets of n of these values: `law(data)`."""
+    laws = {data: law([values[i] for i in data]) for data in data_sets(len(values), n)}
+    return [(laws[tuple(sorted(x))], laws[tuple(sorted(y))]) for x, y in neighbours(len(values), n)]

@@ -13,7 +13,7 @@ from dpcore.workloads import Explicit, Marginals
 from tests.helpers import codes, random_rows
 from tests.privacy.enumeration import curator_of
 
-DOMAIN, N, DRAWS = codes(3, 2), 40, 400
+DOMAIN, N, DRAWS = codes(3, 2), 40, 200
 TABLES = Marginals.all(DOMAIN, 1)
 SHARES = Explicit(DOMAIN, np.random.default_rng(0).uniform(-1, 1, (4, 6)))
 ASKED = {

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from dpcore.data.domain import Domain
-from dpcore.errors import InputError
 from dpcore.releases import ProductMixture
-from dpcore.workloads import Marginals, Union, Workload, products
+from dpcore.workloads import Marginals, Workload, products
 from dpcore.workloads.products import Products, blocks
-from tests.helpers import TASKS, cells, codes, histogram, signs, task
+from tests.helpers import TASKS, cells, codes, histogram, task
 
 WIDE = codes(*[20] * 14)  # 1.6e18 cells
 
@@ -85,16 +84,6 @@ def test_a_domain_that_cannot_be_enumerated_is_answered():
     assert release.sample(5, np.random.default_rng(0)).shape == (5, 14)
 
 
-def test_a_matrix_over_too_many_cells_is_refused(monkeypatch):
-    monkeypatch.setattr(products, "MOST_JOINT", 23)
-    domain = codes(3, 2, 4)
-    release = mixture(domain, 2)
-    for workload in (signs(domain, 2), Union([Marginals.all(domain, 1), signs(domain, 2)])):
-        with pytest.raises(InputError, match="a query matrix over 24 combinations is more than the 23"):
-            release.answers(workload)
-    assert len(release.answers(Marginals.all(domain, 3))) == 24
-
-
 @pytest.mark.parametrize("rows", [1, 3, 10, 400])
 @pytest.mark.parametrize("C", [1, 3, 200])
 def test_rows_drawn_follow_the_mixture_closely(rows, C):
@@ -122,24 +111,3 @@ def test_rows_drawn_have_the_mixtures_joint_distribution():
     assert np.abs(seen - D).max() < bound
     alone = ProductMixture(release.domain, (release.weights @ release.probabilities)[None], np.ones(1))
     assert np.abs(enumerated(alone) - D).max() > 2 * bound, "columns that were independent would be seen"
-
-
-def test_each_component_and_each_value_gets_its_share_of_rows():
-    """Two far components: rows of each are exactly its share, and values within are even."""
-    domain = codes(2, 4)
-    release = ProductMixture(
-        domain, np.array([[1, 0, 0.25, 0.25, 0.25, 0.25], [0, 1, 0.5, 0.5, 0, 0]]), np.full(2, 0.5)
-    )
-    frame = release.sample(80, np.random.default_rng(0)).to_numpy()
-    assert (frame[:, 0] == 0).sum() == 40
-    assert np.bincount(frame[frame[:, 0] == 0, 1]).tolist() == [10] * 4
-    assert np.bincount(frame[frame[:, 0] == 1, 1]).tolist() == [20] * 2
-
-
-def test_one_row_is_drawn_from_the_mixture_itself():
-    release = mixture(codes(3, 2), 3)
-    seen = np.zeros(6)
-    for seed in range(600):
-        ((a, b),) = release.sample(1, np.random.default_rng(seed)).to_numpy()
-        seen[2 * a + b] += 1 / 600
-    assert np.abs(seen - enumerated(release)).max() < 4 * np.sqrt(0.25 / 600)

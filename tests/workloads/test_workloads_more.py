@@ -237,12 +237,10 @@ def test_random_conjunctions_are_public_and_never_trivial():
     ("build", "message"),
     [
         (lambda: TableQueries.ranges(SMALL, ["sex"]), "column 'sex' has no order; ranges need numbers"),
-        (lambda: TableQueries.ranges(SMALL, []), "the columns (none) must be at least one"),
         (lambda: TableQueries.ranges(SMALL, ["age", "age"]), "the columns age, age must be at least one, and each"),
         (lambda: TableQueries.ranges(codes(200), ["a"]), "20,100 ranges: outside 1..20,000"),
         (lambda: TableQueries.prefixes(codes(5000), ["a"]), "5,000 prefixes read 12,502,500 combinations in all"),
         (lambda: TableQueries.conjunctions(SMALL, 5, 3), "conjunctions over 5 columns: outside 1..4"),
-        (lambda: TableQueries.conjunctions(SMALL, 2, 10**9), "1,000,000,000 conjunctions: outside"),
         (lambda: TableQueries.conjunctions(codes(5000, 5000), 2, 10), "more than 10,000,000"),
         (
             lambda: TableQueries.conjunctions_of(SMALL, [{"sex": [2]}]),
@@ -258,7 +256,6 @@ def test_random_conjunctions_are_public_and_never_trivial():
         (lambda: TableQueries(SMALL, [(["sex"], np.eye(2))], [(("a", "b"),)]), "1 labels are given for 2 queries"),
         (lambda: Union([]), "the union holds no questions"),
         (lambda: Union([Marginals.all(SMALL, 1), Marginals.all(codes(2), 1)]), "must be about one domain"),
-        (lambda: Union(["x"]), "str is not a set of questions that a union can hold"),
     ],
 )
 def test_a_workload_that_makes_no_sense_is_refused(build, message):

@@ -1,4 +1,4 @@
-"""Compare in a real browser: dots appear, a click shows the run and restores it, cancel, solve, report, phone."""
+"""Compare in a real browser: dots appear, a click shows the run and restores it, solve, report, phone."""
 
 import re
 
@@ -91,14 +91,3 @@ def test_on_a_phone_the_smallest_budget_a_waterfall_and_a_report_and_nothing_is_
     assert "uses real data" in text
     assert "<script" not in text
     assert "http" not in text.replace("http://www.w3.org", "").replace("http-equiv", "")
-
-
-def test_a_comparison_can_be_cancelled_and_taken_up_again(page, server):
-    query = f"sample=census&{DPFW}&{MAXENT}&epsilons=1&epsilons=3&epsilons=10&sweep-seeds=10"
-    page.goto(f"{server}/compare?{query}")
-    page.get_by_role("button", name="Cancel").click()
-    expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
-    page.get_by_role("button", name=RUN).click()
-    expect(page.get_by_role("button", name="Cancel")).to_be_visible()
-    page.get_by_role("button", name="Cancel").click()
-    expect(page.get_by_role("button", name="Cancel")).to_have_count(0)

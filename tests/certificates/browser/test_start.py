@@ -108,22 +108,6 @@ def test_without_a_mouse_it_moves_and_says_where_it_is_and_fresh_noise_needs_no_
     expect(slider(page)).to_be_focused()
 
 
-def test_the_chosen_epsilon_goes_to_other_pages_and_comes_back(page, server):
-    open_start(page, server)
-    slider(page).press("End")
-    page.wait_for_url(re.compile(r"epsilon=10"))
-    link = page.get_by_role("link", name="Take a sample")
-    expect(link).to_have_attribute("href", re.compile(r"epsilon=10"))
-    link.click()
-    expect(page.get_by_text("berkeley · 4,526 rows")).to_be_visible()
-    page.wait_for_url(re.compile(r"/explore\?.*epsilon=10"))
-    expect(slider(page)).to_have_attribute("aria-valuetext", "10")
-    slider(page).press("ArrowLeft")
-    page.wait_for_url(re.compile(r"epsilon=7"))
-    page.get_by_role("link", name="Start", exact=True).click()
-    expect(page.locator(".drag-at")).to_have_text("ε = 7")
-
-
 def test_on_a_phone_the_slider_and_the_chart_are_in_one_view(page, server):
     page.set_viewport_size({"width": 390, "height": 844})
     open_start(page, server)

@@ -1,5 +1,6 @@
 """Workers of a local cluster are killed at all times, and no point and no row is lost or doubled."""
 
+import json
 import os
 import signal
 import time
@@ -7,13 +8,26 @@ from contextlib import closing
 
 import pytest
 
+from dpcore.algorithms import ALGORITHMS
 from dpcore.experiments.cluster import connect, sweep_on
-from dpcore.experiments.sweep import sweep
-from tests.experiments.test_cluster import cluster, counted_on, parts, patience, planned, told
+from dpcore.experiments.sweep import cases, sweep
+from dpcore.privacy.accounting.budget import Budget
+from tests.experiments.test_cluster import cluster, counted_on, parts, patience
 from tests.helpers import task
 
 __all__ = ["cluster", "parts", "patience"]
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.flaky(reruns=1)]
+
+
+def told(points):
+    """Everything of the points but the clock, whatever order they came in."""
+    plain = [{k: v for k, v in p.to_json().items() if k not in ("seconds", "memory")} for p in points]
+    return sorted(plain, key=lambda p: json.dumps(p, sort_keys=True))
+
+
+def planned(problem, rounds, seeds):
+    algorithms = {"dpfw": ALGORITHMS["dpfw"](rounds=rounds), "gaussian_maxent": ALGORITHMS["gaussian_maxent"]()}
+    return cases(algorithms, problem, [Budget(e, 1e-6) for e in (0.5, 2.0)], range(seeds))
 
 
 def until_idle(client):
@@ -27,7 +41,11 @@ def test_the_only_worker_dies_and_what_was_sent_out_with_it_is_sent_again(read):
     """Of all that was shared, and of every result, there is no other copy."""
     distributed = pytest.importorskip("distributed")
     problem, rows = task("3-way of 4")
-    waiting = planned(problem, rounds=40 if read else 3000, seeds=2)
+    algorithms = {
+        "dpfw": ALGORITHMS["dpfw"](rounds=40 if read else 3000),
+        "gaussian_maxent": ALGORITHMS["gaussian_maxent"](),
+    }
+    waiting = cases(algorithms, problem, [Budget(e, 1e-6) for e in (0.5, 2.0)], range(2))
     with (
         distributed.LocalCluster(
             n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"

@@ -225,67 +225,57 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30) | st.samp
 )
 VALUES = st.none() | NUMBERS | TEXTS | st.binary(max_size=40)
 PLACES, ROW = st.sampled_from(sorted(chain.TABLES)), st.integers(0, 7)
+ROWS = [  # a row changed in one column, retyped, removed, put in, doubled, moved, or with two columns exchanged
+    *["UPDATE {place} SET {column} = ? WHERE seq = {row} OR {row} = 0"] * 3,
+    "UPDATE {place} SET {column} = CAST({column} AS {kind})",
+    "DELETE FROM {place} WHERE seq = {row} OR {row} = 0",
+    "INSERT OR REPLACE INTO {place} VALUES ({marks})",
+    "INSERT INTO {place} SELECT {row} + 8, {rest} FROM {place} LIMIT 1",
+    "UPDATE {place} SET seq = {other_row} WHERE seq = {row}",
+    "UPDATE {place} SET {column} = {other}, {other} = {column}",
+]
+METADATA = [  # other tables, indices, triggers or settings of the file, or other values in what SQLite keeps of them
+    "PRAGMA application_id = {number}",
+    "PRAGMA user_version = {number}",
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA auto_vacuum = FULL",
+    "VACUUM",
+    "ANALYZE",
+    "CREATE TABLE more (a)",
+    "CREATE VIEW meta2 AS SELECT * FROM meta",
+    "DROP TABLE {place}",
+    "CREATE INDEX more ON {place} (seq)",
+    "CREATE TRIGGER more AFTER INSERT ON {place} BEGIN DELETE FROM releases; END",
+    "UPDATE sqlite_master SET {master} = ? WHERE rowid = {row} + 1",
+    "UPDATE sqlite_sequence SET name = ?",
+    "UPDATE sqlite_sequence SET seq = ?",
+    "INSERT INTO sqlite_sequence VALUES (?, ?)",
+    "UPDATE meta SET {meta} = ?",
+]
 
 
 @st.composite
-def _row_changes(draw: st.DrawFn) -> tuple[str, tuple[Any, ...]]:
-    """A row changed in one column, removed, doubled, put in, or moved."""
+def changes(draw: st.DrawFn, templates: list[str]) -> tuple[str, tuple[Any, ...]]:
+    """A statement with its values."""
     place = draw(PLACES)
-    columns = COLUMNS[place]
-    verb = draw(st.sampled_from(["change", "change", "change", "retype", "remove", "put in", "move", "exchange"]))
-    column, other, row = draw(st.sampled_from(columns)), draw(st.sampled_from(columns)), draw(ROW)
-    match verb:
-        case "change":
-            return f"UPDATE {place} SET {column} = ? WHERE seq = ? OR ? = 0", (draw(VALUES), row, row)
-        case "retype":
-            kind = draw(st.sampled_from(["TEXT", "BLOB", "INTEGER", "REAL", "NUMERIC"]))
-            return f"UPDATE {place} SET {column} = CAST({column} AS {kind})", ()
-        case "remove":
-            return f"DELETE FROM {place} WHERE seq = ? OR ? = 0", (row, row)
-        case "put in":
-            marks = ", ".join("?" * len(columns))
-            return f"INSERT OR REPLACE INTO {place} VALUES ({marks})", tuple(draw(VALUES) for _ in columns)
-        case "move":
-            return f"UPDATE {place} SET seq = ? WHERE seq = ?", (draw(ROW), row)
-    return f"UPDATE {place} SET {column} = {other}, {other} = {column}", ()
-
-
-@st.composite
-def _metadata_changes(draw: st.DrawFn) -> tuple[str, tuple[Any, ...]]:
-    """Other tables, indices, triggers or settings of the file, or other values in what SQLite keeps of them."""
-    text = draw(
-        st.sampled_from(
-            [
-                "PRAGMA application_id = {number}",
-                "PRAGMA user_version = {number}",
-                "PRAGMA journal_mode = WAL",
-                "PRAGMA auto_vacuum = FULL",
-                "VACUUM",
-                "ANALYZE",
-                "CREATE TABLE more (a)",
-                "CREATE VIEW meta2 AS SELECT * FROM meta",
-                "DROP TABLE {place}",
-                "CREATE INDEX more ON {place} (seq)",
-                "CREATE TRIGGER more AFTER INSERT ON {place} BEGIN DELETE FROM releases; END",
-                "UPDATE sqlite_master SET {master} = ? WHERE rowid = {row}",
-                "UPDATE sqlite_sequence SET name = ?",
-                "UPDATE sqlite_sequence SET seq = ?",
-                "INSERT INTO sqlite_sequence VALUES (?, ?)",
-                "UPDATE meta SET {meta} = ?",
-            ]
-        )
-    )
-    filled = text.format(
+    columns = st.sampled_from(COLUMNS[place])
+    text = draw(st.sampled_from(templates)).format(
+        place=place,
+        column=draw(columns),
+        other=draw(columns),
+        row=draw(ROW),
+        other_row=draw(ROW),
+        rest=", ".join(COLUMNS[place][1:]),
+        marks=", ".join("?" * len(COLUMNS[place])),
+        kind=draw(st.sampled_from(["TEXT", "BLOB", "INTEGER", "REAL", "NUMERIC"])),
         number=draw(st.integers(-(2**31), 2**31 - 1)),
-        place=draw(PLACES),
-        row=draw(ROW) + 1,
         master=draw(st.sampled_from(["type", "name", "tbl_name", "rootpage", "sql"])),
         meta=draw(st.sampled_from(COLUMNS["meta"])),
     )
-    return filled, tuple(draw(VALUES) for _ in range(text.count("?")))
+    return text, tuple(draw(VALUES) for _ in range(text.count("?")))
 
 
-CHANGES = [st.lists(kind(), min_size=1, max_size=3).map(tuple) for kind in (_row_changes, _metadata_changes)]
+CHANGES = [st.lists(changes(templates), min_size=1, max_size=3).map(tuple) for templates in (ROWS, METADATA)]
 COMPANY = st.builds(
     Beside, st.sampled_from(ENDINGS), st.sampled_from(["file", "file", "folder", "pipe"]), st.binary(max_size=2000)
 )

@@ -1,6 +1,5 @@
 """Laws of parameters: golden calibration, and their privacy by quadrature over neighbouring data sets."""
 
-import itertools
 import math
 
 import numpy as np
@@ -16,6 +15,7 @@ from dpcore.privacy.accounting.budget import Approximate, BoundedRange, Budget, 
 from dpcore.privacy.accounting.calibrations import regularised_stages
 from dpcore.privacy.statistics.gradients import MeanGradient, RegularisedMinimiser
 from dpcore.privacy.statistics.targets import PerturbedRisk, PlainRisk, RankError, RegularisedRisk, largest_shift
+from tests.privacy.enumeration import over_neighbours
 from tests.risk_tasks import quadrature
 
 UNIT = Ball(np.zeros(1), 1.0)
@@ -26,24 +26,6 @@ VALUES = (-1.0, -0.2, 0.3, 1.0)
 RECORDS = [(a, b) for a in (-1.0, 0.5, 1.0) for b in (-1.0, 1.0)]
 N = 3
 ROOM = 1 + 1e-5  # for the quadrature: the bounds are met almost exactly
-
-
-def pairs(values):
-    """Data sets of N values that differ in one."""
-    for rest in itertools.combinations_with_replacement(values, N - 1):
-        for old, new in itertools.permutations(values, 2):
-            yield (*rest, old), (*rest, new)
-
-
-def on_all(f, values):
-    """f of every data set, computed once, by its sorted values."""
-    return {tuple(sorted(d)): f(d) for d in itertools.combinations_with_replacement(values, N)}
-
-
-def both(found, values):
-    """What `on_all` found for every ordered pair of neighbours."""
-    for a, b in pairs(values):
-        yield found[tuple(sorted(a))], found[tuple(sorted(b))]
 
 
 def rows(data):
@@ -83,8 +65,8 @@ def test_the_error_of_the_sampler_is_part_of_delta(stages, theta):
 
 
 def worst(target, spend, values, epsilon):
-    laws = on_all(lambda data: law(target, spend, data), values)
-    return max(hockey_stick(p, q, epsilon) for p, q in both(laws, values))
+    laws = over_neighbours(values, N, lambda data: law(target, spend, data))
+    return max(hockey_stick(p, q, epsilon) for p, q in laws)
 
 
 @pytest.mark.parametrize("mu", [0.3, 3.0])
@@ -118,8 +100,7 @@ def test_the_squared_distance_on_r_d_is_exactly_the_gaussian_mechanism():
 def test_the_plain_density_is_pure_and_of_bounded_range(loss):
     location, spans = loss in LOCATIONS, []
     target = PlainRisk(loss, UNIT, location)
-    laws = on_all(lambda data: law(target, BoundedRange(0.9), data), values_of(loss))
-    for p, q in both(laws, values_of(loss)):
+    for p, q in over_neighbours(values_of(loss), N, lambda data: law(target, BoundedRange(0.9), data)):
         ratio = np.log(p / q)
         spans.append(np.ptp(ratio))
         assert np.abs(ratio).max() <= 0.9 + 1e-9
@@ -131,9 +112,9 @@ def test_the_plain_density_is_pure_and_of_bounded_range(loss):
 def test_ranks_are_of_bounded_range():
     target = RankError(pinball(0.4), UNIT)
     k, spans = target.k(N, BoundedRange(0.9)), []
-    for a, b in pairs(VALUES):
-        laws = [quadrature(k * np.abs((np.array(d)[:, None] <= X).mean(0) - 0.4), WIDTH) for d in (a, b)]
-        spans.append(np.ptp(np.log(laws[0] / laws[1])))
+    law = lambda data: quadrature(k * np.abs((np.array(data)[:, None] <= X).mean(0) - 0.4), WIDTH)  # noqa: E731
+    for p, q in over_neighbours(VALUES, N, law):
+        spans.append(np.ptp(np.log(p / q)))
     assert 0.45 < max(spans) <= 0.9 + 1e-9
 
 
@@ -153,8 +134,8 @@ def test_objective_perturbation_keeps_its_promise(loss, epsilon, delta):
         return np.exp(-((xi / sigma) ** 2) / 2) / (sigma * math.sqrt(2 * math.pi)) * slope
 
     def worst(sigma, values):
-        laws = on_all(lambda data: density(data, sigma), values)
-        return max(float(np.maximum(p - math.exp(epsilon) * q, 0).sum() * step) for p, q in both(laws, values))
+        laws = over_neighbours(values, N, lambda data: density(data, sigma))
+        return max(float(np.maximum(p - math.exp(epsilon) * q, 0).sum() * step) for p, q in laws)
 
     assert density((RECORDS[0],) * N, sigma).sum() * step == pytest.approx(1, abs=2e-3)
     apart = [(0.0, 1.0), (1.0, -1.0), (1.0, 1.0)]
@@ -190,8 +171,7 @@ def test_the_tilt_of_objective_perturbation_is_what_its_bound_asks_for(epsilon, 
 def test_a_minimiser_moves_by_no_more_than_its_sensitivity(loss):
     statistic = RegularisedMinimiser(loss, UNIT, 0.4, 0.01, N)
     values = values_of(loss if loss is POINTS else GLMS[0])[:4]
-    found = on_all(lambda data: float(statistic.value(rows(data))[0]), values)
-    moves = [abs(a - b) for a, b in both(found, values)]
+    moves = [abs(a - b) for a, b in over_neighbours(values, N, lambda d: float(statistic.value(rows(d))[0]))]
     assert max(moves) <= statistic.l2 / N
     assert max(moves) > 0.2 * statistic.l2 / N
 
@@ -202,8 +182,8 @@ def test_a_clipped_gradient_moves_by_no_more_than_its_sensitivity(loss, clip):
     values, largest = values_of(loss)[:4], 0.0
     for x in (-1.0, -0.3, 0.0, 0.9):
         statistic = MeanGradient(loss, UNIT, np.array([x]), clip, loss in LOCATIONS)
-        found = on_all(lambda data, s=statistic: float(s.value(rows(data))[0]), values)
-        largest = max(largest, *(abs(a - b) / (statistic.l2 / N) for a, b in both(found, values)))
+        found = over_neighbours(values, N, lambda data, s=statistic: float(s.value(rows(data))[0]))
+        largest = max(largest, *(abs(a - b) / (statistic.l2 / N) for a, b in found))
     assert 0.3 < largest <= 1 + 1e-12
 
 
