@@ -81,6 +81,7 @@ def test_what_is_unusual_is_served(arguments):
         (["text.csv", *GOOD], "column 'x': 'a' in row 1 is not a finite number"),
         (["one.csv", *GOOD], "the table has 1 row; at least 2 are needed"),
         (["p.csv", *GOOD[1:]], "--ball R, or --low L and --high H"),
+        (["p.csv", *GOOD, "--low=0"], "--ball R, or --low L and --high H"),
         (["p.csv", *GOOD[1:], "--low=0", "--high=a"], "--high='a' is not a finite number"),
         (["p.csv", *GOOD[1:], "--low=0,0,0", "--high=1"], "3 values of low for 2 coordinates"),
         (["p.csv", *GOOD, "--algorithm=dpfw"], "'dpfw' solves another kind of problem"),

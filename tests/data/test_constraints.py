@@ -90,6 +90,7 @@ WRONG = {
     "a cut cell": ([{"impossible": {"age": {"to": 13}}}], "column 'age': no whole value or bin lies in -inf..13"),
     "a number in a bin": ([{"impossible": {"age": 20}}], "column 'age': 20 is none of its values 0–14, 15–29, 30–99;"),
     "a huge number": ([{"impossible": {"start": HUGE}}], "is none of its values 2000..2004"),
+    "a truth": ([{"impossible": {"start": True}}], "True is none of its values"),
     "an object": ([{"impossible": {"city": {"to": 2}}}], "column 'city': holds categories: list them"),
     "a range of texts": ([{"impossible": {"age": {"to": "x"}}}], "column 'age': to='x' is not a finite number"),
     "an endless range": ([{"impossible": {"age": {"to": HUGE}}}], "is not a finite number"),

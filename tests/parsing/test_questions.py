@@ -133,6 +133,8 @@ BAD = [
     ("age not = 5", 9, "`between` or `in` after `not`, found '= 5'"),
     ("age >", 6, "a value, found the end"),
     ("age > x", 7, "a number to compare column 'age' with"),
+    ("age > nan", 7, "a number"),
+    ("age > 1_0", 7, "a number"),
     ("age > ٣", 7, "a number"),
     ("age > 1e999", 7, "a number"),
     ("age = 40.5", 7, "a whole number in 17..55"),

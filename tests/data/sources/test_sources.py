@@ -124,14 +124,6 @@ def test_a_run_is_the_same_bit_for_bit(wide, name):
     assert there.records[-1].empirical == here.records[-1].empirical
 
 
-def test_an_algorithm_that_needs_the_records_says_so_before_anything_is_charged(wide):
-    domain, frame, home = wide
-    counts = gather(ParquetSource(home / "one.parquet"), domain, [])
-    problem = QueryRelease(Marginals.all(domain, 1), counts.n)
-    with pytest.raises(InputError, match="needs the rows one by one"):
-        Run(ALGORITHMS["private_evolution_table"](), problem, counts, Budget(1.0, 1e-6))
-
-
 def test_counts_sent_elsewhere_refuse_what_was_not_counted(wide):
     domain, frame, home = wide
     counts = gather(ParquetSource(home / "one.parquet"), domain, [(0, 1)])
@@ -314,13 +306,6 @@ def test_folders_and_files_that_are_no_tables_say_why(tmp_path):
     }.items():  # fmt: skip
         with pytest.raises(InputError, match=message):
             gather(ParquetSource(tmp_path / path), domain_from_json({"a": 5}), [])
-
-
-def test_a_refused_cell_is_named_with_its_row_group(tmp_path):
-    frame = pd.DataFrame({"a": [1, 2, 3, 99]})
-    frame.to_parquet(tmp_path / "t.parquet", row_group_size=2)
-    with pytest.raises(InputError, match=r"t.parquet, row group 2: column 'a': 99 in row 2 is outside 0..4"):
-        gather(ParquetSource(tmp_path / "t.parquet"), domain_from_json({"a": 5}), [])
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
