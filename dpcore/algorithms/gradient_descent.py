@@ -164,5 +164,5 @@ class DPSGD(_Descent):
         return clip**2 / (self.rate * n)
 
     def _said(self, spend: SubsampledGaussian) -> tuple[Choice, ...]:
-        multiplier = Choice("noise_multiplier", spend.noise_multiplier, "the smallest that keeps the promise, to 0.3 %")
+        multiplier = Choice("noise_multiplier", spend.noise_multiplier, "the smallest that keeps the promise, to 0.3%")
         return (*self.given("rate"), multiplier)

@@ -171,7 +171,7 @@ def setting(text: str) -> tuple[str, str]:
 def useful(final: Mapping[str, Any]) -> str:
     """A line on how useful answers with these errors are; empty where neither number is known."""
     exact, score = final["as_exact_as_sample"], final["k_marginal"]
-    words = [] if exact is None else [f"as exact as a sample of {100 * exact:.3g} % of the rows"]
+    words = [] if exact is None else [f"as exact as a sample of {100 * exact:.3g}% of the rows"]
     return ", ".join(words + ([] if score is None else [f"K-marginal score {score:.0f} of 1000"]))
 
 

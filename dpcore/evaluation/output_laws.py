@@ -36,7 +36,7 @@ SHOWN = 1e-4  # mass on either side that a picture may leave out
 
 @dataclass(frozen=True, eq=False)
 class LineLaw:
-    """The law of a private answer at points x (m,): density, mean excess risk, the true answer, and a 90 % interval.
+    """The law of a private answer at points x (m,): density, mean excess risk, the true answer, and a 90% interval.
 
     μ and k are those of the first stage.
     """

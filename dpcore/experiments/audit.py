@@ -39,7 +39,7 @@ ORDERS = (1.0, 1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)  # orders of the Rényi div
 class Audit:
     """The result of the game. `promised` is the plan's own ε at δ, at most the budget's.
 
-    `epsilon_low`: with confidence 99.9 % the true ε at δ is at least this, whatever the mechanism. `accounted_low`: so
+    `epsilon_low`: with confidence 99.9% the true ε at δ is at least this, whatever the mechanism. `accounted_low`: so
     is the ε that the plan's accounting would have to state, from a lower bound on its additive cost: sharper at small
     δ. `false_alarms` and `hits` are the empirical trade-off curve of the test, on runs that did not shape it, over its
     falling `thresholds`; `limit` is the largest hit rate that the promised (ε, δ) allows at each. `line` is the
@@ -154,7 +154,7 @@ def hand_over(
 
 
 class _Game:
-    """Two yes/no questions to n records, 80 % of yes to each; one record says (yes, no), or (no, yes) instead.
+    """Two yes/no questions to n records, 80% of yes to each; one record says (yes, no), or (no, yes) instead.
 
     It moves every answer, and by as much as one record can. So far from even that selections know the sign of an error,
     the two questions tie on the first table, where a selection tells most.

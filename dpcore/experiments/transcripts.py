@@ -40,9 +40,9 @@ class AuditResult:
 
     Of a schema that is measured: of the μ of its counts, and of the δ₀ of values above a threshold.
 
-    `there` is the largest loss that the stated laws allow on these two tables; `low` ≤ what is true with 99 %
+    `there` is the largest loss that the stated laws allow on these two tables; `low` ≤ what is true with 99%
     confidence, whatever the mechanism; `high` is the same from above, if the noise is Gaussian (else none).
-    `sure_low` is `low` with 99.9 %. `false_alarms`, `hits`: the trade-off curve that was measured; `limit`, the
+    `sure_low` is `low` with 99.9%. `false_alarms`, `hits`: the trade-off curve that was measured; `limit`, the
     promised one.
     """
 

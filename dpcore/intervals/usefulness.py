@@ -114,7 +114,7 @@ def foreseen_exactness(known: UnbiasedAnswers | None, workload: Workload, n: int
 class Uses:
     """The uses that answers suit or do not suit, by noise alone, in everyday words, and the basis of that.
 
-    Shares are good where 95 % of the half-widths of their 95 % intervals are at most `tolerance`; `smallest_group` is
+    Shares are good where 95% of the half-widths of their 95% intervals are at most `tolerance`; `smallest_group` is
     the size of which the half-width of a group's count is a tenth, None where no group's count has an interval.
     """
 
@@ -163,7 +163,7 @@ def _shares(ways: list[str], tolerance: float) -> list[str]:
 
 
 def _half_width(known: UnbiasedAnswers, ways: int, z: float) -> float | None:
-    """The half-width that 95 % of the cells of all tables of `ways` columns keep; None if more are unbounded."""
+    """The half-width that 95% of the cells of all tables of `ways` columns keep; None if more are unbounded."""
     shape = known.domain.shape
     every = list(combinations([a for a in range(len(shape)) if shape[a] > 1], ways))
     sizes = {axes: math.prod(shape[a] for a in axes) for axes in every}

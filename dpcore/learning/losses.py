@@ -177,13 +177,13 @@ def difference(loss: Loss, *, location: bool, reach: float) -> float:
 
 @lru_cache
 def logistic_difference(reach: float) -> float:
-    """An upper bound, within about 1 %, on ‖∇f(x; z) − ∇f(x; z')‖ over ‖x‖ ≤ reach for the logistic loss.
+    """An upper bound, within about 1%, on ‖∇f(x; z) − ∇f(x; z')‖ over ‖x‖ ≤ reach for the logistic loss.
 
     ∇f = −σ(−⟨w, x⟩)w with w = ba, ‖w‖ ≤ 1. At fixed ⟨w, x⟩ and ⟨w', x⟩ the parts across x may be turned opposite ways
     and made longest, which only enlarges the norm, so w = (cos α, sin α) and w' = (cos β, −sin β) in a plane with x on
     its first axis, α, β in 0..π. With p = σ(−r cos α), q = σ(−r cos β), the norm squared is p² + q² − 2pq cos(α + β).
     The norm moves by at most 1 + r/4 with α and with β, and ½ with r (each σ' ≤ 1/4); boxes of (α, β, r) whose centre
-    plus that cannot be the largest are dropped, the others cut in halves, until the bound is within 1 % of a value, or
+    plus that cannot be the largest are dropped, the others cut in halves, until the bound is within 1% of a value, or
     there are too many; it holds at any time, and so does p + q ≤ 2σ(r).
     """
     if reach > 20:

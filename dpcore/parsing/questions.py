@@ -154,7 +154,7 @@ class _Atoms(_Comparable):
 
     def _part(self, found: np.ndarray, mine: np.ndarray) -> str:
         if self.counts is None:
-            return f"{100 * self.weight[mine & found].sum():.3g} % of it is counted"
+            return f"{100 * self.weight[mine & found].sum():.3g}% of it is counted"
         here = mine[: len(self.counts)]
         return f"{self.counts[here & found[: len(here)]].sum()} of {self.counts[here].sum()} of it are counted"
 

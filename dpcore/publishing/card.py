@@ -55,7 +55,7 @@ def _tiles(facts: Facts, means: Promise) -> str:
         (head, f"{n * f:,.0f} rows", f"{100 * f:.2g} points") for head, f in zip(ACCURACY, noise or (), strict=False)
     ]
     if exact is not None:
-        tiles.append(("As exact as", f"a sample of {100 * exact:.3g} %", SAMPLED))
+        tiles.append(("As exact as", f"a sample of {100 * exact:.3g}%", SAMPLED))
     tiles.append(("Someone who knows everyone else", f"guesses right {times_in_100(means.guess())}", "a coin: 50"))
     return "".join(f"<div>{text(head)}<b>{text(value)}</b>{text(beside)}</div>" for head, value, beside in tiles)
 

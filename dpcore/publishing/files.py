@@ -162,7 +162,7 @@ def _answers(
 ) -> pd.DataFrame:  # fmt: skip
     """Every query with the release's answer and, if measured, the noisy answer with its standard error.
 
-    Cells of tables also have intervals at 95 %, for the table and for the population; empty where there are none.
+    Cells of tables also have intervals at 95%, for the table and for the population; empty where there are none.
     """
     table = pd.DataFrame({"query": labels(workload), "answer": release.answers(workload)})
     if isinstance(release, UnbiasedAnswers) and isinstance(workload, Marginals):

@@ -16,11 +16,11 @@ def gauge(used: float, now: float = 0.0) -> tuple[str, str]:
     before = _percent(used)
     mine = _percent(now) if over else min(_percent(now), 100 - before)
     left = 100 - before - mine * (not over)
-    needs = f"this release needs {'more than the whole budget' if now > 1 + CLOSE else f'{mine} %'}"
-    middle = [needs if over else f"this release {mine} %"] if now else []
+    needs = f"this release needs {'more than the whole budget' if now > 1 + CLOSE else f'{mine}%'}"
+    middle = [needs if over else f"this release {mine}%"] if now else []
     more = math.floor((1 - used - now) / now + CLOSE) if now else 0
-    rest = f"left {left} %" + f", enough for about {more:,} more like it" * (more > 0)
-    words = " · ".join([f"Used {'before ' if now else ''}{before} %", *middle, rest])
+    rest = f"left {left}%" + f", enough for about {more:,} more like it" * (more > 0)
+    words = " · ".join([f"Used {'before ' if now else ''}{before}%", *middle, rest])
     bars = "".join(
         f'<div style="width:{width}%;background:{colour}"></div>'
         for width, colour in ((before, USED), (100 - before if over else mine, OVER if over else NOW))

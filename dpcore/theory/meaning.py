@@ -83,7 +83,7 @@ class Promise:
 
     @property
     def suspicion(self) -> str:
-        """The percentage to which a suspicion of 10 % rises at most, except with probability `failure`, rounded up."""
+        """The percentage to which a suspicion of 10% rises at most, except with probability `failure`, rounded up."""
         return percent(float(guarantee.posterior(SUSPICION, self.evidence)))
 
     @property
@@ -120,10 +120,10 @@ def _apart(rho: float) -> float:
 
 
 def percent(chance: float) -> str:
-    """A probability as "23.4 %", rounded up to a decimal, or to three near 1, where digits matter."""
+    """A probability as "23.4%", rounded up to a decimal, or to three near 1, where digits matter."""
     digits = 1 if chance <= 0.99 else 3
     shown = math.ceil(100 * chance * 10**digits - 1e-9) / 10**digits
-    return f"{shown:g} %" if shown < 100 else "almost 100 %"
+    return f"{shown:g}%" if shown < 100 else "almost 100%"
 
 
 def times_in_100(chance: float) -> str:

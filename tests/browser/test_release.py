@@ -45,7 +45,7 @@ def test_one_release_whatever_is_pressed(page, server, tmp_path):
 
     page.reload()
     open_release(page, server, tmp_path)
-    expect(page.get_by_role("img", name=re.compile("Used before 8 %"))).to_be_visible()
+    expect(page.get_by_role("img", name=re.compile("Used before 8%"))).to_be_visible()
     assert zipped(page, page.get_by_role("button", name="All files (ZIP)"), tmp_path) == files
     page.get_by_text("Budget record: all releases").click()
     page.get_by_role("button", name="Verify the budget record").click()

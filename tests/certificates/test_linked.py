@@ -8,7 +8,7 @@ from dpcore.intervals import linked
 from tests.intervals.linkage import rejected
 
 RELEASES = 200
-MOST = 22  # of 200: a test that rejects 5 % is above it in 2 of 10,000 cells, one that rejects 15 % in nine of ten
+MOST = 22  # of 200: a test that rejects 5% is above it in 2 of 10,000 cells, one that rejects 15% in nine of ten
 CELLS = list(product((2000, 20_000), (0.1, 1.0), (False, True), ("even", "falling", "half")))
 HARDEST = [(2000, 0.1, "falling"), (2000, 0.1, "even"), (2000, 1.0, "half"), (20_000, 0.1, "half")]
 

@@ -12,16 +12,8 @@ import pytest
 from dpcore.algorithms import ALGORITHMS
 from dpcore.cli import main
 from dpcore.params import parameters
-from tests.cli.files import arguments, write_files
+from tests.cli.files import arguments
 from tests.helpers import QUERIES
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    """A folder with the files of `write_files`, and in it."""
-    write_files(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def run_json(here, *extra, **changes):
@@ -127,10 +119,9 @@ def test_a_caution_is_one_line_and_the_run_goes_on(here, capsys):
     assert [line.split("=")[0] for line in told] == ["warning: delta", "warning: epsilon"]
 
 
-@pytest.mark.parametrize("epsilon", ["1e5", "1e9"])
 @pytest.mark.parametrize("name", QUERIES)
-def test_absurd_but_legal_budgets_run_or_are_refused(here, capsys, name, epsilon):
-    assert main(arguments(epsilon=epsilon, algorithm=name)) in (0, 2)
+def test_the_largest_budget_that_is_legal_runs(here, name):
+    assert main(arguments(epsilon="1e9", algorithm=name)) == 0
 
 
 def test_algorithms_are_listed_in_three_forms(capsys):
@@ -176,7 +167,6 @@ def test_the_module_runs_as_a_program(here):
     assert "do not publish what a run releases" in good.stdout
     bad = program(*arguments(epsilon="0"))
     assert (bad.returncode, bad.stdout, bad.stderr.count("\n")) == (2, "", 1)
-    assert program("--help").returncode == 0
 
 
 def test_a_public_start_is_where_a_run_begins(here):

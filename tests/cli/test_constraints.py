@@ -6,18 +6,16 @@ import pandas as pd
 import pytest
 
 from dpcore.cli import main
-from tests.cli.files import SCHEMA, write_files
+from tests.cli.files import SCHEMA
 
 TYPED = [{"impossible": {"sex": "f", "age": {"to": 21}}}, {"within": ["sex", "edu"], "which": {"m": "x"}}]
 BASE = ["--queries=marginals:2", "--epsilon=1", "--delta=1e-6"]
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
-    write_files(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "typed.json").write_text(json.dumps(SCHEMA | {"constraints": TYPED}), encoding="utf-8")
-    return tmp_path
+def here(here):
+    (here / "typed.json").write_text(json.dumps(SCHEMA | {"constraints": TYPED}), encoding="utf-8")
+    return here
 
 
 def kept(frame: pd.DataFrame) -> bool:

@@ -13,7 +13,7 @@ from tests.cli.test_release import release
 from tests.helpers import one_line_of_error
 
 QUESTION = "sex = m and age > 21"
-ODD = [None, [], {}, -1, 1e308, "\ud800"]
+ODD = [None, [], -1e308, "\ud800"]
 
 
 @pytest.fixture(scope="module")

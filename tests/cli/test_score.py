@@ -7,14 +7,7 @@ import pandas as pd
 import pytest
 
 from dpcore.cli import main
-from tests.cli.files import arguments, write_files
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    write_files(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+from tests.cli.files import arguments
 
 
 def scored(here, real, synthetic, *extra):

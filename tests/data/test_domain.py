@@ -68,6 +68,7 @@ def test_decoded_cells_encode_to_the_same_codes(case):
         (ODD, ["1", 1.0, 2.5, "2.5", "True", "x"], [0, 0, 1, 1, 2, 3]),
         (CITY, ["NA", "Rome"], [2, 1]),
         (CODE, ["003", "3", 3.0], [3, 3, 3]),
+        (column(kind="categorical", values=[True, 1]), [True, 1, 1.0, "1", "True"], [0, 1, 1, 1, 0]),
     ],
 )
 def test_values_land_in_their_cells(c, values, expected):
@@ -89,11 +90,6 @@ def test_labels_say_what_a_cell_holds():
     assert SHARE.codes["[0.75, 1]"] == SHARE.codes["0.75 to 1"] == 3, "files that were written so are still read"
     assert (AGE.labels[0], AGE.labels[-1]) == ("17", "90")
     assert GRADE.labels == ("1", "2", "3")
-
-
-def test_a_bool_and_a_number_in_one_column_stay_apart():
-    c = column(kind="categorical", values=[True, 1])
-    assert c.encode(pd.Series([True, 1, 1.0, "1", "True"], dtype=object)).tolist() == [0, 1, 1, 1, 0]
 
 
 def test_a_leading_zero_matters_to_categories_only():
@@ -184,20 +180,14 @@ def test_out_of_range_is_refused_or_clipped(c):
     ("c", "bad", "why"),
     [
         (CITY, "Paris", "is not one of the allowed values 'Oslo', 'Rome', 'NA'"),
-        (CITY, " Oslo?", "is not one of the allowed values"),
-        (CITY, math.inf, "is not one of the allowed values"),
         (CITY, [1], "is not one of the allowed values"),
         (AGE, "x", "is not a number in 17..90"),
-        (AGE, [1], "is not a number in 17..90"),
         (AGE, "1_8", "is not a number"),
         (AGE, math.inf, "is not a number in 17..90"),
-        (AGE, "-inf", "is not a number"),
         (AGE, 17.5, "is not a whole number in 17..90"),
         (CODE, 4, "is outside 0..3"),
-        (CODE, -1, "is outside 0..3"),
         (CODE, 10**30, "is outside 0..3"),
         (SHARE, 1.0000001, "is outside 0..1"),
-        (SHARE, "Infinity", "is not a number"),
     ],
 )
 @pytest.mark.parametrize("policy", ["refuse", "category"])

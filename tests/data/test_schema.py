@@ -55,13 +55,10 @@ NUMERIC = {"kind": "numeric", "low": 0, "high": 1, "bins": 3}
 MALFORMED = {
     "nothing": ({}, "the schema must be a JSON object"),
     "a list": ([], "the schema must be a JSON object"),
-    "null": (None, "the schema must be a JSON object"),
     "no columns": ({"columns": {}}, "no columns"),
     "columns is a list": ({"columns": []}, 'no "columns" object'),
     "a bool for a size": ({"a": True}, 'no "columns" object'),
-    "a text for a size": ({"a": "3"}, 'no "columns" object'),
     "size 0": ({"a": 0, "b": 2}, "column 'a': size=0 must be a whole number ≥ 1"),
-    "negative size": ({"a": -3}, "column 'a': size=-3"),
     "huge size": ({"a": HUGE}, "are more than 1000000"),
     "unknown top key": ({"columns": {"a": NUMERIC}, "colour": 1}, "unknown key 'colour'"),
 }
@@ -71,24 +68,16 @@ BAD_COLUMNS = {
     "no kind": ({"low": 0, "high": 1}, "kind=None is not one of categorical, numeric, integer"),
     "wrong kind": ({"kind": ["numeric"]}, "is not one of categorical"),
     "wrong missing": ({**NUMERIC, "missing": "drop"}, "missing='drop' is not one of refuse, category"),
-    "null missing": ({**NUMERIC, "missing": None}, "missing=None is not one of"),
     "wrong out_of_range": ({**NUMERIC, "out_of_range": "wrap"}, "out_of_range='wrap' is not one of refuse, clip"),
     "ordered": ({**NUMERIC, "ordered": 1}, "ordered must be true or false, not 1"),
     "null low": ({**NUMERIC, "low": None}, "low is not given; bounds are public, so a person must fill them in"),
-    "no high": ({"kind": "integer", "low": 1}, "high is not given"),
-    "low text": ({**NUMERIC, "low": "0"}, "low='0' is not a finite number"),
-    "low bool": ({**NUMERIC, "low": False}, "low=False is not a finite number"),
     "low nan": ({**NUMERIC, "low": math.nan}, "low=nan is not a finite number"),
-    "high infinite": ({**NUMERIC, "high": math.inf}, "high=inf is not a finite number"),
     "high huge": ({**NUMERIC, "high": HUGE}, "is not a finite number"),
     "high above 1e15": ({**NUMERIC, "high": 1.1e15}, "is not a finite number in -1e15..1e15"),
     "reversed": ({**NUMERIC, "low": 2}, "low=2 must be below high=1"),
-    "equal": ({**NUMERIC, "low": 1}, "low=1 must be below high=1"),
     "no bins": ({"kind": "numeric", "low": 0, "high": 1}, "bins=None is outside 1..1000000; give bins or edges"),
     "bins 0": ({**NUMERIC, "bins": 0}, "bins=0 is outside 1..1000000"),
-    "bins 2.0": ({**NUMERIC, "bins": 2.0}, "bins=2.0 is outside"),
     "bins true": ({**NUMERIC, "bins": True}, "bins=True is outside"),
-    "too many bins": ({**NUMERIC, "bins": 10**7}, "is outside 1..1000000"),
     "bins finer than floats": (
         {"kind": "numeric", "low": 1, "high": 1.0000000000000004, "bins": 9},
         "bins=9 are too many for 1..1",
@@ -100,17 +89,13 @@ BAD_COLUMNS = {
     "fractional low": ({"kind": "integer", "low": 0.5, "high": 3}, "low=0.5 and high=3 must be whole numbers"),
     "one edge": ({"kind": "numeric", "edges": [1]}, "edges must be at least two increasing numbers, not [1]"),
     "edges fall": ({"kind": "numeric", "edges": [1, 3, 2]}, "edges must be at least two increasing numbers"),
-    "edges no list": ({"kind": "numeric", "edges": {"0": 1}}, "edges must be at least two increasing numbers"),
     "edges text": ({"kind": "numeric", "edges": [0, "1"]}, "edges='1' is not a finite number"),
     "edges and bins": ({"kind": "numeric", "edges": [0, 1], "bins": 1}, "bins does not go with edges"),
     "size and low": ({"kind": "integer", "size": 3, "low": 0}, "low does not go with size"),
     "size of numeric": ({"kind": "numeric", "size": 3}, "size=3 must be a whole number ≥ 1 of an integer column"),
-    "size float": ({"kind": "integer", "size": 3.0}, "size=3.0 must be a whole number"),
     "too many cells": ({"kind": "integer", "low": 0, "high": 10**9}, "1000000001 values are more than 1000000"),
     "no values": ({"kind": "categorical"}, "values are not given; they are public"),
     "empty values": ({"kind": "categorical", "values": []}, "values must list the allowed categories, not []"),
-    "values text": ({"kind": "categorical", "values": "ab"}, "values must list the allowed categories, not 'ab'"),
-    "null value": ({"kind": "categorical", "values": ["a", None]}, "None in values is not a text"),
     "nested value": ({"kind": "categorical", "values": [["a"]]}, "['a'] in values is not a text"),
     "nan value": ({"kind": "categorical", "values": [math.nan]}, "nan in values is not a text, a finite number"),
     "value twice": ({"kind": "categorical", "values": ["a", "b", "a"]}, "the value 'a' is in values twice"),
@@ -119,7 +104,6 @@ BAD_COLUMNS = {
         "'(missing)' is in values twice",
     ),
     "1 and text 1": ({"kind": "categorical", "values": ["1", 1]}, "the value '1' is in values twice"),
-    "true twice": ({"kind": "categorical", "values": [True, "True"]}, "the value 'True' is in values twice"),
     "clip of categories": ({"kind": "categorical", "values": ["a"], "out_of_range": "clip"}, "has no meaning"),
     "low of categories": ({"kind": "categorical", "values": ["a"], "low": 0}, "low does not go with values"),
 }
@@ -271,11 +255,6 @@ def test_what_is_read_off_for_the_command_line_is_what_the_pages_read_off():
     assert proposed["nothing"] == {"kind": "categorical", "values": ["NA"], "missing": "category"}
     domain = domain_from_json({"columns": {n: spec for n, spec in proposed.items() if n != "born"}, "peeked": True})
     assert domain.encode(MESSY).n == len(MESSY)
-
-
-def test_peeking_at_too_many_values_is_refused():
-    with pytest.raises(InputError, match="column 'ticket': 201 different values are more than 200"):
-        propose(pd.DataFrame({"ticket": [f"ticket {i}" for i in range(201)]}), peek=True)
 
 
 def test_peeking_writes_no_name_of_a_person_into_the_schema():

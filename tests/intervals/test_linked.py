@@ -52,7 +52,7 @@ def test_where_nothing_was_measured_it_says_so(told):
 
 @pytest.mark.parametrize("tree", [False, True])
 def test_it_is_right_about_ninety_five_of_a_hundred_times(tree):
-    """40 of 800 are expected; beyond these ends once in 10⁴ tests of a test that rejects 5 %."""
+    """40 of 800 are expected; beyond these ends once in 10⁴ tests of a test that rejects 5%."""
     found = sum(
         rejected((3, 4), n, epsilon, tree=tree, kind="half", seed=i)
         for i, (n, epsilon) in enumerate(((2000, 0.1), (2000, 1), (20_000, 0.1), (20_000, 1)))

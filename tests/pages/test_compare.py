@@ -236,9 +236,7 @@ def test_what_all_questions_need_is_said_by_the_largest_errors_and_as_exact_as_w
         (limit,) = [t for t in figures(app)[0]["data"] if t.get("name", "").startswith("your limit")]
         assert _plain(limit["y"]) == pytest.approx([100 * tolerance] * 2)
     share = points(errors[3.0].as_exact_as_sample)
-    assert any(
-        f"At ε = 3 the best is as exact as asking {share} % of" in c.value.replace("\\", "") for c in app.caption
-    )
+    assert any(f"At ε = 3 the best is as exact as asking {share}% of" in c.value.replace("\\", "") for c in app.caption)
 
 
 def uploader(app):

@@ -114,7 +114,7 @@ def test_the_tiles_show_the_numbers_of_the_run():
     for name, gap in (("Typical", final.mean_error), ("Largest", final.max_error)):
         size, people = amount(gap, rows.n, "people").split(" ≈ ")
         assert f"{name} error  \n**{people}**  \n{size}" in tiles(app)
-    assert f"**a sample of {points(final.as_exact_as_sample)} %**" in tiles(app)
+    assert f"**a sample of {points(final.as_exact_as_sample)}%**" in tiles(app)
     assert f"**guesses right {times_in_100(run.promise.guess())}**" in tiles(app)
     assert uses(foreseen(run.problem, run.plan), rows.n).sentence in captions(app).replace("\u2060", "")
 

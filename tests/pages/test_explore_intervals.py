@@ -51,8 +51,8 @@ def asked(app, first, second="", kind=None):
 def test_a_column_carries_the_intervals_of_the_release(by_hand):
     run, told = by_hand
     app = open_page(EXPLORE, sample="berkeley")
-    figure = chart(app, "95 % range")
-    drawn = next(t for t in figure["data"] if t["name"] == "95 % range")
+    figure = chart(app, "95% range")
+    drawn = next(t for t in figure["data"] if t["name"] == "95% range")
     column = figure["layout"]["xaxis"]["title"]["text"]
     expected = cell_intervals(told, Marginals(told.domain, [[column]]), run.problem.n)
     middle, up, down = (

@@ -78,7 +78,7 @@ def test_one_column_shows_the_exact_law_and_follows_the_sliders():
     wider = plain(figures(app)[0]["data"][0]["x"])
     assert np.ptp(wider) > 2 * np.ptp(x)
     app.slider(key="level").set_value(0.9).run()
-    assert tiles(app)["Real value"][0].startswith("6"), "the 90 % quantile of ages"
+    assert tiles(app)["Real value"][0].startswith("6"), "the 90% quantile of ages"
 
 
 def test_below_the_picture_a_person_reads_an_answer_how_far_off_and_how_private():

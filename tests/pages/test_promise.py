@@ -44,14 +44,14 @@ def test_pages_card_review_and_files_say_one_guess_rate_and_one_factor(facts):
         assert set(found) == {right}
     assert guarantee.metric[0].value == right
     for name in ("card.html", "review.html"):
-        assert re.findall(r"rises to ([\d.]+ %) at most", facts[name]) == [risen]
+        assert re.findall(r"rises to ([\d.]+%) at most", facts[name]) == [risen]
     assert f"rises to {risen} at most" in said(guarantee)
 
 
 def test_the_report_says_what_any_algorithm_allows_by_the_same_functions():
     held = compared().session_state["session"]
     text = report.page(held.table, held.held["sweep"])
-    rows = re.findall(rf"<td>([\d.]+)</td><td>([\d.]+ %)</td><td>{TIMES}</td>", text)
+    rows = re.findall(rf"<td>([\d.]+)</td><td>([\d.]+%)</td><td>{TIMES}</td>", text)
     delta = held.held["sweep"].shown[0].point.delta
     assert rows
     assert rows == [

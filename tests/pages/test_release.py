@@ -59,7 +59,7 @@ def opened(folder, page="release", **query):
 
 def test_before_a_folder_is_named_the_page_shows_the_plan_and_the_button_says_what_is_missing(tmp_path):
     app = opened(None)
-    assert "this release 8 %" in everything(app)
+    assert "this release 8%" in everything(app)
     assert "guesses right 54 times in 100" in said(app).replace("\\", "")
     assert button(app, NOW).disabled
     assert "Name a folder in step 1 first." in [c.value for c in app.caption]
@@ -120,7 +120,7 @@ def releases(folder):
 
 def test_the_plan_and_its_cost_are_shown_before_anything_is_touched(tmp_path):
     app = opened(tmp_path)
-    assert "Used before 0 %" in everything(app)
+    assert "Used before 0%" in everything(app)
     assert "All releases then cost ε = 0.7536 of 3 at δ = 1e-6" in " ".join(c.value for c in app.caption)
     charges = next(f.value for f in app.dataframe if "mechanism" in f.value)
     assert charges["mechanism"].tolist() == ["Gaussian"]
@@ -130,7 +130,7 @@ def test_the_plan_and_its_cost_are_shown_before_anything_is_touched(tmp_path):
 
 def test_one_press_spends_once_whatever_comes_after(tmp_path):
     app = press(opened(tmp_path))
-    assert "rises to 23.4 % at most" in said(app).replace("\\", "")
+    assert "rises to 23.4% at most" in said(app).replace("\\", "")
     assert NOW not in labels(app)
     made = app.session_state["session"].held["desk"].work.result
     for _ in range(3):
@@ -202,7 +202,7 @@ def test_a_further_release_is_a_new_plan_on_what_is_left(tmp_path):
     assert set(sized) <= {m.value for m in app.markdown}, "the accuracy foretold is the accuracy stated"
     assert "Released from berkeley" in [h.value for h in app.subheader]
     button(app, "Prepare another release").click().run()
-    assert "Used before 8 % · this release 8 % · left 84 %" in everything(app), "equal releases, equal shares"
+    assert "Used before 8% · this release 8% · left 84%" in everything(app), "equal releases, equal shares"
     press(app)
     assert len(releases(tmp_path)) == 2
     assert app.selectbox(key="release-again").options == sorted(
@@ -212,13 +212,13 @@ def test_a_further_release_is_a_new_plan_on_what_is_left(tmp_path):
 
 def test_every_page_shows_what_is_left_of_a_named_budget_and_a_damaged_record_is_said_on_release_alone(tmp_path):
     app = press(opened(tmp_path))
-    assert "Used 8 % · left 92 %" in everything(app)
+    assert "Used 8% · left 92%" in everything(app)
     ledger, pages = tmp_path / "ledger.sqlite", [page.stem for page in sorted((ROOT / "pages").glob("*.py"))]
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
     for page in pages:
         if page != "release":
             shown = everything(go(app, page))
-            assert shown.count("Used 8 % · left 92 %") == 2, f"{page}: the picture and its words"
+            assert shown.count("Used 8% · left 92%") == 2, f"{page}: the picture and its words"
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
     ledger.write_bytes(b"no ledger at all")
     for page in pages:
@@ -330,12 +330,12 @@ def test_the_holder_of_the_key_sees_and_releases_and_another_tab_does_not(tmp_pa
     for_others(monkeypatch, tmp_path)
     app = press(unlocked(opened(None)))
     button(app, "Prepare another release").click().run()
-    assert "Used before 8 %" in everything(app)
+    assert "Used before 8%" in everything(app)
     assert [c for c in app.checkbox if "new version" in c.label]
     assert "ledger-key" not in str(dict(app.query_params))
     assert RIGHT not in everything(app)
     clear_session_resource_cache("test session id")  # as when a tab closes
-    assert "Used before 8 %" not in everything(opened(None))
+    assert "Used before 8%" not in everything(opened(None))
 
 
 def test_on_one_s_own_machine_nothing_is_asked_unless_a_key_is_set(tmp_path, monkeypatch):
@@ -392,7 +392,7 @@ def test_a_look_is_remembered_when_the_same_table_is_brought_again(tmp_path):
 
 def test_a_schema_read_off_the_records_needs_a_reason(tmp_path):
     app = go(uploaded(schema=SCHEMA | {"peeked": True}), "release", tmp_path)
-    assert "this release 8 %" in everything(app), "the preview comes before the reason"
+    assert "this release 8%" in everything(app), "the preview comes before the reason"
     assert button(app, NOW).disabled
     app.text_area(key="reason").set_value("the registry publishes them").run()
     assert releases_after(app, tmp_path) == ["the registry publishes them"]

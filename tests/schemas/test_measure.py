@@ -256,7 +256,7 @@ def test_nothing_found_says_so_and_what_it_would_need():
 
 
 def test_what_is_needed_is_what_it_takes():
-    """A column of which 5 % of the rows say the same is seen from about there on, and not far below."""
+    """A column of which 5% of the rows say the same is seen from about there on, and not far below."""
     values = np.where(np.arange(N) < 0.05 * N, "here", [f"name {i}" for i in range(N)])
     frame, columns = pd.DataFrame({"job": values}), {"columns": {"job": CATEGORIES}}
     needed = measured(frame, columns, epsilon=0.01)[2].needed(open_schema_from_json(columns).open[0])

@@ -21,9 +21,9 @@ from dpcore.theory.meaning import SUSPICION, Promise, delta_words, one_in, perce
 
 def moved(promise: Promise) -> float:
     """How far log odds move where a suspicion rises as far as the words say."""
-    if promise.suspicion == "almost 100 %":
+    if promise.suspicion == "almost 100%":
         return math.inf
-    risen = float(promise.suspicion.removesuffix(" %")) / 100
+    risen = float(promise.suspicion.removesuffix("%")) / 100
     return float(logit(risen) - logit(SUSPICION))
 
 
@@ -60,7 +60,7 @@ def test_the_guess_is_exact_for_gaussian_noise_and_both_sentences_are_said():
     assert alone.guess() == pytest.approx(math.e / (1 + math.e), rel=1e-6)
     assert own.suspicion_words == alone.suspicion_words, "what beliefs may become is the promise's"
     assert own.suspicion_words == (
-        "A suspicion of 10 % about one person rises to 23.4 % at most, except 1 time in 10 million."
+        "A suspicion of 10% about one person rises to 23.4% at most, except 1 time in 10 million."
     )
     assert "at most 54 times in 100 (a coin: 50)" in own.guess_words
     assert "at most 74 times in 100 (a coin: 50)" in alone.guess_words
@@ -115,7 +115,7 @@ def test_both_sentences_are_said_at_every_epsilon(epsilon, delta):
     assert promise.guess() - 1e-9 <= said <= promise.guess() + 0.01
     assert ("without exception" in promise.words) == (delta == 0)
     assert moved(promise) >= promise.evidence * (1 - 1e-9)
-    assert ("almost 100 %" in promise.words) == (epsilon >= 50)
+    assert ("almost 100%" in promise.words) == (epsilon >= 50)
 
 
 def test_probabilities_are_rounded_up_and_keep_three_digits():
@@ -147,9 +147,9 @@ def test_card_review_file_and_run_say_one_number(here, capsys):
 
 def test_percentages_are_rounded_up():
     for chance in np.linspace(0, 0.99995, 500):
-        shown = float(percent(chance).removesuffix(" %")) / 100
+        shown = float(percent(chance).removesuffix("%")) / 100
         assert chance - 1e-9 <= shown <= chance + 0.001
-    assert percent(0.9999999) == "almost 100 %"
+    assert percent(0.9999999) == "almost 100%"
 
 
 def test_a_large_epsilon_is_cautioned_by_the_same_number():

@@ -63,7 +63,7 @@ def test_the_width_of_one_query_and_of_orthogonal_ones_is_known():
     for workload, norm in ((Explicit(domain, np.eye(24)[:7]), 1), (Marginals(domain, [["a", "b"]]), math.sqrt(2))):
         mean, se = gaussian_width(workload, 4000, rng)
         assert mean == pytest.approx(norm * largest_of(workload.m), abs=4 * se)
-        assert 4 * se < 0.05 * mean, "so that 5 % more or less is told apart"
+        assert 4 * se < 0.05 * mean, "so that 5% more or less is told apart"
 
 
 def test_the_width_is_below_its_bound_and_the_same_for_equal_queries_in_another_form():

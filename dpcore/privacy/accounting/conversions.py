@@ -118,7 +118,7 @@ def subsampled_epsilon(noise_multiplier: float, rate: float, steps: int, delta: 
 
 @lru_cache(maxsize=256)
 def subsampled_multiplier(epsilon: float, delta: float, rate: float, steps: int) -> float:
-    """A noise multiplier z with subsampled_epsilon(z, rate, steps, δ) ≤ ε, at most 0.3 % above the smallest one."""
+    """A noise multiplier z with subsampled_epsilon(z, rate, steps, δ) ≤ ε, at most 0.3% above the smallest one."""
     low = high = 0.25
     while subsampled_epsilon(high, rate, steps, delta) > epsilon:
         low, high = high, 2 * high

@@ -57,7 +57,7 @@ def step_error(sigma: float) -> float:
 
 @lru_cache
 def largest_sigma(error: float) -> float:
-    """The largest σ, to 0.1 % and rounded down, with step_error(σ) ≤ error."""
+    """The largest σ, to 0.1% and rounded down, with step_error(σ) ≤ error."""
     low, high = 1e-3, 1.0
     while high > low * 1.001:
         middle = math.sqrt(low * high)

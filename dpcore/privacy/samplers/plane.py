@@ -66,7 +66,7 @@ class TangentBoxes:
         return f, g, -f + log_integral(g, H).sum(1)
 
     def _split(self) -> None:
-        """Halve the boxes that hold 95 % of the envelope, a few hundred at the most, along their longer side."""
+        """Halve the boxes that hold 95% of the envelope, a few hundred at the most, along their longer side."""
         order = np.argsort(-self.mass)
         share = np.exp(self.mass[order] - self.mass.max())
         heavy = order[: min(int(np.searchsorted(np.cumsum(share), 0.95 * share.sum())) + 1, 512)]

@@ -118,7 +118,7 @@ def sparse_scales(sensitivity: float, epsilon: float) -> tuple[float, float]:
     """The Laplace scales of a sparse vector's threshold and queries, Δ/ε₁ and 2Δ/ε₂ with ε₁ + ε₂ = ε.
 
     They pay for the shifts of Δ and 2Δ that `mechanisms.first_above` needs. A comparison has noise of variance 2(Δ/ε₁)²
-    + 2(2Δ/ε₂)², least where 1/ε₁³ = 4/ε₂³: ε₁ : ε₂ = 1 : 2^⅔, 13 % below that of halves.
+    + 2(2Δ/ε₂)², least where 1/ε₁³ = 4/ε₂³: ε₁ : ε₂ = 1 : 2^⅔, 13% below that of halves.
     Source: Lyu, Su, Li 2017, section 4.2, 1 : (2c)^⅔ for c answers; here every "above" has its own threshold.
     """
     first = epsilon / (1 + 2 ** (2 / 3))

@@ -116,7 +116,7 @@ def groups(frame: pd.DataFrame, title: str) -> go.Figure:
         "customdata": names, "hovertemplate": "%{customdata}: %{x:.2%}<extra></extra>",
     }  # fmt: skip
     beside = {"title": {"text": figure_text(title)}, "autorange": "reversed"} | ticks(names, 30)
-    words = "disagreement: 0 % identical, 100 % completely different"
+    words = "disagreement: 0% identical, 100% completely different"
     below = {"title": {"text": words}, "tickformat": ".2~%", "rangemode": "tozero"}
     figure = go.Figure({"data": [bars], "layout": {"xaxis": below, "yaxis": beside}})
     return finish(figure, 120 + 26 * min(len(names), 30))

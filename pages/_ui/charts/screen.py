@@ -163,7 +163,7 @@ def marginal(frame: pd.DataFrame, title: str, n: int, noun: str) -> go.Figure:
                 "type": "bar", "x": list(range(len(names))), "y": 100 * frame[name], "name": name, "error_y": moved,
                 "marker": {"color": colour, "pattern": {"shape": pattern}},
                 "customdata": np.column_stack([names, frame[name] * n]),
-                "hovertemplate": f"%{{customdata[0]}}: %{{y:.3f}} % ≈ %{{customdata[1]:,.0f}} {noun}",
+                "hovertemplate": f"%{{customdata[0]}}: %{{y:.3f}}% ≈ %{{customdata[1]:,.0f}} {noun}",
             }
         )  # fmt: skip
     if "unbiased" in frame:
@@ -179,16 +179,16 @@ def marginal(frame: pd.DataFrame, title: str, n: int, noun: str) -> go.Figure:
 def _interval(frame: pd.DataFrame, names: list[str], *, beside: bool) -> Spec:
     """What the release alone says of each value: a ring, within the interval for the table; `beside` a third bar."""
     middle, low, high = (100 * frame[name].to_numpy(dtype=float) for name in ("unbiased", "table from", "table to"))
-    middle = np.clip(middle, low, high)  # as intervals end at 0 and 100 %
+    middle = np.clip(middle, low, high)  # as intervals end at 0 and 100%
     return {
         "type": "scatter", "mode": "markers", "x": np.arange(len(names)) - (0.13 if beside else 0.0), "y": middle,
-        "name": "95 % range", "marker": {"symbol": "circle-open", "size": 7, "color": GREY, "line": {"width": 2}},
+        "name": "95% range", "marker": {"symbol": "circle-open", "size": 7, "color": GREY, "line": {"width": 2}},
         "error_y": {
             "array": high - middle, "arrayminus": middle - low, "symmetric": False, "thickness": 1.5, "width": 3,
             "color": GREY,
         },
         "customdata": np.column_stack([names, low, high]), "showlegend": True,
-        "hovertemplate": "%{customdata[0]}: %{customdata[1]:.3f} to %{customdata[2]:.3f} %<extra>95 % range</extra>",
+        "hovertemplate": "%{customdata[0]}: %{customdata[1]:.3f} to %{customdata[2]:.3f}%<extra>95% range</extra>",
     }  # fmt: skip
 
 

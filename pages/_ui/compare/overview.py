@@ -156,7 +156,7 @@ def _exactness(sweep: Sweep) -> str:
     if not len(runs):
         return ""
     best = runs.loc[runs["error"].idxmax()]
-    return f"At ε = {best['epsilon']:g} the best is as exact as asking {points(best['error'])} % of the people."
+    return f"At ε = {best['epsilon']:g} the best is as exact as asking {points(best['error'])}% of the people."
 
 
 def lines(dots: pd.DataFrame) -> pd.DataFrame:

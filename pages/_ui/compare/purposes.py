@@ -118,8 +118,8 @@ def _draw(found: pd.DataFrame) -> None:
         title = str(purpose).removeprefix(f"{TESTING}: ") if kind == TESTING else "synthetic rows"
         parts.append(_over(some, "value", title))
     told = {line: _over(own, line, title) for line, title in LINES.items() if title}
-    if kind == TESTING:  # where all three are 5 %
-        told = {"real": told["real"].assign(line="right: 5 %")}
+    if kind == TESTING:  # where all three are 5%
+        told = {"real": told["real"].assign(line="right: 5%")}
     lines = pd.concat([*parts, *told.values()]).dropna()
     if not len(lines):
         st.caption(plain(f"This has no number in any run ({unit}).", 400))

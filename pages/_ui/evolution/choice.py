@@ -116,7 +116,7 @@ def _draw(mine: Runs) -> None:
     means = found.groupby("method", sort=False)[["w1", OFF, "seconds"]].mean().reset_index()
     st.dataframe(means.rename(columns={"w1": "mean W1", "seconds": "seconds a run"}), hide_index=True)
     st.caption(
-        "A W1 of 0.01 means that points had to move by 1 % of a column's range on average. It is exact, or nearly, up "
+        "A W1 of 0.01 means that points had to move by 1% of a column's range on average. It is exact, or nearly, up "
         "to 2,000 different points; more are put into 800 groups, which bound W1 from both sides: ± says how far."
     )
 

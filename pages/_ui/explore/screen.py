@@ -88,7 +88,7 @@ body:has(.st-key-replays) .st-key-screen::before {content: ""; position: absolut
 [data-collapsed="true"] [data-testid="stSlider"] {
   display: grid; grid-template-columns: 9.5rem 1fr; align-items: center; height: 2.5rem;}
 body:has([data-collapsed="true"]) .block-container {padding-bottom: 10.5rem;}
-/* Where the sliders have room beside each other, as at 200 % zoom and in Presenter, the bar is one line. */
+/* Where the sliders have room beside each other, as at 200% zoom and in Presenter, the bar is one line. */
 @media (min-width: 641px) {
   [data-collapsed="true"] .st-key-sliders {flex-direction: row; gap: 1.2rem;}
   [data-collapsed="true"] .st-key-sliders > * {flex: 1 1 0; min-width: 0;}

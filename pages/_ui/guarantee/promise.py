@@ -26,7 +26,7 @@ MOST = 100  # releases like this one
 
 
 def share(chance: float) -> str:
-    """Write a probability as a person does, never 0 % or 100 % by rounding."""
+    """Write a probability as a person does, never 0% or 100% by rounding."""
     if not 1e-5 <= chance <= 1 - 1e-5:
         return "under 0.001%" if chance < 0.5 else "over 99.999%"
     if chance <= 0.5:

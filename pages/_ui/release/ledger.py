@@ -37,7 +37,7 @@ def view(ledger: Path | None, sets: Sequence[DataSet]) -> None:
 
 def _dataset(found: DataSet) -> dict[str, object]:
     budget = found.lifetime.budget
-    used = f"{100 * found.lifetime.share(found.spent):.3g} %"
+    used = f"{100 * found.lifetime.share(found.spent):.3g}%"
     return {
         "data set": clean(found.name), "protects each": clean(found.unit), "used": used, "ε in all": budget.epsilon,
         "ε used": round(found.spent, 6), "ε left for one release": round(found.left, 6), "δ": brief(budget.delta),

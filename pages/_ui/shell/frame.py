@@ -41,7 +41,8 @@ STYLE = """<style>
 [data-testid="stSliderThumbValue"], [data-testid="stSliderThumbValue"] p {color: inherit !important;}
 [data-testid="stButtonGroup"] button, [data-testid="stWidgetLabel"] {color: inherit !important;}
 @media (max-width: 640px) {.block-container {padding-left: 0.8rem; padding-right: 0.8rem;}
-  .st-key-lead {display: none;} [data-testid="stButtonGroup"] > div {flex-wrap: nowrap; overflow-x: auto;}
+  .st-key-lead {display: none;} .st-key-gauge p {white-space: normal;}
+  [data-testid="stButtonGroup"] > div {flex-wrap: nowrap; overflow-x: auto;}
   [data-testid="stButtonGroup"] button {flex-shrink: 0; max-width: none;}
   .st-key-menu > :has(> .st-key-line) {order: 1; flex-basis: 100%;} .st-key-line {gap: 0.25rem 0.5rem;}}
 .js-plotly-plot :is([class*="tick"] text, [class$="title"] text, .annotation text, .bartext-outside, .textpoint text) {

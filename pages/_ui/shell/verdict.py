@@ -39,7 +39,7 @@ def error(name: str, gap: float, n: int, noun: str, where: str = "") -> Tile:
 
 def exactness(share: float | None) -> list[Tile]:
     """The tile of `as_exact_as_sample`; none where it is not known."""
-    return [] if share is None else [("As exact as", f"a sample of {points(share)} %", SAMPLED)]
+    return [] if share is None else [("As exact as", f"a sample of {points(share)}%", SAMPLED)]
 
 
 def guess(chance: float, epsilon: float) -> Tile:

@@ -42,7 +42,7 @@ def test_the_noise_has_the_covariance_of_white_noise_on_the_cells(name):
     keep = s > 1e-9
     white = noise @ U[:, keep] / (s[keep] * sigma)  # standard normal if the covariance is σ² A Aᵀ
     within = 4 / math.sqrt(2 * white.size)
-    assert within < 0.09, "so that 10 % more or less is told apart"
+    assert within < 0.09, "so that 10% more or less is told apart"
     assert abs(white.std() - 1) < within
     assert np.abs(white.T @ white / draws - np.eye(keep.sum())).max() < 6 * math.sqrt(2 / draws)
     assert np.abs(noise @ (np.eye(len(U)) - U[:, keep] @ U[:, keep].T)).max() < 1e-9, "and nothing outside"

@@ -1,0 +1,142 @@
+"""What accompanies a release: the public registry's entry, valid by its own schema, and a review from facts alone."""
+
+import json
+from functools import cache
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from dpcore.cli import main
+from dpcore.publishing import registry
+from dpcore.publishing.review import LEVELS, Standing, review, review_page
+from tests.cli.files import write_files
+from tests.helpers import QUERIES
+
+SCHEMA = yaml.safe_load((Path(__file__).parent / "registry-schema.yaml").read_text(encoding="utf-8"))
+FREE = {"data_curators", "intended_use", "data_product_region", "actors", "justification"}
+
+
+def release(place: Path, out: str, *more: str) -> tuple[dict, dict, Path]:
+    """The facts and the registry's entry of a release, and its folder."""
+    order = [f"--schema={place / 's.json'}", "--queries=marginals:1", f"--ledger={place / 'l.sqlite'}", "--rows=9"]
+    order += [f"--out={place / out}", "--total-epsilon=2", "--total-delta=1e-6", "--delta=1e-6", "--epsilon=.3", *more]
+    assert main(["release", str(place / "t.csv"), *order]) == 0
+    text = (place / out / "registry.yaml").read_text(encoding="utf-8")
+    facts = json.loads((place / out / "release.json").read_text(encoding="utf-8"))
+    return facts, yaml.safe_load(text), place / out
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """The release of an algorithm, which is made once."""
+
+    @cache
+    def of(algorithm: str):
+        place = tmp_path_factory.mktemp(algorithm)
+        write_files(place)
+        return release(place, "a", f"--algorithm={algorithm}")
+
+    return of
+
+
+def tiers(schema: dict, path: tuple[str, ...] = ()):
+    """(path, tier) of every field that names one."""
+    for name, part in schema.get("properties", {}).items():
+        yield from ([((*path, name), part["tier"])] if type(part.get("tier")) is int else [])
+        yield from tiers(part, (*path, name))
+
+
+@pytest.mark.parametrize("algorithm", QUERIES)
+def test_every_algorithm_s_entry_is_valid_by_the_official_schema(made, algorithm):
+    facts, entry, _ = made(algorithm)
+    jsonschema.validate(entry, SCHEMA, format_checker=jsonschema.FormatChecker())
+    assert (entry["tier"], entry["status"]) == (3, "Draft")
+    assert entry == registry.entry(facts, 1)
+
+
+def test_all_that_tiers_1_to_3_ask_for_is_answered_and_people_write_free_text_only(made):
+    facts, entry, folder = made("mwem")
+    details = {"model_name_details", "data_source_type_details", "access_type_details", "data_product_sector"}
+    for path, tier in tiers(SCHEMA):
+        if path[-1] not in details and (tier in (2, 3) or path[:2] == ("deployment", "basic")):
+            found = entry
+            for name in path:
+                found = found[name]
+            assert found not in ("", None, []), path
+    assert {path.split(".")[-1] for path in registry.unwritten_fields(entry)} == FREE
+    text = (folder / "registry.yaml").read_text(encoding="utf-8")
+    assert all(path in text.split("url_slug")[0] for path in registry.unwritten_fields(entry))
+    loss = entry["deployment"]["privacy_loss"]["privacy_parameters"]
+    assert (loss["epsilon"], loss["delta"]) == (facts["promise"]["epsilon"], facts["promise"]["delta"])
+    assert facts["promise"]["cost"] == f"ρ={loss['rho']:.6g}"
+
+
+def test_a_pure_release_and_a_second_one_say_so(here):
+    first, second = (release(here, o, "--algorithm=dpfw", "--delta=0", "--total-delta=0")[1] for o in "ab")
+    assert first["deployment"]["dp_variant"]["variant_name"] == "Pure DP"
+    kinds = [e["deployment"]["deployment_model"]["release_type"] for e in (first, second)]
+    assert kinds == ["One release", "Many releases"]
+
+
+def test_hostile_names_are_text_in_yaml_and_in_the_markdown_that_the_registry_makes_of_it(here):
+    name = "a: [b](http://x) $x$ *y* # 'z' \"q\" \\n é😀 !!python/object"
+    _, entry, _ = release(here, "a", "--algorithm=dpfw", f"--dataset={name}")
+    jsonschema.validate(entry, SCHEMA)
+    title = entry["deployment"]["basic"]["name"]
+    assert "\\[b\\]\\(http://x\\) \\$x\\$ \\*y\\* \\#" in title
+    assert "é😀" in title
+    assert entry["url_slug"].startswith("a-b-http-x-x-y-z-q-n")
+
+
+def test_the_schema_refuses_what_is_wrong():
+    """Test the tester."""
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"url_slug": "x", "status": "Draft", "tier": 4, "deployment": {}}, SCHEMA)
+
+
+# The review
+
+
+@pytest.mark.parametrize("algorithm", QUERIES)
+def test_nothing_stays_unanswered(made, algorithm):
+    facts, _, folder = made(algorithm)
+    answers = review(facts)
+    assert {a.level for a in answers} == set(LEVELS)
+    assert {a.standing for a in answers} >= {Standing.PROVED, Standing.DECLARED, Standing.OPEN}
+    for answer in answers:
+        assert answer.question.endswith("?")
+        assert len(answer.sentence) > 40
+        assert "None" not in answer.sentence
+    written = (folder / "review.html").read_text(encoding="utf-8")
+    assert written == review_page(facts)
+    assert written.count('<tr><th scope="row">') == len(answers)
+    card = (folder / "card.html").read_text(encoding="utf-8")
+    assert ("19 of 20 answers: within" in card) is (facts["utility"]["noise"] is not None)
+    told = dict(zip([a.question for a in answers], answers, strict=True))["How useful is it?"]
+    known = facts["errors"] or facts["utility"]["good_for"] or facts["utility"]["not_for"]
+    assert told.standing is (Standing.MEASURED if known else Standing.OPEN)
+    assert facts["utility"]["sentence"] in told.sentence
+    assert ("as exact as a sample" in told.sentence) is (facts["utility"]["as_exact_as_sample"] is not None)
+
+
+def test_a_peek_and_floating_point_are_not_covered_and_hostile_words_stay_text(here, made):
+    schema = json.loads((here / "s.json").read_text()) | {"peeked": True}
+    (here / "s.json").write_text(json.dumps(schema))
+    reason = "--reason=<script>alert(1)</script>"
+    facts = release(here, "a", "--algorithm=gaussian_maxent", "--noise=float", reason)[0]
+    for told, expected in ((facts, Standing.OPEN), (made("gaussian_maxent")[0], Standing.DECLARED)):
+        found = {a.question: a.standing for a in review(told)}
+        for question in ("Where do bounds", "Did anyone look", "Can rounding"):
+            assert next(s for q, s in found.items() if q.startswith(question)) is expected
+    assert "<script" not in review_page(facts)
+    assert "default-src 'none'" in review_page(facts)
+
+
+def test_what_is_proved_is_what_the_verifier_checks(made):
+    facts = made("dpfw")[0]
+    proved = {a.question: a.sentence for a in review(facts) if a.standing is Standing.PROVED}
+    assert len(proved) == 4
+    assert "ε = 0.3 at δ = 1e-6" in proved["How large are ε and δ?"]
+    assert f"Entry {facts['ledger']['entry']} of ledger {facts['ledger']['id']}" in " ".join(proved.values())
