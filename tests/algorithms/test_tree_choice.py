@@ -27,7 +27,6 @@ from dpcore.algorithms.tree_choice import (
     pairs_of,
     single,
     single_charges,
-    single_share,
     worth,
 )
 from dpcore.data.domain import Rows
@@ -81,19 +80,6 @@ def test_single_columns_share_what_is_theirs_with_the_least_noise(budget):
             assert noise(moved) >= noise(cost) * (1 - 1e-9)
     twins = Marginals.all(codes(4, 2, 4, 4), 2)
     assert [c.times for c in single_charges(twins, budget, 0.3)] == [1, 3], "columns of one size share a charge"
-
-
-def test_single_columns_take_the_share_that_keeps_noise_on_them_low():
-    budget, n = Budget(1, 1e-6), 2_000
-    share = single_share(TABLES, n, budget)
-    assert 0.05 < share < 0.6
-    spends = [charge.spend for charge in single_charges(TABLES, budget, share)]
-    l1 = [
-        size * math.sqrt(2 / math.pi) * deviation(ONE_TABLE, s, n)
-        for size, s in zip((2, 3, 5, 40), spends, strict=True)
-    ]
-    assert np.mean(l1) == pytest.approx(0.1)
-    assert (single_share(TABLES, 10**6, budget), single_share(TABLES, 100, budget)) == (0.05, 0.6)
 
 
 @pytest.mark.parametrize("spend", [Gaussian(0.3), Pure(0.3)])
