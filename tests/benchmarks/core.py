@@ -172,10 +172,10 @@ def measure(where: str, name: str, folder: Path, epsilon: float, seeds: int) -> 
         print(f"    a million rows in {cpu:.2f} s CPU", flush=True)
 
 
-def main() -> None:
-    """Run the tasks named, each ε in a process of its own, as peaks are remembered for a process."""
+def main(tasks: tuple[str, ...] = ("census",)) -> None:
+    """Run the tasks named, else these, each ε in a process of its own, as peaks are remembered for a process."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tasks", nargs="*", metavar="TASK", default=["census"])
+    parser.add_argument("tasks", nargs="*", metavar="TASK", default=list(tasks))
     parser.add_argument("--data", type=Path, default=Path())
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--epsilons", help="0.1,1 for example; those with a gate where it is left out")

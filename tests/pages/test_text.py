@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from pages._ui.shell.text import HIDDEN, clean, figure_text, plain, points, question
+from pages._ui.shell.text import HIDDEN, clean, distinct, figure_text, plain, points, question
 
 MARKS = ["*", "_", "`", "[", "]", "(", ")", "<", ">", "$", "~", "#", "!", "|", "&", "\\", ":", "{", "}"]
 
@@ -45,3 +45,12 @@ def test_a_question_in_words():
 
 def test_points():
     assert points(0.0212) == "2.1"
+
+
+@pytest.mark.parametrize("name", ["{}" + "x" * 70, "x" * 70 + "{}", "x" * 70 + "{}" + "y" * 70])
+def test_long_names_are_shortened_and_told_apart(name):
+    names = [name.format(i) for i in range(12)]
+    shown = distinct([*names, "age"])
+    assert len(set(shown.values())) == 13
+    assert max(map(len, shown.values())) <= 24
+    assert shown["age"] == "age"

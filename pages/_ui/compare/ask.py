@@ -27,7 +27,7 @@ from ..shell.frame import heading, peek
 from ..shell.session import session
 from ..shell.state import shared, stakeholder
 from ..shell.table import COMFORTABLE_CELLS, Table
-from ..shell.text import clean, plain
+from ..shell.text import distinct, plain
 from .solve import CONFIDENTIAL, TOLERANCES, Solving, points_words, show
 from .sweeps import TITLES, Sweep
 
@@ -127,7 +127,7 @@ def _question(table: Table) -> tuple[list[str], float, float] | None:
     # A column's name goes into no address of an upload.
     key = f"ask-{table.version if table.uploaded else table.name}"
     columns = left.multiselect(
-        "I need", names, first, format_func=clean, key=key, max_selections=len(KINDS), **shared(),
+        "I need", names, first, format_func=distinct(names).get, key=key, max_selections=len(KINDS), **shared(),
         help="Every combination of the values of these columns: how many rows have it. Asked alone.",
     )  # fmt: skip
     tolerance = middle.select_slider("within", TOLERANCES, 0.01, points_words, key="ask-tolerance", bind="query-params")

@@ -1,6 +1,5 @@
 """The one grid of the Data page, a row a column: its first values, what it is, what is public, one action."""
 
-import html
 import json
 import re
 from typing import Any
@@ -20,7 +19,7 @@ from ..shell.first_values import ROWS
 from ..shell.session import session
 from ..shell.state import stakeholder, table
 from ..shell.table import GUESSED, TYPED, Table, Told
-from ..shell.text import clean, short_names
+from ..shell.text import clean, distinct
 from .reading import attempt, refuse
 
 ASIDE, MEASURED, SPLIT = "not used", "measured privately", "split at"
@@ -66,7 +65,7 @@ def grid(current: Table, busy: bool) -> None:
         help="Small charts of real values. Switch them off before you bring a table that you must not look at.",
     )  # fmt: skip
     rows = pd.DataFrame(_rows(current))
-    rows["column"] = list(map(html.unescape, short_names(rows["column"], 26)))  # no figure: no entities
+    rows["column"] = rows["column"].map(distinct(rows["column"], 26))
     if bars and any(charts := _charts(current)):
         session().look(current)
         rows.insert(1, "first values", charts)

@@ -19,7 +19,7 @@ from ..charts import screen as charts
 from ..shell.frame import heading, peek
 from ..shell.results import QUIET, panel
 from ..shell.state import shared
-from ..shell.text import clean, plain, question
+from ..shell.text import clean, distinct, plain, question
 from ..shell.words import meaning
 from . import ask
 from .outcome import Shown
@@ -46,7 +46,7 @@ def listed(shown: Shown, most: int = LISTED) -> tuple[pd.DataFrame, list[list[st
     if shown.replays:
         gaps = np.abs(shown.worlds[:, worst] - both.real[worst])
         table = table.assign(low=gaps.min(axis=0), high=gaps.max(axis=0))
-    return table, [sorted({clean(column) for column, _ in label}) for label in labels]
+    return table, [sorted({column for column, _ in label}) for label in labels]
 
 
 @chart("queries", "Which questions are answered worst?", "workload", "point")
@@ -56,11 +56,12 @@ def queries(shown: Shown, head: DeltaGenerator) -> None:
     tenth, half = (shown.words(float(np.quantile(shown.both.gaps, q))) for q in (0.9, 0.5))
     summary = f"One question in ten is off by over {tenth.partition(' ≈')[0]}."
     names = shown.chosen.problem.domain.names
+    marks = {None: "all questions"} | {name: f"about {text}" for name, text in distinct(names).items()}
     about = head.selectbox(
-        "Mark questions about", [None, *names], width=MARKER, format_func=_about, key=f"about-{hash(names)}",
+        "Mark questions about", list(marks), width=MARKER, format_func=marks.get, key=f"about-{hash(names)}",
         label_visibility="collapsed", persist_state="session",
     )  # fmt: skip
-    chosen = [i for i, involved in enumerate(columns) if about is not None and clean(about) in involved]
+    chosen = [i for i, involved in enumerate(columns) if about in involved]
     left, right = st.columns([3, 2])
     worlds = np.abs(shown.worlds - shown.both.real) if shown.replays else None
     figure = charts.questions(table, shown.n, shown.noun, chosen, worlds)
@@ -77,14 +78,10 @@ def queries(shown: Shown, head: DeltaGenerator) -> None:
     each = each.sort_values("error", ascending=False, ignore_index=True)
     what = f"{len(rows):,} marked questions" if marked else "All questions shown"
     worst = shown.words(each["error"].iloc[0])
-    words = f"{what}: those about {each['column'].iloc[0]} are off most, {worst} on average."
+    words = f"{what}: those about {clean(each['column'].iloc[0])} are off most, {worst} on average."
     right.plotly_chart(charts.columns(each), key="columns", alt=words, config=QUIET)
     more = f"Half of them are off by more than {half}. Mark some: drag over the dots, or choose a column."
     numbers(head, words if marked else summary, table, "queries", more)
-
-
-def _about(column: str | None) -> str:
-    return "all questions" if column is None else f"about {clean(column)}"
 
 
 @st.fragment
@@ -94,7 +91,11 @@ def groups(shown: Shown) -> None:
     heading("Who gets the least accurate results?", Tag.PEEK, meaning("disagreement"))
     domain = shown.chosen.problem.domain
     column = st.selectbox(
-        "Groups by", telling(domain), format_func=clean, key=f"groups-{hash(domain.names)}", **shared()
+        "Groups by",
+        telling(domain),
+        format_func=distinct(domain.names).get,
+        key=f"groups-{hash(domain.names)}",
+        **shared(),
     )
     try:
         both = compare(shown.result.release, shown.table.rows(domain.names), pairs_with(domain, column))
@@ -137,7 +138,7 @@ def marginals(shown: Shown, head: DeltaGenerator) -> None:
         "Column",
         telling(domain),
         width=CHOOSER,
-        format_func=clean,
+        format_func=distinct(names).get,
         key=f"column-{hash(names)}",
         label_visibility="collapsed",
         **shared(),
@@ -166,7 +167,7 @@ def pair(shown: Shown, head: DeltaGenerator) -> None:
     if len(names) < 2:
         st.caption("Choose a second column to see two of them together.")
         return
-    pairs = {" × ".join(map(clean, pair)): pair for pair in combinations(telling(domain), 2)}
+    pairs = {" × ".join(map(distinct(names).get, pair)): pair for pair in combinations(telling(domain), 2)}
     asked = head.selectbox(
         "Two columns", list(pairs), width=CHOOSER, key=f"pair-{hash(names)}", label_visibility="collapsed", **shared()
     )

@@ -17,7 +17,7 @@ from ..charts.ties import ring
 from ..shell.frame import heading
 from ..shell.results import panel
 from ..shell.state import shared
-from ..shell.text import clean, plain
+from ..shell.text import clean, distinct, plain
 
 
 def draw(release: Release | None, reasons: dict[str, str]) -> None:
@@ -44,7 +44,7 @@ def test(result: Result, problem: QueryRelease, delta: float) -> None:
     heading("Are two columns linked?")
     names = problem.domain.names
     chosen = [
-        place.selectbox(f"{word} column", names, at, format_func=clean, key=f"linked-{at}", **shared())
+        place.selectbox(f"{word} column", names, at, format_func=distinct(names).get, key=f"linked-{at}", **shared())
         for at, (place, word) in enumerate(zip(st.columns(2), ("First", "Second"), strict=True))
         if at < len(names)
     ]

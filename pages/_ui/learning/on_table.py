@@ -19,7 +19,7 @@ from ..shell.results import panel
 from ..shell.session import session
 from ..shell.state import shared
 from ..shell.table import Table
-from ..shell.text import clean
+from ..shell.text import clean, distinct
 from .quantile import METHODS, begin, budget, cautions, excess_by_epsilon, made
 from .runs import LearningRuns
 
@@ -50,7 +50,9 @@ def predicted(possible: list[tuple[str, str]], where: str) -> tuple[str, str]:
     loss = st.selectbox("Learn a", losses, format_func=LOSSES.__getitem__, key=f"{where}loss", **shared())
     names = [name for kind, name in possible if kind == loss]
     last = len(names) - 1
-    return loss, st.selectbox("Predict", names, last, format_func=clean, key=f"{where}target-{loss}", **shared())
+    return loss, st.selectbox(
+        "Predict", names, last, format_func=distinct(names).get, key=f"{where}target-{loss}", **shared()
+    )
 
 
 def features(table: Table, target: str) -> list[str]:
@@ -69,7 +71,9 @@ def whole(table: Table, left: Any, right: Any, experts: Any) -> None:
     with right:
         loss, target = predicted(possible, "")
         others = features(table, target)
-        chosen = st.multiselect("From", others, others[:4], format_func=clean, key=f"features-{target}", **shared())
+        chosen = st.multiselect(
+            "From", others, others[:4], format_func=distinct(others).get, key=f"features-{target}", **shared()
+        )
         spend = budget(experts)
     words = "How large weights may be: public, chosen by you. Auto: 10 for a classifier, else from public bounds."
     radius = experts.select_slider(

@@ -25,7 +25,7 @@ from ..shell.results import panel
 from ..shell.session import session
 from ..shell.state import shared
 from ..shell.table import Table
-from ..shell.text import clean, plain
+from ..shell.text import clean, distinct, plain
 from .runs import LearningRuns
 
 PARTS = ("A middle value", "A straight line", "A prediction", "For experts")
@@ -102,7 +102,7 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
         left.info("This table has no column of numbers with public bounds. Choose another table or schema on Data.")
         return
     with right:
-        column = st.selectbox("Column", names, format_func=clean, key="learn-column", **shared())
+        column = st.selectbox("Column", names, format_func=distinct(names).get, key="learn-column", **shared())
         words = "0.5 is the median: half of the rows lie below."
         level = st.slider("Share of rows below", 0.01, 0.99, 0.5, 0.01, key="level", help=words, bind="query-params")
         spend = budget(experts)

@@ -12,7 +12,7 @@ from dpcore.workloads import Workload
 
 from .state import give, shared, unless_given
 from .table import COMFORTABLE_CELLS, Table
-from .text import clean
+from .text import distinct
 
 GRAMMAR = (
     "Comparisons with =, !=, <, <=, >, >=, between … and …, in (…), joined by and, or, not and parentheses. "
@@ -43,7 +43,7 @@ def choose(table: Table, domain: Domain | None = None) -> tuple[Workload, list[s
     key = f"columns-{table.version}" if table.uploaded else f"columns-{table.name}"
     words = "Only these are read. The number of combinations is the product of their values."
     first = unless_given(key, few)
-    columns = st.multiselect("Columns", names, first, format_func=clean, key=key, help=words, **shared())
+    columns = st.multiselect("Columns", names, first, format_func=distinct(names).get, key=key, help=words, **shared())
     if columns == few != names:
         st.caption(
             f"{len(few)} of {len(names)} columns to begin with: the first of a handy size that are together at most "

@@ -3,7 +3,9 @@
 import os
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable
+from typing import Any
 
 LONGEST = 60
 HIDDEN = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")  # categories of characters
@@ -20,18 +22,25 @@ def clean(text: object, longest: int = LONGEST) -> str:
     return shown if len(shown) <= longest else f"{shown[: longest // 2]}…{shown[longest // 2 + 1 - longest :]}"
 
 
-def short_names(names: Iterable[object], longest: int = 32) -> list[str]:
-    """Names for a figure, shortened in the middle so that no two that differ read the same."""
-    full = [clean(name, 10**6) for name in names]
-    found = [clean(name, longest) for name in full]
-    for short in {short for short in found if found.count(short) > 1}:
-        alike = {name for name, now in zip(full, found, strict=True) if now == short}
-        same, room = len(os.path.commonprefix(list(alike))), longest // 2  # what follows tells them apart
-        told = {name: f"{name[: longest - room - 1]}…{name[same : same + room]}" for name in alike}
+def distinct(names: Iterable[object], longest: int = 24) -> dict[Any, str]:
+    """Return every name as it is shown: shortened in the middle so that no two that differ read the same."""
+    full = {name: clean(name, 10**6) for name in names}
+    found = {name: clean(text, longest) for name, text in full.items()}
+    for short, many in Counter(found.values()).items():
+        alike = sorted({full[name] for name in found if found[name] == short}) if many > 1 else []
+        same, room = len(os.path.commonprefix(alike)), longest // 2  # what follows tells them apart
+        told = {text: f"{text[: longest - room - 1]}…{text[same : same + room]}" for text in alike}
         if len(set(told.values())) < len(alike):
-            told = {name: f"{clean(name, longest - 5)} ({i})" for i, name in enumerate(sorted(alike), 1)}
-        found = [told.get(name, now) if now == short else now for name, now in zip(full, found, strict=True)]
-    return [figure_text(name, longest) for name in found]
+            told = {text: f"{clean(text, longest - 5)} ({i})" for i, text in enumerate(alike, 1)}
+        found |= {name: told[full[name]] for name in full if full[name] in told}
+    return found
+
+
+def short_names(names: Iterable[object], longest: int = 32) -> list[str]:
+    """Return `distinct` names for a figure."""
+    names = list(names)
+    found = distinct(names, longest)
+    return [figure_text(found[name], longest) for name in names]
 
 
 def plain(text: object, longest: int = LONGEST) -> str:
