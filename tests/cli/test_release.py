@@ -339,7 +339,7 @@ def test_the_card_is_made_of_facts_alone(here):
     assert html.escape(COUNTED) not in said
     assert PEEKED not in said
     assert "for publishing" not in said
-    used = re.search(r"Used before (\d+) % · this release (\d+) % · left (\d+) %", said)
+    used = re.search(r"Used before (\d+)% · this release (\d+)% · left (\d+)%", said)
     assert used
     kept = facts()["dataset"]
     lifetime = Lifetime(Budget(**kept["total"]), Accounting(kept["accounting"]), kept["failure"])

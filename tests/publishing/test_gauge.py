@@ -11,7 +11,7 @@ from dpcore.publishing.gauge import gauge
 def test_shares_add_up_to_a_hundred_and_none_is_below_the_truth(used):
     for now in (0.0, 1e-4, 0.0901, 0.255, 1 - used):
         picture, words = gauge(used, now)
-        said = [int(share) for share in re.findall(r"(\d+) %", words)]
+        said = [int(share) for share in re.findall(r"(\d+)%", words)]
         drawn = [int(width) for width in re.findall(r'"width:(\d+)%', picture)]
         if used + now > 1:
             assert f"needs {said[1]}%" in words
