@@ -23,7 +23,7 @@ from ..workloads.marginals import subsets
 from .base import About, Algorithm, Step, model_cells
 from .evidence import Pool, tables_read
 from .fitting import staged
-from .tree_choice import MOST_WEIGHED, Room, barring, cells_of, lists
+from .tree_choice import MOST_WEIGHED, Room, barring, cells_of, expected, lists
 
 SHARE = 0.9  # share of a round's budget for its measurement; the rest is for its selection
 ROUNDS = 16  # rounds for each column, if no round is enlarged; as published
@@ -131,7 +131,7 @@ class AIM(Algorithm):
             select, spend = _spends(cost, budget)
             if not curator.affords(select):  # rounding alone, but then nothing may be asked
                 return
-            noise = typical(spend, n)
+            noise = expected(spend, 1, n)
             scale = 2 * 2 * weights.max() / (n * select.epsilon)
             penalties = barring(PENALTY * noise * sizes, weights, room.free, scale)
             i = curator.select(TableErrors(candidates, seen(D, candidates, n, rng), penalties, weights), select)
@@ -147,11 +147,6 @@ class AIM(Algorithm):
                 return
             if np.abs(D.answers(alone) - before).sum() <= SETTLED * noise * sizes[i]:
                 cost *= 4 if budget.delta > 0 else 2
-
-
-def typical(spend: Gaussian | Pure, n: float) -> float:
-    """The expected |noise| in a cell of a measured table: √(2/π) σ for Gaussian noise, σ/√2 for Laplace noise."""
-    return deviation(ONE_TABLE, spend, n) * math.sqrt(2 / math.pi if isinstance(spend, Gaussian) else 1 / 2)
 
 
 def seen(D: Release, candidates: Marginals, n: float, rng: np.random.Generator) -> np.ndarray:

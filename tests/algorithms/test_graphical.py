@@ -9,7 +9,7 @@ import pytest
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import make_plan
 from dpcore.algorithms.evidence import Pool
-from dpcore.algorithms.graphical import SHARE, closure, coverage, typical
+from dpcore.algorithms.graphical import SHARE, closure, coverage
 from dpcore.algorithms.tree_choice import MOST_WEIGHED, Room, barring
 from dpcore.data.schema import domain_from_json
 from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
@@ -89,8 +89,6 @@ def test_a_table_measured_twice_counts_once_with_its_mean_by_precision():
     assert past.evidence.sigma == pytest.approx([0.1, 0.1, precision**-0.5, precision**-0.5])
     assert precision == pytest.approx((0.1**2 + 0.3**2) * 100**2 / 2)
     assert mean == pytest.approx([0.58, 0.42])
-    assert typical(weak, 100) == pytest.approx(math.sqrt(2 / math.pi) * math.sqrt(2) / 10)
-    assert typical(Pure(0.5), 100) == pytest.approx(2 / 0.5 / 100)
 
 
 def test_a_table_without_room_scores_behind_all_others_whatever_the_records_say():
