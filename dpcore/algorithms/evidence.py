@@ -72,17 +72,22 @@ def singles_of(tables: Marginals) -> Marginals:
     return Marginals.over(tables.domain, [(a,) for a in sorted({a for axes in tables.axes for a in axes})])
 
 
-def shares_of(singles: Marginals, y: np.ndarray, sigma: np.ndarray) -> list[np.ndarray]:
-    """The share of every category by noisy 1-way tables with standard deviations (m,), floored above 0.
+def shares_of(alone: Evidence) -> list[np.ndarray]:
+    """The share of every category by noisy 1-way tables, floored above 0.
 
-    The distribution nearest to y, after that was drawn to the uniform one by 1/k : σ², as shares of k categories have a
-    mean square distance of at most 1/k from it: were noise larger than all there is, its largest cell would get all.
+    The distribution D_c nearest to 1/k + c (y − mean y), with the c whose squared error is least by Stein's unbiased
+    estimate, ‖D_c − y‖² + 2σ² c (cells above 0 − 1) − kσ². c is 0, 0.05..1 times 1/k : (1/k + σ²), as shares of k
+    categories have a mean square distance of at most 1/k from the uniform: were noise larger than all there is, its
+    largest cell would else get all. Source: Stein 1981.
     """
     out = []
-    for part in singles.tables:
-        k = part.stop - part.start
-        kept = 1 / (1 + k * np.square(sigma[part]))
-        floored = np.maximum(nearest(1 / k + kept * (y[part] - y[part].mean())), FLOOR)
+    for part in alone.workload.tables:
+        own, variance = alone.y[part], alone.sigma[part.start] ** 2
+        k = len(own)
+        steps = np.linspace(1, 0, 21) / (1 + k * variance)
+        near = np.array([nearest(1 / k + c * (own - own.mean())) for c in steps])
+        risks = ((near - own) ** 2).sum(axis=1) + 2 * variance * steps * ((near > 0).sum(axis=1) - 1)
+        floored = np.maximum(near[risks.argmin()], FLOOR)
         out.append(floored / floored.sum())
     return out
 

@@ -32,8 +32,7 @@ def product(evidence: Evidence, model: Model) -> np.ndarray:
     if not found:
         return np.zeros(model.size)
     singles = singles_of(found[0])
-    alone = summed(evidence, singles)
-    shares = shares_of(singles, alone.y, alone.sigma)
+    shares = shares_of(summed(evidence, singles))
     return model.reader(singles).adjoint(np.log(np.concatenate(shares)))
 
 

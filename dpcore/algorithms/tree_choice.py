@@ -259,7 +259,7 @@ def choose_tree(
 
     Pairs S of a batch are drawn, one after the other and none twice, by the score
 
-        ‖table_S(P_n) − table_S(D)‖₁ − 0.5 · what noise will hide of table_S(D),   Δ = 2/n
+        ‖table_S(P_n) − table_S(D)‖₁ − HIDDEN · what noise will hide of table_S(D),   Δ = 2/n
 
     (`TableErrors`: D and what is taken off are released, so they do not move). D is the product of the noisy 1-way
     tables, and after every batch the fit to all that was measured, so that nothing is drawn that D says already. A pair
@@ -274,8 +274,9 @@ def choose_tree(
     for axes, table in zip(singles.axes, singles.tables, strict=True):
         m = curator.measure(SomeAnswers(singles, table), plan.spend(single(table.stop - table.start)))
         told.add(axes, m.values, m.stddev)
-    columns = shares_of(singles, told.evidence.y, told.evidence.sigma)
-    shares = {a: part for (a,), part in zip(singles.axes, columns, strict=True)}
+    shares = {a: part for (a,), part in zip(singles.axes, shares_of(told.evidence), strict=True)}
+    for a, part in shares.items():  # the fit sees what is left of noise, not the noise
+        told.facts[a,] = told.facts[a,][0], part
     found = TreeFindings(told, shares, tied(tables.domain), frozenset())
     answers = np.concatenate([np.outer(shares[a], shares[b]).ravel() for a, b in pairs.axes])
     starts, weights, known = [table.start for table in pairs.tables], np.ones(len(pairs.tables)), {}

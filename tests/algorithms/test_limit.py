@@ -164,12 +164,19 @@ def test_a_census_of_billions_is_fitted_too(where, seed):
 
 
 def shrunk(y, sigma):
-    """Shares by noisy ones of one deviation: drawn to the even ones, the nearest distribution to that, floored."""
+    """Shares by noisy ones of one deviation: those nearest to y drawn to even ones, by Stein's estimate, floored."""
     k = len(y)
-    z = 1 / k + (y - y.mean()) / (1 + k * sigma**2)
     sums = {"type": "eq", "fun": lambda x: x.sum() - 1}
-    x = minimize(lambda x: ((x - z) ** 2).sum(), np.full(k, 1 / k), bounds=[(0, 1)] * k, constraints=sums, tol=1e-14).x
-    x = np.maximum(x, 1e-4)
+
+    def near(c):
+        z = 1 / k + c * (y - y.mean())
+        far = lambda x: ((x - z) ** 2).sum()  # noqa: E731
+        return minimize(far, np.full(k, 1 / k), bounds=[(0, 1)] * k, constraints=sums, tol=1e-14).x
+
+    def risk(c):
+        return ((near(c) - y) ** 2).sum() + 2 * sigma**2 * c * ((near(c) > 1e-9).sum() - 1)
+
+    x = np.maximum(near(min(np.linspace(0, 1 / (1 + k * sigma**2), 21), key=risk)), 1e-4)
     return x / x.sum()
 
 
@@ -216,9 +223,13 @@ def test_smaller_tables_are_summed_out_of_noisy_ones_by_precision():
 def test_the_base_is_the_product_of_noisy_shares_and_uniform_where_nothing_is_known():
     domain = codes(2, 3, 2)
     workload = Marginals(domain, [["a"], ["b"]])
-    noisy = [5 / 12, 7 / 12], [7 / 30, 23 / 60, 23 / 60], [0.5, 0.5]  # a third, and a quarter, of the way from even
-    base = product(Evidence(workload, np.array([0.25, 0.75, -0.1, 0.5, 0.5]), np.ones(5)), Cells(domain))
+    kept = 0.95 / 1.02 / 4  # nearest to 1/4 (1 − 0.01/0.125), where Stein's estimate is least
+    noisy = [0.5 - kept, 0.5 + kept], np.array([1e-4, 0.5, 0.5]) / 1.0001, [0.5, 0.5]
+    y = np.array([0.25, 0.75, -0.1, 0.5, 0.5])
+    base = product(Evidence(workload, y, np.full(5, 0.1)), Cells(domain))
     assert np.allclose(softmax(base), np.einsum("a,b,c->abc", *noisy).ravel())
+    large = product(Evidence(workload, 1e3 * y, np.full(5, 1e3)), Cells(domain))
+    assert np.allclose(softmax(large), 1 / 12, rtol=0.01), "no cell gets all where noise is larger than all there is"
     explicit = Explicit(domain, np.ones((1, 12)))
     assert np.allclose(softmax(product(Evidence(explicit, np.ones(1), np.ones(1)), Cells(domain))), 1 / 12)
     assert stages_of(explicit) == [explicit]
