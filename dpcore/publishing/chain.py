@@ -15,11 +15,12 @@ import os
 import secrets
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 from ..errors import InputError
@@ -138,9 +139,10 @@ def connected(path: Path, wait: float, *, create: bool = False) -> Iterator[sqli
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))  # the key is for the steward's eyes
         if not path.is_file():
             raise InputError(f"{name}: there is no such ledger")
-        for beside in (Path(f"{path}{ending}") for ending in ("-journal", "-wal", "-shm")):
-            if os.path.lexists(beside) and not beside.is_file():  # SQLite would wait for ever on a pipe
-                raise InputError(f"{name}: not usable as a ledger: {beside.name[:200]} beside it is no file")
+        for ending in ("-journal", "-wal", "-shm"):
+            with suppress(FileNotFoundError):  # one look: another release's journal comes and goes
+                if not S_ISREG(os.lstat(f"{path}{ending}").st_mode):  # SQLite would wait for ever on a pipe
+                    raise InputError(f"{name}: not usable as a ledger: a {ending} beside it is no file")
         db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=wait, isolation_level=None)
     except (OSError, ValueError, sqlite3.Error) as error:
         if isinstance(error, InputError):

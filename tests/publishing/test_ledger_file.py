@@ -174,6 +174,22 @@ def test_a_pipe_beside_it_is_not_waited_for(store, ending):
         verify(store.path)
 
 
+def test_a_journal_that_comes_and_goes_refuses_nobody(store, monkeypatch):
+    """As another release's does: it is there when first asked for, and gone when asked for again."""
+    seen, lstat = set(), os.lstat
+
+    def once(path, **at):
+        if not str(path).endswith("-journal"):
+            return lstat(path, **at)
+        if path in seen:
+            raise FileNotFoundError(path)
+        seen.add(path)
+        return lstat(store.path, **at)
+
+    monkeypatch.setattr(os, "lstat", once)
+    assert verify(store.path) == []
+
+
 def test_a_pipe_or_a_full_device_in_its_place_is_refused(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for place in (tmp_path / "pipe", Path("/dev/full"), Path("/dev/zero"), tmp_path):
