@@ -78,8 +78,9 @@ def hostile() -> tuple[pd.DataFrame, dict]:
 def tab(monkeypatch):
     """What a headless tab leaves behind is freed at the end, as when a browser's tab closes; the workers stay.
 
-    A sample that a page compares by itself is compared by one algorithm at one budget.
+    A sample that a page compares by itself is compared by one algorithm at one budget; an opening game is short.
     """
+    monkeypatch.setattr("pages._ui.audit.game.GAMES", 1000)
     monkeypatch.setattr("pages._ui.compare.overview.FIRST", ("gaussian_maxent",))
     monkeypatch.setattr("pages._ui.compare.overview.EPSILONS", (1.0,))
     yield

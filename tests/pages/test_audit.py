@@ -47,8 +47,9 @@ def test_the_page_opens_on_a_finished_game_with_its_picture():
     app, found = open_page(PAGE), audits.opening().found
     right, allowed = audits.guesses(found)
     assert (found.budget, times_in_100(allowed)) == (Budget(1.0, 1e-9), "54 times in 100"), "as other pages have it"
-    said_so = f"No breach found:** {100 * right:.0f} right guesses in 100, give or take 2. 54 are allowed (a coin: 50)."
-    assert said_so in plainly(app.success[0].value)
+    chance = 100 / np.sqrt(found.runs)
+    told = f"No breach found:** {100 * right:.0f} right guesses in 100, give or take {chance:.0f}. 54 are allowed"
+    assert told in plainly(app.success[0].value)
     (points,) = figures(app)[0]["data"]
     assert points["text"] == ["a coin: 50", f"guessed: {100 * right:.0f}", "allowed: 54"]
     assert _plain(points["x"]) == pytest.approx([50, 100 * right, 100 * allowed])

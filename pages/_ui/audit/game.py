@@ -27,6 +27,7 @@ RUNS = [500, 1000, 2000, 4000, 10_000, 40_000]
 DELTAS = [*controls.DELTAS, 0.02, 0.05, 0.1]  # a promise nobody should make, but a sharp game
 DRAWN = 200  # points of a curve
 HALF = "half-sensitivity"
+GAMES = 2000  # of the opening game
 OPENING, DELTA = 1.0, 1e-9  # of the game that the page opens with: those that other pages open with
 PILES = 24  # bars
 
@@ -69,8 +70,8 @@ def current() -> Game:
 def opening() -> Judged:
     """Return the finished game that every visitor finds first: public tables, played once for all."""
     algorithm, budget = short(ALGORITHMS["gaussian_maxent"]()), Budget(OPENING, DELTA)
-    found = audit(algorithm, budget, runs=RUNS[2])
-    return Judged(found, transcribe(algorithm, budget, transcripts=RUNS[2]))
+    found = audit(algorithm, budget, runs=GAMES)
+    return Judged(found, transcribe(algorithm, budget, transcripts=GAMES))
 
 
 def settings(game: Game) -> None:
