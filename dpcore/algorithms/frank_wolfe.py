@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import theory
 from ..params import param
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.statistics.answers import SignedErrors
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease, query_words
+from ..theory import schedules
 from .base import About, Algorithm, Step, model_cells
 from .ground import grounded, model_setup
 
@@ -33,9 +33,10 @@ class DPFW(Algorithm):
     selected are cells of the tree's tables.
 
     schedule "practical": γ_t = 2/(t + 2), released is the mean of the second half of the D_t. "paper": constant γ and T
-    of Algorithm 1 as corrected in `theory`, released is one D_t drawn uniformly. Raises InputError for a parameter out
-    of range. Source: Micali, Lezane, Betken 2025, Algorithm 1, with these corrections: Gumbel noise 2Δ/ε₀ instead of
-    Laplace Δ/ε₀ (only 2ε₀-DP for a set closed under negation), γ ≤ 1, an accountant instead of their composition.
+    of Algorithm 1 as corrected in `theory.schedules`, released is one D_t drawn uniformly. Raises InputError for a
+    parameter out of range. Source: Micali, Lezane, Betken 2025, Algorithm 1, with these corrections: Gumbel noise 2Δ/ε₀
+    instead of Laplace Δ/ε₀ (only 2ε₀-DP for a set closed under negation), γ ≤ 1, an accountant instead of their
+    composition.
     """
 
     schedule: str = param("practical", "step sizes, rounds and output", choices=("practical", "paper"))
@@ -91,7 +92,7 @@ class DPFW(Algorithm):
                 output = D
             index = curator.select(SignedErrors(workload, reader.answers(D)), spend)
             j, s = index % workload.m, 1 if index < workload.m else -1
-            gamma = theory.frank_wolfe_step(rounds=T, alpha=alpha) if paper else 2 / (t + 2)
+            gamma = schedules.frank_wolfe_step(rounds=T, alpha=alpha) if paper else 2 / (t + 2)
             if gamma == 1:
                 u[:], scale = 0, 1.0
             else:
@@ -116,7 +117,7 @@ class DPFW(Algorithm):
         """
         public, log_k = _public(problem, budget), math.log(max(problem.domain.size, 2))
         if budget.delta > 0:
-            best = math.sqrt(log_k) / theory.selection_noise(**public)
+            best = math.sqrt(log_k) / schedules.selection_noise(**public)
         else:  # ε₀ = ε/T: selection noise 2ΔT log(2m)/ε, against u√(T/2) above
             noise = public["width"] / public["n"] * math.log(2 * public["m"]) / budget.epsilon
             best = (math.sqrt(log_k) / (4 * math.sqrt(2) * noise)) ** (2 / 3)
@@ -130,15 +131,15 @@ class DPFW(Algorithm):
     def _paper(self, problem: QueryRelease, budget: Budget) -> tuple[Choice, Choice]:
         """The α* and T of Algorithm 1 as corrected; at δ = 0, ρ is pure DP's ε²/2."""
         alpha = self.settled("alpha", _alpha_star(problem, budget), "α* of eq. (8), corrected")
-        T = min(theory.frank_wolfe_rounds(alpha=alpha.value, **_public(problem, budget)), 1_000_000)
+        T = min(schedules.frank_wolfe_rounds(alpha=alpha.value, **_public(problem, budget)), 1_000_000)
         return self.settled("rounds", T, "T of Algorithm 1, corrected"), alpha
 
 
 def _public(problem: QueryRelease, budget: Budget) -> dict[str, Any]:
-    """The public numbers that the theory's formulas use."""
+    """The public numbers that the schedules' formulas use."""
     return {"n": problem.effective_n, "m": problem.workload.m, "width": problem.width, "rho": budget.rho}
 
 
 def _alpha_star(problem: QueryRelease, budget: Budget) -> float:
-    star = theory.frank_wolfe_alpha(k=problem.domain.size, **_public(problem, budget))
+    star = schedules.frank_wolfe_alpha(k=problem.domain.size, **_public(problem, budget))
     return min(max(star, 1e-5), 10.0)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import theory
 from ..errors import InputError
 from ..models.base import Model
 from ..models.cells import Cells
@@ -19,6 +18,8 @@ from ..privacy.statistics.answers import Answers, CellAnswers
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease, query_words
 from ..releases import Histogram
+from ..theory import schedules
+from ..theory.width import gaussian_width_bound
 from ..workloads import Explicit, Marginals, Workload
 from .base import About, Algorithm, Step, model_cells, softmax
 from .evidence import tables_read
@@ -96,13 +97,15 @@ class DPAM(Algorithm):
             return self._plan_reused(problem, budget, spend, (), stand)  # type: ignore[arg-type]
         n, k = problem.effective_n, problem.domain.size
         cells = CellAnswers(problem.workload, subspace=self.noise == "subspace")
-        width = theory.gaussian_width_bound(cells.norms)
-        star = theory.mirror_descent_alpha(n=n, k=k, epsilon=budget.epsilon, delta=budget.delta, gaussian_width=width)
+        width = gaussian_width_bound(cells.norms)
+        star = schedules.mirror_descent_alpha(
+            n=n, k=k, epsilon=budget.epsilon, delta=budget.delta, gaussian_width=width
+        )
         why = "α* of Theorem 5, corrected, with a bound on w(Q), to compare with"
         public = (Choice("alpha_star", _clipped(star), why),)
         if self.noise == "reused":
             return self._plan_reused(problem, budget, whole, public, stand)
-        best = theory.mirror_descent_rounds(n=n, k=k, mu=whole.mu, l2=cells.l2, gaussian_width=width)
+        best = schedules.mirror_descent_rounds(n=n, k=k, mu=whole.mu, l2=cells.l2, gaussian_width=width)
         why = f"a fifth of T* = {best:.3g} of Theorem 5 with exact calibration, kept in 10..1000"
         rounds = self.settled("rounds", round(min(max(best / 5, 10), 1000)), why)
         balanced = 0.3 / math.sqrt(max(min(rounds.value, best / 5), TINY) * math.log(max(k, 2)))

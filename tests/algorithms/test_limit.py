@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize, minimize_scalar
 
-from dpcore import theory
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.evidence import Evidence, summed
 from dpcore.algorithms.fitting import fit, product, stages_of
@@ -14,6 +13,7 @@ from dpcore.data.domain import Rows
 from dpcore.models.cells import Cells
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.measurement import Measurement, deviation
+from dpcore.theory import schedules
 from dpcore.workloads import Explicit, Marginals
 from tests.helpers import codes, finished, histogram, matrix, matrix_of, random_rows, softmax, task, within
 from tests.tape import exact_run
@@ -252,13 +252,13 @@ def test_schedules_minimise_their_bound(public):
     for alpha in (1e-4, 0.01, 1):
         for T in (10, 1000):
             best = minimize_scalar(lambda g: gap(T, alpha, math.exp(g), **public), bounds=(-20, 5)).x  # noqa: B023
-            assert theory.frank_wolfe_step(rounds=T, alpha=alpha) == pytest.approx(min(1, math.exp(best)), rel=1e-3)
+            assert schedules.frank_wolfe_step(rounds=T, alpha=alpha) == pytest.approx(min(1, math.exp(best)), rel=1e-3)
 
         def over_rounds(t):
             return gap(math.exp(t), alpha, 2 * math.sqrt(alpha / (math.exp(t) * 2)), **public)  # noqa: B023
 
         best = math.exp(minimize_scalar(over_rounds, bounds=(-10, 40), options={"xatol": 1e-9}).x)
-        assert abs(theory.frank_wolfe_rounds(alpha=alpha, **public) - max(1, best)) <= 0.5 + 1e-4 * best
+        assert abs(schedules.frank_wolfe_rounds(alpha=alpha, **public) - max(1, best)) <= 0.5 + 1e-4 * best
 
     def over_alpha(log_alpha, k=20_000):
         alpha = math.exp(log_alpha)
@@ -266,12 +266,12 @@ def test_schedules_minimise_their_bound(public):
         return 4 * math.sqrt(u) * alpha**-0.25 + alpha * math.log(k)
 
     best = math.exp(minimize_scalar(over_alpha, bounds=(-30, 10), options={"xatol": 1e-9}).x)
-    assert theory.frank_wolfe_alpha(k=20_000, **public) == pytest.approx(best, rel=1e-4)
+    assert schedules.frank_wolfe_alpha(k=20_000, **public) == pytest.approx(best, rel=1e-4)
 
 
 def test_the_sampling_bound_holds_on_average():
     domain, rng = codes(3, 4), np.random.default_rng(0)
     A, P, n = matrix_of(domain, ["a", "b", "ab"]), rng.dirichlet(np.ones(12)), 400
     worst = [np.abs(A @ (P - rng.multinomial(n, P) / n)).max() for _ in range(300)]
-    assert np.mean(worst) <= theory.sampling_bound(n=n, m=len(A), width=1)
-    assert np.mean(worst) >= theory.sampling_bound(n=n, m=len(A), width=1) / 10
+    assert np.mean(worst) <= schedules.sampling_bound(n=n, m=len(A), width=1)
+    assert np.mean(worst) >= schedules.sampling_bound(n=n, m=len(A), width=1) / 10

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from dpcore import theory
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import make_plan, stars
 from dpcore.algorithms.mirror_descent import _descend, _release
@@ -15,6 +14,7 @@ from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.accounting.ledger import Plan
 from dpcore.privacy.statistics.answers import Answers, CellAnswers
 from dpcore.problems import QueryRelease
+from dpcore.theory import schedules
 from dpcore.workloads import Explicit, Marginals
 from tests.helpers import codes, histogram, matrix, random_rows, signs, softmax, task
 from tests.tape import exact_run
@@ -178,4 +178,4 @@ def test_rounds_minimise_the_bound_of_theorem_5():
 
     T = math.exp(minimize(bound, [5.0], method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-14}).x[0])
     mu = 0.7 / math.sqrt(math.log(1e5))
-    assert theory.mirror_descent_rounds(n=1000, k=5000, mu=mu, l2=1, gaussian_width=20) == pytest.approx(T, rel=1e-4)
+    assert schedules.mirror_descent_rounds(n=1000, k=5000, mu=mu, l2=1, gaussian_width=20) == pytest.approx(T, rel=1e-4)

@@ -6,8 +6,8 @@ import streamlit as st
 
 from dpcore.errors import InputError
 from dpcore.numbers import brief
-from dpcore.theory import gaussian_width
-from dpcore.theory.rates import ROWS, Setting
+from dpcore.theory.rates import RATES, Setting
+from dpcore.theory.width import gaussian_width
 
 from ..shell.session import session
 from ..shell.state import shared
@@ -24,7 +24,7 @@ Curves = dict[str, tuple[np.ndarray, np.ndarray]]
 def choose(sweep: Sweep, middle: pd.DataFrame) -> Curves:
     """Ask for an algorithm; returns its proved rate as a curve by its words. Empty if none is chosen."""
     ran = set(middle["algorithm"])
-    rows = {TITLES[row.algorithm]: row for row in ROWS if row.algorithm in ran}
+    rows = {TITLES[algorithm]: algorithm for algorithm in RATES if algorithm in ran}
     name = st.selectbox("Proved error, up to constants", [NONE, *rows], key=f"theory-{sweep.id}", **shared())
     if name == NONE or sweep.problem is None:
         return {}
@@ -34,7 +34,7 @@ def choose(sweep: Sweep, middle: pd.DataFrame) -> Curves:
     try:
         problem.require_enumerable()
         w, error = _width(sweep)
-        row, own = rows[name], middle[middle["algorithm"] == rows[name].algorithm]
+        row, own = RATES[rows[name]], middle[middle["algorithm"] == rows[name]]
         at = own.iloc[(len(own) - 1) // 2]
         constant = at["error"] / row.at(_setting(sweep, float(at["epsilon"]), delta, w))
         values = [constant * row.at(_setting(sweep, float(e), delta, w)) for e in epsilons]

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from dpcore import theory
 from dpcore.data.schema import domain_from_json
 from dpcore.privacy.accounting.budget import Gaussian
 from dpcore.privacy.statistics.answers import CellAnswers
+from dpcore.theory.width import gaussian_width_bound
 from dpcore.workloads import Explicit, Marginals
 from tests.helpers import codes, matrix, random_rows
 from tests.privacy.enumeration import curator_of
@@ -54,5 +54,5 @@ def test_the_bound_on_the_gaussian_width_holds_and_is_near(workload):
     assert statistic.norms == pytest.approx(np.linalg.norm(A, axis=1))
     assert np.linalg.matrix_rank(A) <= max(statistic.rank, 1)
     draws = np.abs(np.random.default_rng(0).normal(size=(4000, A.shape[1])) @ A.T).max(axis=1)
-    bound = theory.gaussian_width_bound(statistic.norms)
+    bound = gaussian_width_bound(statistic.norms)
     assert draws.mean() - 4 * draws.std() / 4000**0.5 <= bound <= 2.2 * draws.mean() + 1e-12
