@@ -137,7 +137,7 @@ def _cells(chosen: Chosen, result: Result) -> None:
         return
     st.download_button(
         "All combinations with intervals (CSV)", lambda: cells(result, tables, chosen), "cells.csv", "text/csv",
-        key="cells", on_click="ignore", icon=":material/download:", help=MEANING,
+        key="cells", on_click="ignore", icon=":material/download:",
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpcore.data.column import OTHER
 from dpcore.data.domain import Domain
 from dpcore.errors import InputError
-from dpcore.evaluation.run import compare, pairs_with, subgroups
+from dpcore.evaluation.run import Comparison, compare, pairs_with, subgroups
 from dpcore.tags import Tag
 from dpcore.workloads import Marginals
 
@@ -69,8 +69,7 @@ def queries(shown: Shown, head: DeltaGenerator) -> None:
         figure, key="queries", alt=summary, config=QUIET, on_select="rerun", selection_mode=("box",)
     )
     points = event["selection"]["points"] if event else []  # type: ignore[index]
-    marked = [p["point_index"] for p in points]
-    marked = marked or chosen
+    marked = [p["point_index"] for p in points] or chosen
     rows = pd.DataFrame({"column": columns, "error": table["error"]})
     rows = rows.iloc[sorted({i for i in marked if i < len(rows)})] if marked else rows
     each = rows.explode("column").groupby("column")["error"].agg(["mean", "size"])
@@ -119,14 +118,22 @@ def telling(domain: Domain) -> list[str]:
     return sorted(domain.names, key=lambda name: set(domain.columns[domain.names.index(name)].labels) <= {OTHER})
 
 
-def with_bounds(shown: Shown, frame: pd.DataFrame, tables: Marginals) -> tuple[pd.DataFrame, bool]:
-    """The frame with what the release alone says of every cell, and whether it says anything."""
+def ranged(
+    shown: Shown, frame: pd.DataFrame, tables: Marginals, both: Comparison, bounded: str, unbounded: str
+) -> tuple[pd.DataFrame, str]:
+    """The frame with each cell's range over the repeats and what the release alone says of it; and both in words."""
+    more = ""
+    if shown.replays:
+        worlds = shown.answers(tables)
+        frame = frame.assign(low=worlds.min(axis=0), high=worlds.max(axis=0))
+        ends = np.abs(worlds - both.real).max(axis=1)
+        more = f"In {len(worlds)} repeats with fresh noise: {shown.words(ends.min())} to {shown.words(ends.max())}. "
     found = ask.bounds_of_cells(shown.result, tables, shown.chosen)
     if not np.isfinite(found["low"]).any():
-        return frame, False
+        return frame, more + unbounded
     names = {"unbiased": "unbiased", "low": "table from", "high": "table to"}
     names |= {"population_low": "population from", "population_high": "population to"}
-    return frame.assign(**{names[name]: values for name, values in found.items()}), True
+    return frame.assign(**{names[name]: values for name, values in found.items()}), more + bounded
 
 
 @chart("marginal", "How far off is a column?", "marginal", "point")
@@ -147,15 +154,11 @@ def marginals(shown: Shown, head: DeltaGenerator) -> None:
     pair, labels = compare(shown.result.release, rows, single), domain.columns[names.index(column)].labels
     frame = pd.DataFrame({"value": labels, "real": pair.real, "synthetic": pair.synthetic})
     words = f"{clean(column)}: off most at {clean(labels[int(pair.worst(1)[0])])}, {shown.words(pair.gaps.max())}."
-    more = ""
-    if shown.replays:
-        worlds = shown.answers(single)
-        frame = frame.assign(low=worlds.min(axis=0), high=worlds.max(axis=0))
-        more = f"Bars: the range over {len(worlds)} repeats with fresh noise. "
     if shown.pinned is not None:
         frame["pinned A"] = shown.pinned[0].release.answers(single)
-    frame, bounded = with_bounds(shown, frame, single)
-    more += RINGS if bounded else "Nothing was measured about it that intervals could rest on."
+    frame, more = ranged(
+        shown, frame, single, pair, RINGS, "Nothing was measured about it that intervals could rest on."
+    )
     draw(head, charts.marginal(frame, column, shown.n, shown.noun), words, frame, "marginal", more)
 
 
@@ -180,13 +183,7 @@ def pair(shown: Shown, head: DeltaGenerator) -> None:
     frame = index.assign(real=both.real, synthetic=both.synthetic)
     where = " and ".join(map(clean, index.iloc[int(both.worst(1)[0])]))
     words = f"{asked}: off most at {where}, {shown.words(both.gaps.max())}."
-    more = ""
-    if shown.replays:
-        worlds = shown.answers(two)
-        frame = frame.assign(low=worlds.min(axis=0), high=worlds.max(axis=0))
-        ends = np.abs(worlds - both.real).max(axis=1)
-        more = f"With fresh noise: {shown.words(ends.min())} to {shown.words(ends.max())}. "
-    frame, bounded = with_bounds(shown, frame, two)
-    more += INTERVALS if bounded else "No intervals: nothing was measured about both together."
+    no = "No intervals: nothing was measured about both together."
+    frame, more = ranged(shown, frame, two, both, INTERVALS, no)
     figure = charts.pair(real, synthetic, chosen, (first.labels, second.labels))
     draw(head, figure, words, frame, "pair", more)
