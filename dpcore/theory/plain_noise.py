@@ -11,17 +11,16 @@ from ..privacy.statistics.answers import Answers
 from ..workloads import Workload
 
 
-def plain_noise(workload: Workload, budget: Budget, n: float) -> tuple[float, float]:
-    """The errors (E max_j |ξ_j|, mean_j E|ξ_j|) of noise ξ (m,) on all answers, bought with the whole budget.
+def plain_noise(workload: Workload, budget: Budget, n: float) -> float:
+    """The largest error E max_j |ξ_j| of noise ξ (m,) on all answers, bought with the whole budget.
 
-    At δ > 0 ξ is Gaussian with σ = Δ₂/(nμ): the maximum is at most σ √(2 log 2m), by the union bound over ±ξ_j, and the
-    mean σ √(2/π). At δ = 0 ξ_j are independent Laplace variables with b = Δ₁/(nε): the maximum of m exponential
-    variables is b H_m = b Σ_{i ≤ m} 1/i on average, and the mean is b.
+    At δ > 0 ξ is Gaussian with σ = Δ₂/(nμ): it is at most σ √(2 log 2m), by the union bound over ±ξ_j. At δ = 0 ξ_j are
+    independent Laplace variables with b = Δ₁/(nε): the maximum of m exponential variables is b H_m = b Σ_{i ≤ m} 1/i on
+    average.
     """
     answers, m = Answers(workload), workload.m
     if budget.delta == 0:
         b = noise_scale(answers, Pure(budget.epsilon), n)
-        return b * float(np.sum(1 / np.arange(1, m + 1))), b
+        return b * float(np.sum(1 / np.arange(1, m + 1)))
     (spend,) = gaussian_share(budget, [1.0])
-    sigma = noise_scale(answers, spend, n)
-    return sigma * math.sqrt(2 * math.log(2 * m)), sigma * math.sqrt(2 / math.pi)
+    return noise_scale(answers, spend, n) * math.sqrt(2 * math.log(2 * m))

@@ -28,6 +28,7 @@ from pages._ui.shell import controls
 from pages._ui.shell.session import session
 from pages._ui.shell.table import Table
 from pages._ui.shell.text import amount, points
+from tests.pages.test_compare import _plain
 from tests.pages.test_pages import EXPLORE, ROOT, button, figures, open_page, said, settled
 
 pytestmark = pytest.mark.usefixtures("tab")
@@ -166,6 +167,15 @@ def test_delta_is_greyed_at_zero_where_it_must_be_zero(monkeypatch):
     assert greyed.value == 0.0
     assert not app.error
     assert "at δ = 0," in captions(app)
+
+
+def test_the_theorem_of_an_algorithm_ends_where_its_run_ends():
+    app = open_page(EXPLORE, sample="berkeley", algorithm=ALGORITHMS["mwem"].about.title, against="ε used")
+    lines = {trace["name"]: trace for trace in chart(settled(app), "whole runs, by theorem")["data"] if "name" in trace}
+    proved, end = lines["whole runs, by theorem"], _plain(lines["largest error"]["y"])[-1]
+    x, y = _plain(proved["x"]), _plain(proved["y"])
+    assert y[-1] == pytest.approx(end)
+    assert y[-5] == pytest.approx(y[-1] * (x[-1] / x[-5]) ** 0.5)
     settled(app.selectbox(key="algorithm").set_value(ALGORITHMS["gaussian_maxent"].about.title).run())
     assert app.select_slider(key="delta").value == 1e-9
 

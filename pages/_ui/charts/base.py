@@ -21,6 +21,7 @@ LEADER = 16  # pixels from the end of a line to its name
 LINES = {  # error: colour, dash, words
     "max_error": (SYNTHETIC, "solid", "largest error"),
     "mean_error": (REAL, "dash", "typical error"),
+    "proved": (GREY, "dashdot", "whole runs, by theorem"),
 }
 
 

@@ -4,8 +4,8 @@ Each is said as plain dictionaries and made a figure once: a figure that is adde
 which took most of the time in which all of them answer a slider.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,22 +24,22 @@ WIDE = (1 - 2 * GAP) / 3
 
 Spec = dict[str, Any]  # a part of a figure, as Plotly's schema has it
 _BAND: Spec = {
-    "type": "scatter", "mode": "lines", "hoverinfo": "skip", "showlegend": False, "fill": "toself", "opacity": FADED,
+    "type": "scatter", "mode": "lines", "hoverinfo": "skip", "fill": "toself", "opacity": FADED,
     "line": {"width": 0},
 }  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
 class CurveContext:
-    """What a convergence curve is shown with: `theory` by the error's name, `stages` (where, words), a `pinned` run."""
+    """What a convergence curve is shown with: `raw_noise`, `stages` (where, words), a `pinned` run."""
 
-    theory: Mapping[str, float] = field(default_factory=dict)
+    raw_noise: float | None = None
     stages: Sequence[tuple[float, str]] = ()
     pinned: pd.DataFrame | None = None
 
 
 def convergence_chart(records: pd.DataFrame, x: str, title: str, n: int, noun: str, beside: CurveContext) -> go.Figure:
-    """Errors against `x`: the first run as a line, the range over its replays as a band; theory and a pinned run."""
+    """Errors against `x`: the first run as a line, the range over its replays as a band; raw noise and a pinned run."""
     lines: list[Spec] = []
     first = records[records["seed"] == records["seed"].iloc[0]].set_index("t", drop=False)
     for name, (colour, dash, short) in LINES.items():
@@ -52,16 +52,15 @@ def convergence_chart(records: pd.DataFrame, x: str, title: str, n: int, noun: s
         own = beside.pinned[beside.pinned["seed"] == beside.pinned["seed"].iloc[0]]
         line = {"color": GREY, "dash": "longdash", "width": 2}
         lines.append(_line(own[x], own["max_error"], "largest error, A", line, n, noun))
-    for name, value in beside.theory.items():
-        words = "raw noise" if name == "max_error" else "raw noise, typical"
-        line = {"color": LINES[name][0], "dash": "dot", "width": 1}
+    if beside.raw_noise is not None:
+        line = {"color": SYNTHETIC, "dash": "dot", "width": 1}
         ends = pd.Series([min(0.0, first[x].min()), first[x].max()])
-        flat = _line(ends, pd.Series([value, value]), words, line, n, noun) | {"mode": "lines"}
-        lines.append(flat | {"showlegend": name == "max_error"})
+        flat = pd.Series([beside.raw_noise, beside.raw_noise])
+        lines.append(_line(ends, flat, "raw noise", line, n, noun) | {"mode": "lines"})
     upon = {"xref": "x", "yref": "y domain"}
     rule = upon | {"type": "line", "y0": 0, "y1": 1, "line": {"color": GREY, "dash": "dash", "width": 1}}
     place = upon | {"y": 1, "yanchor": "top", "xanchor": "left", "showarrow": False, "font": TEXT}
-    named = [line for line in lines if line.get("showlegend") is not False]
+    named = [line for line in lines if "name" in line]
     ends = [(t["name"], t["line"]["color"], np.asarray(t["y"])[-1]) for t in named]
     notes = named_ends(ends, np.concatenate([np.asarray(line["y"]) for line in lines]), HEIGHT, log=True)
     return _small(

@@ -1,6 +1,7 @@
 """What a run showed: the verdict, how far the noise moves it, and how it settled."""
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,6 +18,7 @@ from dpcore.intervals.usefulness import foreseen, uses
 from dpcore.numbers import brief
 from dpcore.theory.optimal_noise import against_line
 from dpcore.theory.plain_noise import plain_noise
+from dpcore.theory.rates import RATES
 from dpcore.workloads import Workload
 
 from ..charts import screen as charts
@@ -168,10 +170,10 @@ def stopped(own: pd.DataFrame) -> str:
 
 @chart("convergence", "Has the error stopped falling?", "point", "sampling floor", "seed")
 def convergence(shown: Shown, head: DeltaGenerator) -> None:
-    """Error against rounds or against the budget spent, the range over replays, theory's line, a pinned run behind."""
+    """Error against rounds or against the budget spent, the range over replays, raw noise, a pinned run behind."""
     frame = shown.curve
     own, last = frame[frame["seed"] == frame["seed"].iloc[0]], frame.groupby("seed").tail(1)
-    theory, stages, end = _theory(shown), _stages(shown.result, own), own.iloc[-1]
+    raw, stages, end = _raw_noise(shown), _stages(shown.result, own), own.iloc[-1]
     against = head.segmented_control(
         "Against", AGAINST, default=AGAINST[0], required=True, key="against", bind="query-params",
         label_visibility="collapsed",
@@ -182,31 +184,33 @@ def convergence(shown: Shown, head: DeltaGenerator) -> None:
     if shown.replays:
         low, high = (points(v) for v in (last["max_error"].min(), last["max_error"].max()))
         more += f"Band: {low} to {high} points in {len(shown.runs)} repeats with fresh noise. "
-    if theory:
-        more += f"Dotted, raw noise on every answer, by theory: up to {points(theory['max_error'])} points. "
+    if raw is not None:
+        more += f"Dotted, raw noise on every answer, by theory: up to {points(raw)} points. "
     if frame["epsilon_spent"].nunique() == 1:
         more += "The whole budget is used before the first step. "
+    elif row := RATES.get(shown.result.summary["algorithm"]):
+        more += f"Its theorem: a whole run with twice the budget has {2**row.power:.0%} of the largest error. "
+        if x != "t":  # a theorem says nothing of a step; it holds up to a constant, which each run's end gives
+            ends = frame.groupby("seed")[["max_error", x]].transform("last")
+            frame = frame.assign(proved=ends["max_error"] * (frame[x].where(frame[x] > 0) / ends[x]) ** row.power)
     if "population_max_error" in frame:
         more += f"Against the population the largest error is {points(end['population_max_error'])} points."
     marks = [(float(own[x].iloc[i]), name) for i, name, _ in stages] if own[x].nunique() > 1 else []
-    beside = charts.CurveContext(theory=theory, stages=marks, pinned=shown.pinned[1] if shown.pinned else None)
-    figure = charts.convergence_chart(frame, x, "ε used" if x != "t" else "step", shown.n, shown.noun, beside)
+    beside = charts.CurveContext(raw_noise=raw, stages=marks, pinned=shown.pinned[1] if shown.pinned else None)
+    figure = charts.convergence_chart(frame, x, against, shown.n, shown.noun, beside)
     draw(head, figure, summary, frame, "convergence", more)
 
 
-def _theory(shown: Shown) -> dict[str, float]:
-    """What noise on every answer would cost for this budget, nothing fitted; public numbers only."""
+def _raw_noise(shown: Shown) -> float | None:
+    """The largest error of noise on every answer for this budget, nothing fitted; public numbers only."""
     problem, budget = shown.chosen.problem, shown.chosen.budget
 
-    def found() -> dict[str, float]:
-        try:
-            worst, mean = plain_noise(problem.workload, budget, problem.effective_n)
-        except InputError:
-            return {}
-        return {"max_error": worst, "mean_error": mean}
+    def found() -> float | None:
+        with suppress(InputError):
+            return plain_noise(problem.workload, budget, problem.effective_n)
 
     key = (problem.domain, tuple(shown.chosen.texts), problem.effective_n, budget)
-    return session().memo("plain-noise", key, found)
+    return session().memo("raw-noise", key, found)
 
 
 def _stages(result: Result, own: pd.DataFrame) -> list[tuple[int, str, str]]:
