@@ -6,4 +6,4 @@ import numpy as np
 
 Array = np.ndarray
 Rng = np.random.Generator
-Json = dict[str, Any]  # the content of a JSON object
+Json = dict[str, Any]  # values by name, as a JSON object has them
