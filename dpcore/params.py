@@ -10,6 +10,7 @@ from typing import Any, TypeVar, get_args, get_type_hints
 
 from .errors import InputError
 from .numbers import read_number
+from .types import Json
 
 T = TypeVar("T")
 
@@ -130,7 +131,7 @@ def check_parameters(instance: Any) -> None:
         p.check(given[p.name])
 
 
-def values(instance: Any) -> dict[str, Any]:
+def values(instance: Any) -> Json:
     """The values of all parameters of `instance`, by name."""
     return {p.name: getattr(instance, p.name) for p in parameters(type(instance))}
 

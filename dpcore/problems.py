@@ -12,6 +12,7 @@ from .data.domain import Domain
 from .errors import InputError, check_rows
 from .geometry.regions import Bounded, Region
 from .learning.losses import Loss, SquaredDistance, difference
+from .types import Array, Json
 from .workloads import Marginals, Workload
 
 MAX_CELLS = 10_000_000
@@ -38,7 +39,7 @@ class Grouped:
 class Answering(Protocol):
     """A public object that answers tables: a release, or a public table."""
 
-    def answers(self, workload: Workload) -> np.ndarray:
+    def answers(self, workload: Workload) -> Array:
         """The answers (m,)."""
         ...
 
@@ -62,7 +63,7 @@ class PublicStart:
     records: float
     support: bool = False
 
-    def answers(self, tables: Marginals) -> np.ndarray:
+    def answers(self, tables: Marginals) -> Array:
         """The public distribution's answers to tables (m,)."""
         own = np.asarray(self.source.answers(tables), dtype=float)
         if self.support:
@@ -71,7 +72,7 @@ class PublicStart:
         return (own * self.records + even) / (self.records + 1)
 
     @property
-    def listed(self) -> np.ndarray:
+    def listed(self) -> Array:
         """The public distribution D_0 (k,); InputError where the cells cannot be listed."""
         require_enumerable(self.domain)
         return self.answers(Marginals(self.domain, [self.domain.names]))
@@ -83,7 +84,7 @@ class _PublicTable:
 
     rows: Any
 
-    def answers(self, workload: Workload) -> np.ndarray:
+    def answers(self, workload: Workload) -> Array:
         """The public table's answers (m,)."""
         return workload.answers_of_rows(self.rows)
 
@@ -102,7 +103,7 @@ class QueryRelease(Grouped):
     workload: Workload
     n: int
     group: int = 1
-    start: np.ndarray | PublicStart | None = None
+    start: Array | PublicStart | None = None
 
     def __post_init__(self) -> None:
         self.check_group()
@@ -125,7 +126,7 @@ class QueryRelease(Grouped):
         return max(self.workload.width, 1e-9)
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> Json:
         """The facts about the problem for the summary of a run."""
         return {
             "n": self.n,
@@ -138,7 +139,7 @@ class QueryRelease(Grouped):
         }
 
     @property
-    def prior(self) -> np.ndarray:
+    def prior(self) -> Array:
         """The start distribution D_0 (k,): the public start, or uniform; 0 where constraints forbid a cell."""
         k, possible = self.domain.size, self.domain.possible_cells
         if isinstance(self.start, PublicStart):
@@ -154,7 +155,7 @@ class QueryRelease(Grouped):
         return D / total
 
     @cached_property
-    def log_start(self) -> np.ndarray | PublicStart | None:
+    def log_start(self) -> Array | PublicStart | None:
         """The start log D_0 (k,) of a fit without noisy tables, −∞ outside its support; None without a public start.
 
         Where D_0 is not listed the public start itself, of which a model takes what it holds.
@@ -162,7 +163,7 @@ class QueryRelease(Grouped):
         return self.start if self.start is None or isinstance(self.start, PublicStart) else self.log_prior
 
     @cached_property
-    def log_prior(self) -> np.ndarray | None:
+    def log_prior(self) -> Array | None:
         """The logarithm log D_0 (k,) of the start, −∞ outside its support; None where D_0 is uniform over all cells."""
         if self.start is None and self.domain.possible_cells is None:
             return None
@@ -219,7 +220,7 @@ class RiskMinimisation(Grouped):
         return self.loss.steepest
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> Json:
         """The facts about the problem for the summary of a run."""
         return {
             "n": self.n,
@@ -266,7 +267,7 @@ class PointRelease(Grouped):
         return self.region.diameter
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> Json:
         """The facts about the problem for the summary of a run."""
         return {
             "n": self.n,
@@ -291,7 +292,7 @@ def require_enumerable(domain: Domain) -> None:
         )
 
 
-def check_distribution(D: np.ndarray, domain: Domain, what: str) -> np.ndarray:
+def check_distribution(D: Array, domain: Domain, what: str) -> Array:
     """The distribution D as floats (k,); InputError unless it is a distribution over the cells."""
     D = np.asarray(D, dtype=float)
     if D.shape != (domain.size,) or not (D >= 0).all() or abs(D.sum() - 1) > 1e-9:
@@ -299,7 +300,7 @@ def check_distribution(D: np.ndarray, domain: Domain, what: str) -> np.ndarray:
     return D
 
 
-def public_start(domain: Domain, frame: pd.DataFrame, *, support: bool = False) -> np.ndarray | PublicStart:
+def public_start(domain: Domain, frame: pd.DataFrame, *, support: bool = False) -> Array | PublicStart:
     """The start D_0 from a public table of the same schema: (k,), or its tables where cells cannot be listed.
 
     One more record is spread evenly over all cells, so that every cell stays possible; with `support` the cells that

@@ -12,6 +12,7 @@ import pandas as pd
 from .data.domain import Domain, Rows
 from .errors import InputError
 from .tags import Tag
+from .types import Array, Rng
 from .workloads import Explicit, Marginals, TableQueries, Union, Workload
 from .workloads.products import MOST_JOINT, Products, blocks
 
@@ -21,11 +22,11 @@ class Release(Protocol):
 
     tag: ClassVar[Tag]
 
-    def answers(self, workload: Workload) -> np.ndarray:
+    def answers(self, workload: Workload) -> Array:
         """The answers (m,) of the release."""
         ...
 
-    def sample(self, rows: int, rng: np.random.Generator) -> pd.DataFrame:
+    def sample(self, rows: int, rng: Rng) -> pd.DataFrame:
         """A number `rows` of synthetic records."""
         ...
 
@@ -35,14 +36,14 @@ class Histogram:
     """A released distribution D (k,) over the cells of a domain: non-negative, summing to 1."""
 
     domain: Domain
-    D: np.ndarray
+    D: Array
     tag: ClassVar[Tag] = Tag.PAID
 
-    def answers(self, workload: Workload) -> np.ndarray:
+    def answers(self, workload: Workload) -> Array:
         """The answers ⟨q_j, D⟩ (m,)."""
         return workload.answers(self.D)
 
-    def sample(self, rows: int, rng: np.random.Generator) -> pd.DataFrame:
+    def sample(self, rows: int, rng: Rng) -> pd.DataFrame:
         """A number `rows` of records by systematic sampling: ⌊rows · D⌋ of each cell or one more, then shuffled.
 
         This rounds far closer than independent draws, whose error 1/√rows would hide the algorithm's own.
@@ -60,9 +61,9 @@ class StreamedHistogram(Histogram):
     asked yet; `cost` (m,): whether it was ever answered so badly that it cost an update. All three are paid for.
     """
 
-    given: np.ndarray
-    asked: np.ndarray
-    cost: np.ndarray
+    given: Array
+    asked: Array
+    cost: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,21 +74,21 @@ class Records:
     """
 
     domain: Domain
-    codes: np.ndarray
-    counts: np.ndarray
+    codes: Array
+    counts: Array
     tag: ClassVar[Tag] = Tag.PAID
 
     @classmethod
-    def of(cls, domain: Domain, codes: np.ndarray) -> "Records":
+    def of(cls, domain: Domain, codes: Array) -> "Records":
         """The release of given rows (n, d), which may repeat."""
         rows = domain.group(codes)
         return cls(domain, rows.values, rows.weights)
 
-    def answers(self, workload: Workload) -> np.ndarray:
+    def answers(self, workload: Workload) -> Array:
         """The shares Σ_r counts_r q_j(codes_r)/Σ counts (m,) among the synthetic rows."""
         return workload.answers_of_rows(Rows(self.codes, self.counts))
 
-    def sample(self, rows: int, rng: np.random.Generator) -> pd.DataFrame:
+    def sample(self, rows: int, rng: Rng) -> pd.DataFrame:
         """A number `rows` of records by systematic sampling of the synthetic ones, as in `Histogram.sample`."""
         return self.domain.published(self.codes[systematic(self.counts, rows, rng)], rng)
 
@@ -100,15 +101,15 @@ class ProductMixture:
     """
 
     domain: Domain
-    probabilities: np.ndarray
-    weights: np.ndarray
+    probabilities: Array
+    weights: Array
     tag: ClassVar[Tag] = Tag.PAID
 
-    def answers(self, workload: Workload) -> np.ndarray:
+    def answers(self, workload: Workload) -> Array:
         """The answers Σ_c w_c ⟨q_j, p_c⟩ (m,); InputError for an explicit matrix over too many cells."""
         return Products(workload).answers(np.ascontiguousarray(self.probabilities.T), self.weights)
 
-    def sample(self, rows: int, rng: np.random.Generator) -> pd.DataFrame:
+    def sample(self, rows: int, rng: Rng) -> pd.DataFrame:
         """A number `rows` of records: ⌊rows · w_c⌋ or one more from component c, spread evenly over its cells.
 
         A component with r rows gives each value of a column r · p rounded up or down, or nearly so; the remainders of
@@ -151,12 +152,12 @@ class UnbiasedAnswers:
 
     domain: Domain
     spaces: tuple[tuple[int, ...], ...]
-    parts: np.ndarray
-    variances: np.ndarray
+    parts: Array
+    variances: Array
     fit: Fit | None = None
     tag: ClassVar[Tag] = Tag.PAID
 
-    def answers(self, workload: Workload) -> np.ndarray:
+    def answers(self, workload: Workload) -> Array:
         """The answers (m,); InputError for a query matrix over too many cells."""
         if isinstance(workload, Marginals):
             return np.concatenate([self.table(axes).ravel() for axes in workload.axes])
@@ -170,7 +171,7 @@ class UnbiasedAnswers:
             )
         return workload.answers(self.table(tuple(range(len(self.domain.shape)))).ravel())
 
-    def table(self, axes: tuple[int, ...]) -> np.ndarray:
+    def table(self, axes: tuple[int, ...]) -> Array:
         """The noisy table on columns `axes` (in rising order): the sum of all its parts, each spread evenly."""
         shape = [self.domain.shape[a] for a in axes]
         out = np.full(shape, 1 / math.prod(shape))
@@ -197,7 +198,7 @@ class UnbiasedAnswers:
         """The variance of the noise on each column set's part."""
         return dict(zip(self.spaces, self.variances.tolist(), strict=True))
 
-    def standard_errors(self, workload: Marginals) -> np.ndarray:
+    def standard_errors(self, workload: Marginals) -> Array:
         """The standard errors (m,) of all cells of tables; NaN for a table with an unmeasured part."""
         tables = zip(workload.axes, workload.shapes, strict=True)
         return np.concatenate([np.full(math.prod(shape), self.standard_error(axes)) for axes, shape in tables])
@@ -215,7 +216,7 @@ class UnbiasedAnswers:
             total += self.variance[S] * math.prod(self.domain.shape[a] * (self.domain.shape[a] - 1) for a in S)
         return math.sqrt(total) / cells
 
-    def sample(self, rows: int, rng: np.random.Generator) -> pd.DataFrame:
+    def sample(self, rows: int, rng: Rng) -> pd.DataFrame:
         """A number `rows` of records of a non-negative fit to these answers; InputError where none can be made."""
         if self.fit is None:
             raise InputError("unbiased answers are no distribution, and no rows can be drawn from them")
@@ -226,21 +227,21 @@ class UnbiasedAnswers:
 class Points:
     """A released distribution on `points` (r, d) with `weights` (r,) that sum to 1; `names` of the columns."""
 
-    points: np.ndarray
-    weights: np.ndarray
+    points: Array
+    weights: Array
     names: tuple[str, ...]
     tag: ClassVar[Tag] = Tag.PAID
 
-    def answers(self, workload: Workload) -> np.ndarray:
+    def answers(self, workload: Workload) -> Array:
         """Raise InputError: points have no cells to answer queries about."""
         raise InputError("points are compared by their distance W1; they answer no questions about combinations")
 
-    def sample(self, rows: int, rng: np.random.Generator) -> pd.DataFrame:
+    def sample(self, rows: int, rng: Rng) -> pd.DataFrame:
         """A number `rows` of points by systematic sampling, as in `Histogram.sample`."""
         return pd.DataFrame(self.points[systematic(self.weights, rows, rng)], columns=pd.Index(self.names))
 
 
-def systematic(weights: np.ndarray, rows: int, rng: np.random.Generator) -> np.ndarray:
+def systematic(weights: Array, rows: int, rng: Rng) -> Array:
     """Row numbers (rows,) in random order: i occurs ⌊rows · share⌋ times or once more, by its share of `weights`."""
     cumulative = np.cumsum(weights)
     points = (rng.random() + np.arange(rows)) * (cumulative[-1] / rows)
@@ -256,13 +257,13 @@ class Parameter:
     """
 
     names: tuple[str, ...]
-    x: np.ndarray
+    x: Array
     tag: ClassVar[Tag] = Tag.PAID
 
-    def answers(self, workload: Workload) -> np.ndarray:  # noqa: ARG002 - the protocol's
+    def answers(self, workload: Workload) -> Array:  # noqa: ARG002 - the protocol's
         """Raise InputError: a parameter answers no queries."""
         raise InputError("a learned parameter answers no queries; it says nothing of how rows are distributed")
 
-    def sample(self, rows: int, rng: np.random.Generator) -> pd.DataFrame:  # noqa: ARG002 - the protocol's
+    def sample(self, rows: int, rng: Rng) -> pd.DataFrame:  # noqa: ARG002 - the protocol's
         """Raise InputError: a parameter draws no rows."""
         raise InputError("a learned parameter cannot draw rows; it says nothing of how rows are distributed")

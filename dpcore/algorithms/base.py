@@ -13,6 +13,7 @@ from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.ledger import Choice, Plan
 from ..problems import QueryRelease
 from ..releases import Release
+from ..types import Array, Rng
 from .evidence import tables_read
 
 KEPT = "the schema's constraints are public: what they forbid has no mass, and noise there is known to be noise"
@@ -61,7 +62,7 @@ class Algorithm:
         """Calibrated charges and settled choices from public numbers; the choice "rounds" is the number of steps."""
         raise NotImplementedError
 
-    def steps(self, problem: Any, plan: Plan, curator: Any, rng: np.random.Generator) -> Iterator[Step]:
+    def steps(self, problem: Any, plan: Plan, curator: Any, rng: Rng) -> Iterator[Step]:
         """Released objects, one a step; the last one is the algorithm's answer."""
         raise NotImplementedError
 
@@ -139,7 +140,7 @@ def forecast(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tup
     return rounds * (1e-4 + PASS * (passes * k + PASSES * 2 * m)), 8.0 * (ARRAYS * k + ANSWERS * m)
 
 
-def softmax(x: np.ndarray, scale: float = 1.0, log_start: np.ndarray | None = None) -> np.ndarray:
+def softmax(x: Array, scale: float = 1.0, log_start: Array | None = None) -> Array:
     """The distribution D_0 exp(scale · x)/Σ D_0 exp(scale · x) for potentials x (k,); D_0 is uniform unless given."""
     out = scale * x
     if log_start is not None:

@@ -14,6 +14,7 @@ from ..privacy.statistics.query_draws import AcceptProbabilities, SummedErrors, 
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..releases import Records
+from ..types import Array, Rng
 from .base import About, Algorithm, Step
 from .oracles import Counter, Oracle
 from .past_measurements import balanced_rounds
@@ -78,9 +79,7 @@ class DualQuery(Algorithm):
         charges = tuple(Charge("draw_queries", spend, s.value, SummedErrors) for spend in spends)
         return Plan(budget, charges, self._choices(T, s, eta))
 
-    def steps(
-        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
-    ) -> Iterator[Step]:
+    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Iterator[Step]:
         """Steps of s draws and one new row each."""
         player, eta = _RowPlayer(problem, self.memory, self.seconds), plan["eta"]
         for t in range(1, plan["rounds"] + 1):
@@ -140,9 +139,7 @@ class DQRS(DualQuery):
         found = _Expected(problem, budget, T.value, s.value, math.exp(low))
         return Plan(budget, found.charges(problem), self._choices(T, s, found.eta))
 
-    def steps(
-        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
-    ) -> Iterator[Step]:
+    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Iterator[Step]:
         """Steps of s coin flips, fresh draws for the rejected ones, and one new row each."""
         player, eta, s = _RowPlayer(problem, self.memory, self.seconds), plan["eta"], plan["samples"]
         expected = _Expected(problem, plan.budget, plan["rounds"], s, eta * problem.width)
@@ -196,9 +193,9 @@ class _RowPlayer:
         self.workload, self.memory = problem.workload, memory
         self.oracle, self.seen = Oracle(problem.workload, seconds), Counter(problem.workload)
         self.weights = np.zeros(problem.workload.m)
-        self.rows: list[np.ndarray] = []
+        self.rows: list[Array] = []
 
-    def uniform(self, s: int, rng: np.random.Generator) -> np.ndarray:
+    def uniform(self, s: int, rng: Rng) -> Array:
         """The draws (s,) of the first round, uniform and independent of the records."""
         return rng.integers(2 * self.workload.m, size=s)
 
@@ -206,13 +203,13 @@ class _RowPlayer:
         """The errors, summed over the rows so far, from which round t draws its queries."""
         return SummedErrors(self.workload, self.seen.sums, t - 1)
 
-    def odds(self, drawn: np.ndarray, eta: float) -> AcceptProbabilities:
+    def odds(self, drawn: Array, eta: float) -> AcceptProbabilities:
         """The probabilities of keeping the old draws after the last row."""
         last = Counter(self.workload)
         last.add(self.rows[-1])
         return AcceptProbabilities(self.workload, drawn, last.sums[drawn % self.workload.m], eta)
 
-    def respond(self, drawn: np.ndarray, rng: np.random.Generator, kept: int = 0) -> Step:
+    def respond(self, drawn: Array, rng: Rng, kept: int = 0) -> Step:
         """Add the best response to the decayed earlier draws and these; return a step that releases all rows."""
         m = self.workload.m
         self.weights *= self.memory

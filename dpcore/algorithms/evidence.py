@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import InputError
+from ..types import Array
 from ..workloads import Marginals, Union, Workload
 from ..workloads.union import marginal_tables
 
@@ -18,8 +19,8 @@ class Evidence:
     """Noisy answers y (m,) of a workload with standard deviations (m,)."""
 
     workload: Workload
-    y: np.ndarray
-    sigma: np.ndarray
+    y: Array
+    sigma: Array
 
 
 class Pool:
@@ -27,10 +28,10 @@ class Pool:
 
     def __init__(self, workload: Workload) -> None:
         self.domain = workload.domain
-        self.facts: dict[tuple[int, ...], tuple[float, np.ndarray]] = {}  # by columns: precision of a cell, and mean
+        self.facts: dict[tuple[int, ...], tuple[float, Array]] = {}  # by columns: precision of a cell, and mean
         self.told = 0.0  # Σ precision of all measurements of whole tables
 
-    def add(self, axes: tuple[int, ...], values: np.ndarray, stddev: float) -> None:
+    def add(self, axes: tuple[int, ...], values: Array, stddev: float) -> None:
         """Add a measurement of the table over these columns, each cell with the given standard deviation."""
         precision = max(stddev, TINY) ** -2.0
         before, mean = self.facts.get(axes, (0.0, 0.0))
@@ -38,7 +39,7 @@ class Pool:
         self.facts[axes] = both, (before * mean + precision * values) / both
         self.told += precision
 
-    def add_all(self, tables: Marginals, values: np.ndarray, stddev: np.ndarray) -> None:
+    def add_all(self, tables: Marginals, values: Array, stddev: Array) -> None:
         """Add joint measurements of several tables, with standard deviations (m,) that are equal within a table."""
         for axes, table in zip(tables.axes, tables.tables, strict=True):
             self.add(axes, values[table], stddev[table.start])
@@ -72,7 +73,7 @@ def singles_of(tables: Marginals) -> Marginals:
     return Marginals.over(tables.domain, [(a,) for a in sorted({a for axes in tables.axes for a in axes})])
 
 
-def shares_of(alone: Evidence) -> list[np.ndarray]:
+def shares_of(alone: Evidence) -> list[Array]:
     """The share of every category by noisy 1-way tables, floored above 0.
 
     The distribution D_c nearest to 1/k + c (y − mean y), with the c whose squared error is least by Stein's unbiased
@@ -92,7 +93,7 @@ def shares_of(alone: Evidence) -> list[np.ndarray]:
     return out
 
 
-def nearest(y: np.ndarray) -> np.ndarray:
+def nearest(y: Array) -> Array:
     """The distribution (k,) nearest to y (k,) in ‖·‖₂: max(y − t, 0) with the t that makes it sum to 1.
 
     Noise on empty cells falls away, where cutting at 0 alone would leave half of it. Source: Held, Wolfe, Crowder 1974.

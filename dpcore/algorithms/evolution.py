@@ -20,6 +20,7 @@ from ..privacy.statistics.votes import Votes
 from ..problems import PointRelease
 from ..releases import Points, systematic
 from ..theory import evolution as theory
+from ..types import Array, Rng
 from .base import About, Algorithm, Step
 from .evolution_parts import PRESETS, Gaussians, Given, Random, Uniform, Variation, copies, treat
 
@@ -85,7 +86,7 @@ class PrivateEvolution(Algorithm):
 
     presets: ClassVar[dict[str, dict[str, str]]] = PRESETS
 
-    def started_from(self, points: np.ndarray) -> "PrivateEvolution":
+    def started_from(self, points: Array) -> "PrivateEvolution":
         """The same algorithm with `points` (r, d), which must be public, as S_0."""
         return replace(self, random=Given(points))
 
@@ -139,9 +140,7 @@ class PrivateEvolution(Algorithm):
             return Choice("samples", n, "n, as Algorithm 1 starts with")
         return Choice("samples", best, "(2L + 1)^{1/max(d,2) − 1}/σ: noise and sampling balance (Theorem 4.1)")
 
-    def steps(
-        self, problem: PointRelease, plan: Plan, curator: PointCurator, rng: np.random.Generator
-    ) -> Iterator[Step]:
+    def steps(self, problem: PointRelease, plan: Plan, curator: PointCurator, rng: Rng) -> Iterator[Step]:
         """Steps of one variation, vote and resampling each; with no rounds, one step 0 with the initial points."""
         region, count, height = problem.region, plan["samples"], self.threshold * plan["sigma"]
         S = self.random(region, count, rng)
@@ -166,5 +165,5 @@ class PrivateEvolution(Algorithm):
             yield Step(t, self._points(S, problem.names) if last else Points(V, weights, problem.names), note)
 
     @staticmethod
-    def _points(S: np.ndarray, names: tuple[str, ...]) -> Points:
+    def _points(S: Array, names: tuple[str, ...]) -> Points:
         return Points(S, np.full(len(S), 1 / len(S)), names)

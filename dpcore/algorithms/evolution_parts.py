@@ -11,13 +11,14 @@ import numpy as np
 from ..geometry.regions import Bounded
 from ..geometry.transport import bounded_lipschitz
 from ..theory.evolution import variation_deviation
+from ..types import Array, Rng
 from .evidence import nearest
 
 
 class Random(Protocol):
     """A source of initial points; it must not depend on the private points, nor use another generator."""
 
-    def __call__(self, region: Bounded, count: int, rng: np.random.Generator) -> np.ndarray:
+    def __call__(self, region: Bounded, count: int, rng: Rng) -> Array:
         """The initial set S_0: about `count` points (r, d) of the region."""
         ...
 
@@ -29,9 +30,7 @@ class Variation(Protocol):
     most v; and for every private z' farther than α, the nearest of them is at (1 − γ) of z's distance on average.
     """
 
-    def __call__(
-        self, region: Bounded, S: np.ndarray, alpha: float, levels: int, rng: np.random.Generator
-    ) -> np.ndarray:
+    def __call__(self, region: Bounded, S: Array, alpha: float, levels: int, rng: Rng) -> Array:
         """The variations V (v · r, d), all in the region, of points S (r, d), with the points themselves first."""
         ...
 
@@ -40,7 +39,7 @@ class Variation(Protocol):
 class Uniform:
     """Uniformly random initial points of the region."""
 
-    def __call__(self, region: Bounded, count: int, rng: np.random.Generator) -> np.ndarray:
+    def __call__(self, region: Bounded, count: int, rng: Rng) -> Array:
         """An array of `count` uniform points of the region."""
         return region.uniform(count, rng)
 
@@ -49,9 +48,9 @@ class Uniform:
 class Given:
     """Given public points (r, d) as initial points, all of them whatever `count` is."""
 
-    points: np.ndarray
+    points: Array
 
-    def __call__(self, region: Bounded, count: int, rng: np.random.Generator) -> np.ndarray:
+    def __call__(self, region: Bounded, count: int, rng: Rng) -> Array:
         """The given points, projected on the region."""
         return region.project(np.array(self.points, dtype=float))
 
@@ -63,9 +62,7 @@ class Gaussians:
     Source: Gonzalez, Fanti, Ramdas 2025, equation (1) and Lemma D.1.
     """
 
-    def __call__(
-        self, region: Bounded, S: np.ndarray, alpha: float, levels: int, rng: np.random.Generator
-    ) -> np.ndarray:
+    def __call__(self, region: Bounded, S: Array, alpha: float, levels: int, rng: Rng) -> Array:
         """The variations V: S itself, then a block of |S| varied points for every level and step."""
         blocks = [S]
         for level in range(1, levels + 1):
@@ -74,7 +71,7 @@ class Gaussians:
         return np.concatenate(blocks)
 
 
-def treat(m: np.ndarray, post: str, V: np.ndarray, D: float, height: float) -> np.ndarray:
+def treat(m: Array, post: str, V: Array, D: float, height: float) -> Array:
     """A distribution (v,) on V from noisy shares m (v,), or 0 everywhere if none are left.
 
     "truncate" drops negative ones, "threshold" those below `height`, "laplace" has them dropped already; all three
@@ -89,7 +86,7 @@ def treat(m: np.ndarray, post: str, V: np.ndarray, D: float, height: float) -> n
     return kept / total if total > 0 else kept
 
 
-def copies(m: np.ndarray, height: float, n: int, multiplicity: int) -> np.ndarray:
+def copies(m: Array, height: float, n: int, multiplicity: int) -> Array:
     """The indices of S_t in Algorithm 1: each candidate with a share ≥ height, nint(n m_i/B) · B times."""
     shares = np.where(m >= height, np.maximum(m, 0.0), 0.0)
     return np.repeat(np.arange(len(m)), np.rint(n * shares / multiplicity).astype(int) * multiplicity)

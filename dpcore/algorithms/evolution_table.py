@@ -15,6 +15,7 @@ from ..privacy.statistics.votes import CodeVotes
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..releases import Records, systematic
+from ..types import Array, Rng
 from ..workloads import Marginals
 from .base import About, Algorithm, Step
 from .evidence import nearest
@@ -78,9 +79,7 @@ class PrivateEvolutionTable(Algorithm):
         counts = Charge("measure", marginals, 1, Answers(_single(problem)), "columns")
         return Plan(budget, (counts, Charge("measure", votes, T, CodeVotes, "votes")), choices)
 
-    def steps(
-        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
-    ) -> Iterator[Step]:
+    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Iterator[Step]:
         """Steps of one vote each; the first one measures the marginals too."""
         single, T = _single(problem), plan["rounds"]
         votes = plan.spend("votes")
@@ -102,7 +101,7 @@ class PrivateEvolutionTable(Algorithm):
             yield Step(t, Records.of(problem.domain, codes), note)
 
     @staticmethod
-    def _vary(S: np.ndarray, columns: list["_Coarse"], chance: float, rng: np.random.Generator) -> np.ndarray:
+    def _vary(S: Array, columns: list["_Coarse"], chance: float, rng: Rng) -> Array:
         """Distinct rows (v, d): S, and variations of each of its rows."""
         r, d = S.shape
         out = [S]
@@ -120,7 +119,7 @@ def _single(problem: QueryRelease) -> Marginals:
     return Marginals.all(problem.domain, 1)
 
 
-def _calmed(noisy: np.ndarray, sigma: float) -> np.ndarray:
+def _calmed(noisy: Array, sigma: float) -> Array:
     """A distribution (k,) from noisy shares: s · noisy + (1 − s)/k, projected; s is the share of signal.
 
     With u uniform, ‖noisy − u‖² is ‖P − u‖² + kσ² on average. Source: James, Stein 1961, the positive part.
@@ -145,7 +144,7 @@ class _Coarse:
     Bins of an ordered column hold nearly equal mass; a code for missing values has its own, the last.
     """
 
-    def __init__(self, fine: np.ndarray, most: int, ordered: bool, present: int) -> None:
+    def __init__(self, fine: Array, most: int, ordered: bool, present: int) -> None:
         self.fine, self.scale = fine, None
         self.bins = np.arange(len(fine))
         if ordered and present > most:
@@ -155,7 +154,7 @@ class _Coarse:
         if ordered:
             self.scale = np.rint(2 * UNIT * (np.cumsum(self.P) - self.P / 2)).astype(np.int64)
 
-    def fit(self, column: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def fit(self, column: Array, rng: Rng) -> Array:
         """The bins (m,) of a column, changed as little as possible so that their shares are P."""
         m, k = len(column), len(self.P)
         wanted = np.bincount(systematic(self.P, m, rng), minlength=k)
@@ -173,7 +172,7 @@ class _Coarse:
         out[moved] = rng.permutation(np.repeat(np.arange(k), lack))
         return out
 
-    def refine(self, column: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def refine(self, column: Array, rng: Rng) -> Array:
         """The codes (m,) for bins (m,), with the shares of the fine marginal within each bin."""
         if len(self.P) == len(self.fine):
             return column
@@ -186,7 +185,7 @@ class _Coarse:
         return out
 
 
-def _quantiles(P: np.ndarray, most: int) -> np.ndarray:
+def _quantiles(P: Array, most: int) -> Array:
     """The bins (k,) of neighbouring codes with nearly equal mass, at most `most` of them."""
     out, b, mass, left = np.zeros(len(P), dtype=np.int64), 0, 0.0, float(P.sum())
     for code, share in enumerate(P):

@@ -8,11 +8,12 @@ import numpy as np
 
 from ..models.base import Model
 from ..problems import PublicStart
+from ..types import Array
 from ..workloads import Marginals, Workload
 from .evidence import Evidence, shares_of, singles_of, summed, tables_of
 
 FIRST_STAGE = 0.6  # its weight of the prior, as a share of the last one's
-Known = dict[tuple[int, tuple[int, ...]], np.ndarray]  # potentials by stage and table, to go on from
+Known = dict[tuple[int, tuple[int, ...]], Array]  # potentials by stage and table, to go on from
 SETTLED = 1e-3  # gradient, in standard deviations of the noise, below which a fit is at its optimum
 
 
@@ -26,7 +27,7 @@ def stages_of(workload: Workload) -> list[Workload]:
     return [Marginals.over(workload.domain, sorted(lower)), workload]
 
 
-def product(evidence: Evidence, model: Model) -> np.ndarray:
+def product(evidence: Evidence, model: Model) -> Array:
     """The potentials (size,) of the product of noisy 1-way marginals, floored; uniform in columns without one."""
     found = tables_of(evidence.workload)
     if not found:
@@ -36,7 +37,7 @@ def product(evidence: Evidence, model: Model) -> np.ndarray:
     return model.reader(singles).adjoint(np.log(np.concatenate(shares)))
 
 
-def base_of(evidence: Evidence, model: Model, start: np.ndarray | PublicStart | None) -> np.ndarray:
+def base_of(evidence: Evidence, model: Model, start: Array | PublicStart | None) -> Array:
     """The potentials (size,) from which a fit starts: a public start's, else the noisy 1-way marginals' product."""
     if isinstance(start, PublicStart):
         return model.potentials(start)
@@ -48,9 +49,9 @@ def staged(
     weight: float,
     rounds: int,
     model: Model,
-    start: np.ndarray | PublicStart | None = None,
+    start: Array | PublicStart | None = None,
     known: Known | None = None,
-) -> Iterator[tuple[np.ndarray, str]]:
+) -> Iterator[tuple[Array, str]]:
     """The beliefs (size,) after each iteration of the fit, at most `rounds` a stage, and the stage in words.
 
     Tables with one column less (pairs at least) are fitted first, with FIRST_STAGE of the weight; what they say is the
@@ -70,7 +71,7 @@ def staged(
                 known[number, axes] = found[table]
 
 
-def begun(evidence: Evidence, weight: float, known: Known | None, stage: int) -> np.ndarray:
+def begun(evidence: Evidence, weight: float, known: Known | None, stage: int) -> Array:
     """The dual variables φ (m,) at which a fit continues from known potentials; 0 for tables without any."""
     phi = np.zeros(evidence.workload.m)
     if known and (tables := tables_of(evidence.workload)):
@@ -81,8 +82,8 @@ def begun(evidence: Evidence, weight: float, known: Known | None, stage: int) ->
 
 
 def fit(
-    evidence: Evidence, weight: float, base: np.ndarray, rounds: int, model: Model, phi: np.ndarray | None = None
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    evidence: Evidence, weight: float, base: Array, rounds: int, model: Model, phi: Array | None = None
+) -> Iterator[tuple[Array, Array]]:
     """The iterates of argmin_D ½ Σ ((answers(D) − y)/σ)² + weight · KL(D ‖ exp base): potentials, beliefs (size,).
 
     L-BFGS on the dual f(φ) = weight · log Z(φ) + ½‖φ‖² + φ·y/σ, which is strongly convex, so that every pair of
@@ -91,7 +92,7 @@ def fit(
     """
     reader, target = model.reader(evidence.workload), evidence.y / evidence.sigma
 
-    def evaluate(phi: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+    def evaluate(phi: Array) -> tuple[float, Array, Array, Array]:
         theta = base - reader.adjoint(phi / evidence.sigma) / weight
         log_z, D = model.normalise(theta)
         value = float(weight * log_z + _dot(phi, phi / 2 + target))
@@ -99,7 +100,7 @@ def fit(
 
     phi = np.zeros(evidence.workload.m) if phi is None else phi
     value, gradient, *found = evaluate(phi)
-    pairs: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=20)
+    pairs: deque[tuple[Array, Array]] = deque(maxlen=20)
     for _ in range(rounds):
         direction = -_inverse_hessian(pairs, gradient)
         slope, step = _dot(direction, gradient), 1.0
@@ -118,7 +119,7 @@ def fit(
             return
 
 
-def _inverse_hessian(pairs: deque[tuple[np.ndarray, np.ndarray]], gradient: np.ndarray) -> np.ndarray:
+def _inverse_hessian(pairs: deque[tuple[Array, Array]], gradient: Array) -> Array:
     """The L-BFGS approximation of H⁻¹ · gradient from pairs of (step, change of gradient)."""
     out, shares = gradient.copy(), []
     for s, change in reversed(pairs):
@@ -132,6 +133,6 @@ def _inverse_hessian(pairs: deque[tuple[np.ndarray, np.ndarray]], gradient: np.n
     return out
 
 
-def _dot(one: np.ndarray, two: np.ndarray) -> float:
+def _dot(one: Array, two: Array) -> float:
     """The inner product of two vectors, by this thread alone, as BLAS threads would wait five times as long."""
     return float(np.einsum("i,i->", one, two))

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from ..privacy.statistics.answers import SignedErrors
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease, query_words
 from ..theory import schedules
+from ..types import Json, Rng
 from .base import About, Algorithm, Step, model_cells
 from .ground import grounded, model_setup
 
@@ -75,9 +75,7 @@ class DPFW(Algorithm):
         star = Choice("alpha_star", _alpha_star(problem, left), "α* of eq. (8), corrected, to compare with")
         return Plan(budget, (charge, *stand.charges), (*choices, star, *self.given("schedule"), *stand.choices))
 
-    def steps(
-        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
-    ) -> Iterator[Step]:
+    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Iterator[Step]:
         """Steps of one selection each; the last one releases the output of the schedule."""
         T, alpha, spend = plan["rounds"], plan["alpha"], plan.spend("select")
         ground = grounded(problem, plan, curator, self.cells)
@@ -135,7 +133,7 @@ class DPFW(Algorithm):
         return self.settled("rounds", T, "T of Algorithm 1, corrected"), alpha
 
 
-def _public(problem: QueryRelease, budget: Budget) -> dict[str, Any]:
+def _public(problem: QueryRelease, budget: Budget) -> Json:
     """The public numbers that the schedules' formulas use."""
     return {"n": problem.effective_n, "m": problem.workload.m, "width": problem.width, "rho": budget.rho}
 

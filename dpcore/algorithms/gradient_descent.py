@@ -17,6 +17,7 @@ from ..privacy.risk_curator import RiskCurator
 from ..privacy.statistics.gradients import MeanGradient
 from ..problems import RiskMinimisation
 from ..releases import Parameter
+from ..types import Array, Rng
 from .base import About, Algorithm, Step
 
 
@@ -27,13 +28,13 @@ class _Average:
         self.first = {"all": 1, "tail": rounds // 2 + 1, "last": rounds}[which]
         self.sum, self.count, self.last = np.zeros(1), 0, np.zeros(1)
 
-    def add(self, t: int, x: np.ndarray) -> None:
+    def add(self, t: int, x: Array) -> None:
         self.last = x
         if t >= self.first:
             self.sum, self.count = self.sum + x, self.count + 1
 
     @property
-    def x(self) -> np.ndarray:
+    def x(self) -> Array:
         return self.sum / self.count if self.count else self.last
 
 
@@ -85,9 +86,7 @@ class _Descent(Algorithm):
         """The choices that only this algorithm makes."""
         raise NotImplementedError
 
-    def steps(
-        self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: np.random.Generator
-    ) -> Iterator[Step]:
+    def steps(self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: Rng) -> Iterator[Step]:
         """Steps of one noisy gradient each."""
         x, spend, mean = problem.region.centre, plan.spend("measure"), _Average(self.average, plan["rounds"])
         for t in range(1, plan["rounds"] + 1):
@@ -99,7 +98,7 @@ class _Descent(Algorithm):
             yield Step(t, Parameter(problem.names, problem.region.project(mean.x)))
 
 
-def _statistic(problem: RiskMinimisation, x: np.ndarray, clip: float) -> MeanGradient:
+def _statistic(problem: RiskMinimisation, x: Array, clip: float) -> MeanGradient:
     return MeanGradient(problem.loss, problem.region, x, clip, problem.location)
 
 

@@ -18,6 +18,7 @@ from ..privacy.statistics.scores import TableErrors
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..releases import Records, Release
+from ..types import Array, Rng
 from ..workloads import Marginals
 from ..workloads.marginals import subsets
 from .base import About, Algorithm, Step, model_cells
@@ -100,9 +101,7 @@ class AIM(Algorithm):
         charges = (Charge("measure", measure, d + T, SomeAnswers), Charge("select", select, T, TableErrors))
         return Plan(budget, charges, choices)
 
-    def steps(
-        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
-    ) -> Iterator[Step]:
+    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Iterator[Step]:
         """Steps: the 1-way tables first, then one selection and one measurement each."""
         tables, budget, n = tables_read(problem.workload, "aim"), plan.budget, problem.effective_n
         candidates = closure(tables)
@@ -149,7 +148,7 @@ class AIM(Algorithm):
                 cost *= 4 if budget.delta > 0 else 2
 
 
-def seen(D: Release, candidates: Marginals, n: float, rng: np.random.Generator) -> np.ndarray:
+def seen(D: Release, candidates: Marginals, n: float, rng: Rng) -> Array:
     """The answers (m,) of D to all candidates; for a tree, those of rows drawn from it, which is faster.
 
     Both are public, and the scores move alike whatever D is said to answer.
@@ -173,7 +172,7 @@ def closure(tables: Marginals) -> Marginals:
     return Marginals.over(tables.domain, sorted(below, key=lambda B: (len(B), B)))
 
 
-def coverage(candidates: Marginals, tables: Marginals) -> np.ndarray:
+def coverage(candidates: Marginals, tables: Marginals) -> Array:
     """The weights w (candidates,): columns shared with the tables asked, summed over them and scaled to at most 1."""
     shared = [sum(len(set(S) & set(A)) for A in tables.axes) for S in candidates.axes]
     return np.array(shared) / max(shared)

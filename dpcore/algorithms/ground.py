@@ -18,6 +18,7 @@ from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.statistics.scores import TableErrors
 from ..privacy.table_curator import TableCurator
 from ..problems import PublicStart, QueryRelease
+from ..types import Array
 from ..workloads import Workload
 from .evidence import singles_of, tables_read
 from .tree_choice import (
@@ -40,10 +41,10 @@ class Ground:
 
     model: Model
     workload: Workload
-    base: np.ndarray | None
+    base: Array | None
 
     @property
-    def prior(self) -> np.ndarray:
+    def prior(self) -> Array:
         """The beliefs (size,) of D_0."""
         return self.tilted(np.zeros(self.model.size))
 
@@ -52,7 +53,7 @@ class Ground:
         """The reader that computes the queries' answers from beliefs."""
         return self.model.reader(self.workload)
 
-    def tilted(self, q: np.ndarray, scale: float = 1.0) -> np.ndarray:
+    def tilted(self, q: Array, scale: float = 1.0) -> Array:
         """The beliefs (size,) of D ∝ D_0 exp(scale · q)."""
         theta = scale * q
         if self.base is not None:

@@ -17,6 +17,7 @@ from ..privacy.measurement import deviation
 from ..privacy.statistics.answers import Answers
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
+from ..types import Array, Rng
 from ..workloads import Marginals, TableQueries, Union, Workload
 from .base import About, Algorithm, Step, model_cells
 from .evidence import TINY, Evidence, tables_of, tables_read
@@ -95,9 +96,7 @@ class GaussianMaxEnt(Algorithm):
         measured, model = self._setting(problem)
         return plan["sigma"] if model is not None and measured is problem.workload else None
 
-    def steps(
-        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
-    ) -> Iterator[Step]:
+    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Iterator[Step]:
         """Steps of one iteration of the fit each; the first one uses the whole budget."""
         measured, model = self._setting(problem)
         if model is None:
@@ -120,7 +119,7 @@ class GaussianMaxEnt(Algorithm):
         return measured, model_of(problem, measured, self.cells)
 
 
-def thinned(iterates: Iterator[tuple[np.ndarray, str]]) -> Iterator[tuple[np.ndarray, str]]:
+def thinned(iterates: Iterator[tuple[Array, str]]) -> Iterator[tuple[Array, str]]:
     """The first and the last iterate of every stage, because all answers of a wide domain take long."""
     stage, last = "", None
     for D, note in iterates:

@@ -20,6 +20,7 @@ from ..problems import QueryRelease, query_words
 from ..releases import Histogram
 from ..theory import schedules
 from ..theory.width import gaussian_width_bound
+from ..types import Array, Rng
 from ..workloads import Explicit, Marginals, Workload
 from .base import About, Algorithm, Step, model_cells, softmax
 from .evidence import tables_read
@@ -143,9 +144,7 @@ class DPAM(Algorithm):
         charge = Charge("measure", spend, statistic=Answers if stand.charges else statistic)
         return Plan(budget, (charge, *stand.charges), (*choices, *stand.choices))
 
-    def steps(
-        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
-    ) -> Iterator[Step]:
+    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Iterator[Step]:
         """Steps of one round each; with reused noise the first one uses the whole budget."""
         if self.noise == "reused":
             ground, spend = grounded(problem, plan, curator, self.cells), plan.spend("measure")
@@ -221,13 +220,13 @@ def _release(workload: Workload) -> tuple[Answers | CellAnswers, str, str]:
 
 def _descend(
     workload: Workload,
-    y: np.ndarray,
+    y: Array,
     alpha: float,
     tau: float,
     rounds: int,
-    log_start: np.ndarray | None = None,
+    log_start: Array | None = None,
     model: Model | None = None,
-) -> Iterator[tuple[np.ndarray, float]]:
+) -> Iterator[tuple[Array, float]]:
     """The iterates (D_ag (size,), temperature) for min_D Φ(D) + α KL(D ‖ D_0), D_0 uniform or a public start.
 
     Φ(D) = τ log mean_{j,s} exp(s(y_j − ⟨q_j, D⟩)/τ).
@@ -265,7 +264,7 @@ def _descend(
         yield D_ag, heat
 
 
-def _soft_max(errors: np.ndarray, tau: float) -> tuple[float, np.ndarray]:
+def _soft_max(errors: Array, tau: float) -> tuple[float, Array]:
     """The soft maximum τ log mean_{j,s} exp(s e_j/τ) for errors e (m,), and its gradient in e (m,)."""
     scaled = np.abs(errors) / tau
     top = float(scaled.max())

@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from ..params import param
 from ..privacy.accounting.ledger import Choice
+from ..types import Array
 from .base import About
 from .past_measurements import Rules, SelectAndMeasure
 
@@ -69,6 +68,6 @@ class MWEM(SelectAndMeasure):
         """The choices of what is measured, and of what is released."""
         return self.given("measure", "output")
 
-    def released(self, D: np.ndarray, total: np.ndarray, t: int) -> np.ndarray:
+    def released(self, D: Array, total: Array, t: int) -> Array:
         """The newest distribution, or the mean of all so far."""
         return D if self.output == "last" else total / t

@@ -13,13 +13,14 @@ from scipy.sparse import csr_array
 
 from ..errors import InputError
 from ..problems import require_enumerable
+from ..types import Array, Rng
 from ..workloads import Explicit, Union, Workload
 from ..workloads.union import marginal_tables, reading
 
 ENUMERATED = 1_000_000  # cells up to which one pass over all of them (10 ms) beats an integer program
 TIE = 1e-9  # relative difference below which two cells are equally good
 GAP = 1e-6  # relative gap at which an integer program counts as solved
-Solved = tuple[np.ndarray, float, bool]
+Solved = tuple[Array, float, bool]
 SWEEPS = 50  # most sweeps of coordinate ascent
 
 
@@ -27,8 +28,8 @@ SWEEPS = 50  # most sweeps of coordinate ascent
 class BestResponses:
     """Best responses: `codes` (c, d), their `values` (c,), and the number that the time limit cut short."""
 
-    codes: np.ndarray
-    values: np.ndarray
+    codes: Array
+    values: Array
     late: int = 0
 
 
@@ -52,7 +53,7 @@ class Oracle:
             require_enumerable(workload.domain)
             self.enumerates = True
 
-    def argmax(self, weights: np.ndarray, rng: np.random.Generator, scores: np.ndarray | None = None) -> BestResponses:
+    def argmax(self, weights: Array, rng: Rng, scores: Array | None = None) -> BestResponses:
         """The best responses to weights (m,): one, or one for each row of scores (c, Σ_i d_i), columns side
         by side.
         """
@@ -64,12 +65,12 @@ class Oracle:
         codes, values, late = zip(*found, strict=True)
         return BestResponses(np.array(codes), np.array(values), sum(late))
 
-    def argmin(self, weights: np.ndarray, rng: np.random.Generator, scores: np.ndarray | None = None) -> BestResponses:
+    def argmin(self, weights: Array, rng: Rng, scores: Array | None = None) -> BestResponses:
         """The cells that minimise the weighted sum, with the same arguments as `argmax`."""
         found = self.argmax(-weights, rng, None if scores is None else -scores)
         return BestResponses(found.codes, -found.values, found.late)
 
-    def _enumerate(self, weights: np.ndarray, rng: np.random.Generator, scores: np.ndarray | None) -> BestResponses:
+    def _enumerate(self, weights: Array, rng: Rng, scores: Array | None) -> BestResponses:
         values = self.workload.adjoint(weights)
         if scores is None:
             top = float(values.max())
@@ -94,7 +95,7 @@ class Counter:
         self._tables = marginal_tables(workload)
         self._sums = np.zeros(workload.m if self._tables is None else self._tables.m)
 
-    def add(self, codes: np.ndarray) -> None:
+    def add(self, codes: Array) -> None:
         """Add public rows (r, d) to the counts."""
         self.rows += len(codes)
         if self._tables is None:
@@ -105,7 +106,7 @@ class Counter:
             np.add.at(self._sums, table.start + np.ravel_multi_index(tuple(codes[:, a] for a in axes), shape), 1.0)
 
     @property
-    def sums(self) -> np.ndarray:
+    def sums(self) -> Array:
         """The sums Σ q_j(x) over all rows (m,)."""
         direct = self._tables is None or self._tables is self.workload
         return self._sums.copy() if direct else reading(self.workload) @ self._sums
@@ -114,7 +115,7 @@ class Counter:
 class _Conjunctions:
     """A weighted sum of queries as weighted table cells; `cells` (N, d) holds a value for each column, −1 for any."""
 
-    def __init__(self, workload: Workload, weights: np.ndarray) -> None:
+    def __init__(self, workload: Workload, weights: Array) -> None:
         tables = marginal_tables(workload)
         if tables is None:
             raise InputError("a best response to an explicit query matrix needs combinations that can be enumerated")
@@ -181,7 +182,7 @@ class _Conjunctions:
         if row:
             self.rules.append(_within(_sparse(entries, (row, width)), -np.inf, np.array(high)))
 
-    def solve(self, scores: np.ndarray | None, seconds: float, rng: np.random.Generator) -> Solved:
+    def solve(self, scores: Array | None, seconds: float, rng: Rng) -> Solved:
         """The best cell (d,), its value, and whether the time limit cut the search short."""
         each = self._split(scores, rng)
         objective = np.concatenate([self.linear, self.weights[self.z]])
@@ -213,17 +214,17 @@ class _Conjunctions:
                 point, value = other, self._value(other, scores)
         return point, value, late
 
-    def _split(self, scores: np.ndarray | None, rng: np.random.Generator) -> list[np.ndarray]:
+    def _split(self, scores: Array | None, rng: Rng) -> list[Array]:
         """The scores by column; without scores, random ones that break ties."""
         row = rng.random(sum(self.shape)) if scores is None else scores
         return np.split(row, np.cumsum(self.shape)[:-1])
 
-    def _value(self, point: np.ndarray, scores: np.ndarray | None) -> float:
+    def _value(self, point: Array, scores: Array | None) -> float:
         hit = ((self.cells == point) | (self.cells < 0)).all(axis=1)
         starts = np.cumsum([0, *self.shape[:-1]])
         return float(self.weights[hit].sum() + (0.0 if scores is None else scores[starts + point].sum()))
 
-    def _ascend(self, point: np.ndarray, each: list[np.ndarray], scored: bool) -> np.ndarray:
+    def _ascend(self, point: Array, each: list[Array], scored: bool) -> Array:
         """The end of a search that sets one column after the other to its best value until nothing improves."""
         point = point.copy()
         for _ in range(SWEEPS):

@@ -19,6 +19,7 @@ from ..privacy.measurement import deviation
 from ..privacy.statistics.answers import ONE_TABLE, Sensitivity, SignedErrors, SomeAnswers
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease, query_words
+from ..types import Array, Rng
 from ..workloads import Marginals, Workload
 from ..workloads.union import reading
 from .base import Algorithm, Step, model_cells, rounds_param
@@ -118,13 +119,11 @@ class SelectAndMeasure(Algorithm):
         """An empty record of past measurements, which knows how D will explain them."""
         return past_of(self.measures, ground)
 
-    def released(self, D: np.ndarray, total: np.ndarray, t: int) -> np.ndarray:  # noqa: ARG002 - for others
+    def released(self, D: Array, total: Array, t: int) -> Array:  # noqa: ARG002 - for others
         """The distribution that step t releases, from the newest D and the sum of all so far."""
         return D
 
-    def steps(
-        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
-    ) -> Iterator[Step]:
+    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Iterator[Step]:
         """Steps of one selection and one measurement each."""
         select, spend, T = plan.spend("select"), plan.spend("measure"), plan["rounds"]
         ground = grounded(problem, plan, curator, self.cells)
@@ -150,7 +149,7 @@ class Fact:
 
     part: int
     support: Where
-    q: np.ndarray | float  # 1.0 for an indicator
+    q: Array | float  # 1.0 for an indicator
     answer: float
     precision: float
     theta: float = 0.0
@@ -192,7 +191,7 @@ class Queries:
         """The statistic measured for query j: its answer."""
         return SomeAnswers(self.workload, slice(j, j + 1))
 
-    def explain(self, D: np.ndarray, j: int, y: np.ndarray, sigma: float, *, last: bool = False) -> np.ndarray:
+    def explain(self, D: Array, j: int, y: Array, sigma: float, *, last: bool = False) -> Array:
         """The distribution D (size,), reweighted after query j was measured as y (1,), of standard deviation sigma.
 
         A query measured c times counts once, with the mean answer and sigma²/c.
@@ -211,9 +210,9 @@ class Queries:
             D /= D.sum() / self.model.parts
         return D
 
-    def _visit(self, fact: Fact, table: np.ndarray, mass: float) -> float:
+    def _visit(self, fact: Fact, table: Array, mass: float) -> float:
         """Reweight a table, whose sum is `mass`, by one step of a fact's θ; return the change of its sum."""
-        whole = table.reshape(-1) if isinstance(fact.support, np.ndarray) else table
+        whole = table.reshape(-1) if isinstance(fact.support, Array) else table
         part = whole[fact.support]
         weighted = fact.q * part
         p = float(weighted.sum()) / mass
@@ -238,7 +237,7 @@ class Tables:
         """The statistic measured for query j: the table that contains it."""
         return SomeAnswers(self.tables, self.tables.tables[self._table(j)])
 
-    def explain(self, D: np.ndarray, j: int, y: np.ndarray, sigma: float, *, last: bool = False) -> np.ndarray:  # noqa: ARG002
+    def explain(self, D: Array, j: int, y: Array, sigma: float, *, last: bool = False) -> Array:  # noqa: ARG002
         """The fit (size,) to all tables after the table of query j was measured as y."""
         self.pool.add(self.tables.axes[self._table(j)], y, sigma)
         evidence, model, base = self.pool.evidence, self.ground.model, self.ground.base

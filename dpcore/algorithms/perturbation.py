@@ -4,8 +4,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
 from ..errors import InputError
 from ..learning.losses import Logistic, PiecewiseLinear
 from ..params import param
@@ -18,6 +16,7 @@ from ..privacy.statistics.gradients import RegularisedMinimiser
 from ..privacy.statistics.targets import PerturbedRisk
 from ..problems import RiskMinimisation
 from ..releases import Parameter
+from ..types import Rng
 from .base import About, Algorithm, Step
 from .regularised import OneDraw
 
@@ -71,9 +70,7 @@ class OutputPerturbation(Algorithm):
         )
         return Plan(budget, (Charge("measure", spend, statistic=_minimiser(problem, mu)),), choices)
 
-    def steps(
-        self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, rng: np.random.Generator
-    ) -> Iterator[Step]:
+    def steps(self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, rng: Rng) -> Iterator[Step]:
         """One step with the release."""
         x = curator.measure(_minimiser(problem, plan["mu"]), plan.spend("measure")).values
         yield Step(1, Parameter(problem.names, problem.region.project(x)), f"noise {plan['sigma']:.3g}")

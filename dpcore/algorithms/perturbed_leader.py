@@ -16,6 +16,7 @@ from ..privacy.statistics.answers import SignedErrors
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease, query_words
 from ..releases import Records
+from ..types import Rng
 from ..workloads import Explicit, Marginals, Union, Workload
 from .base import About, Algorithm, Step
 from .oracles import Counter, Oracle
@@ -87,9 +88,7 @@ class FEM(Algorithm):
         charge = Charge("select", equal_selections(budget, rounds.value), rounds.value, SignedErrors)
         return Plan(budget, (charge,), (rounds, samples, scale, *self.given("judged", "output", "seconds")))
 
-    def steps(
-        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
-    ) -> Iterator[Step]:
+    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Iterator[Step]:
         """Steps of s rows and one selection each."""
         workload, T, s = self._asked(problem), plan["rounds"], plan["samples"]
         oracle, spend, size = Oracle(workload, self.seconds), plan.spend("select"), sum(problem.domain.shape)

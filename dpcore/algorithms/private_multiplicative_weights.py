@@ -17,6 +17,7 @@ from ..privacy.statistics.scores import AbsoluteErrors, sparse_scales
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease, query_words
 from ..releases import Release, StreamedHistogram
+from ..types import Array, Rng
 from .base import About, Algorithm, Step, model_cells
 from .ground import Ground, grounded, model_setup
 from .past_measurements import Rules, measured_rounds, past_of
@@ -104,9 +105,7 @@ class PMW(Algorithm):
         )
         return Plan(budget, (*charges, *stand.charges), (*choices, *stand.choices))
 
-    def steps(
-        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
-    ) -> Iterator[Step]:
+    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Iterator[Step]:
         """Steps that each process the stream up to the next update, or to the end of a pass."""
         left, compare, spend = plan["updates"], plan.spend("above_threshold"), plan.spend("measure")
         ground = grounded(problem, plan, curator, self.cells)
@@ -144,7 +143,7 @@ class PMW(Algorithm):
                     return
 
 
-def streamed(ground: Ground, D: np.ndarray, given: np.ndarray, asked: np.ndarray, cost: np.ndarray) -> Release:
+def streamed(ground: Ground, D: Array, given: Array, asked: Array, cost: Array) -> Release:
     """The release: D, with the answer given to each query."""
     if isinstance(ground.model, Tree):
         said = {"workload": ground.workload, "given": given, "asked": asked, "cost": cost}
@@ -152,6 +151,6 @@ def streamed(ground: Ground, D: np.ndarray, given: np.ndarray, asked: np.ndarray
     return StreamedHistogram(ground.model.domain, D, given, asked, cost)
 
 
-def levels(last: float, passes: int) -> np.ndarray:
+def levels(last: float, passes: int) -> Array:
     """The error level of each pass, falling geometrically to the last one."""
     return np.geomspace(max(HIGHEST, last), last, passes) if passes > 1 else np.array([last])

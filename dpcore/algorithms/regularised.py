@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ..errors import InputError
 from ..learning.losses import PiecewiseLinear
 from ..params import param
@@ -20,6 +18,7 @@ from ..privacy.statistics.targets import PlainRisk, RankError, RegularisedRisk
 from ..problems import RiskMinimisation
 from ..releases import Parameter
 from ..theory import learning as theory
+from ..types import Array, Rng
 from .base import About, Algorithm, Step
 
 THETA = 0.01
@@ -37,9 +36,7 @@ class OneDraw(Algorithm):
         """The density to draw from."""
         raise NotImplementedError
 
-    def steps(
-        self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: np.random.Generator
-    ) -> Iterator[Step]:
+    def steps(self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: Rng) -> Iterator[Step]:
         """One step with the draw."""
         name = self.sampler_name or plan["sampler"]
         x = curator.draw_parameter(self.target(problem, plan), name, plan.spend("draw"))
@@ -129,9 +126,7 @@ class RegularizedExponential(Algorithm):
         )
         return Plan(budget, (Charge("draw", spend, m, RegularisedRisk),), choices)
 
-    def steps(
-        self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: np.random.Generator
-    ) -> Iterator[Step]:
+    def steps(self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: Rng) -> Iterator[Step]:
         """Steps of one draw each; μ grows as the radius shrinks."""
         spend, x = plan.spend("draw"), problem.region.centre
         for t, radius in enumerate(plan["stage_radii"], 1):
@@ -140,7 +135,7 @@ class RegularizedExponential(Algorithm):
             yield Step(t, Parameter(problem.names, x), f"centred within {radius:.3g}, μ = {mu:.3g}")
 
 
-def _target(problem: RiskMinimisation, centre: np.ndarray, mu: float) -> RegularisedRisk:
+def _target(problem: RiskMinimisation, centre: Array, mu: float) -> RegularisedRisk:
     return RegularisedRisk(problem.loss, problem.region, mu, problem.location, centre)
 
 

@@ -17,6 +17,7 @@ from ..privacy.statistics.answers import Answers, SignedErrors, SomeAnswers
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease, query_words
 from ..releases import ProductMixture
+from ..types import Array, Rng
 from ..workloads import Marginals, Workload
 from ..workloads.products import Products, blocks, require_readable
 from ..workloads.union import marginal_tables, reading
@@ -98,9 +99,7 @@ class _Mixture(Algorithm):
         """The choice of how many queries a round selects."""
         return Choice("queries", 1, "one selection and one measurement a round")
 
-    def steps(
-        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
-    ) -> Iterator[Step]:
+    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Iterator[Step]:
         """Steps of a round's selections, measurements and a fit; the first one measures the single columns too."""
         workload, select = problem.workload, plan.spend("select")
         paid = plan.spend("measure")
@@ -225,7 +224,7 @@ def _first(problem: QueryRelease, budget: Budget) -> tuple[float, str]:
     return min(max(f, low), high), why
 
 
-def _single_columns(problem: QueryRelease, plan: Plan, curator: TableCurator) -> tuple[np.ndarray, list[Target]]:
+def _single_columns(problem: QueryRelease, plan: Plan, curator: TableCurator) -> tuple[Array, list[Target]]:
     """log p_0 (Σ d_i,) of the product of noisy counts of single columns, and these counts; uniform without them."""
     domain = problem.domain
     base = np.concatenate([np.full(size, -math.log(size)) for size in domain.shape])
@@ -241,7 +240,7 @@ def _single_columns(problem: QueryRelease, plan: Plan, curator: TableCurator) ->
     return base, [Target(Products(singles), y, np.full(singles.m, sigma**-2))]
 
 
-def _known(workload: Workload, answers: np.ndarray, statistic: SomeAnswers, y: np.ndarray) -> np.ndarray:
+def _known(workload: Workload, answers: Array, statistic: SomeAnswers, y: Array) -> Array:
     """The answers (m,), with those just measured replaced by their noisy values."""
     answers = answers.copy()
     if statistic.workload is workload:

@@ -19,6 +19,7 @@ from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..releases import Release, UnbiasedAnswers
 from ..theory.optimal_noise import optimum
+from ..types import Array, Rng
 from ..workloads import Marginals
 from ..workloads.residuals import spaces_of
 from .base import About, Algorithm, Step
@@ -86,9 +87,7 @@ class Residual(Algorithm):
         )
         return Plan(budget, (Charge("measure", spend, statistic=asked),), choices)
 
-    def steps(
-        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: np.random.Generator
-    ) -> Iterator[Step]:
+    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Iterator[Step]:
         """One step with the answers, and where it is asked for, a second one with the fit to them."""
         asked, spend = plan.charge("measure").statistic, plan.spend("measure")
         measured = curator.measure(asked, spend)
@@ -100,7 +99,7 @@ class Residual(Algorithm):
             yield Step(2, fit.release(), "a non-negative fit to them")
 
 
-def unbiased(asked: Residuals, values: np.ndarray, stddev: float) -> UnbiasedAnswers:
+def unbiased(asked: Residuals, values: Array, stddev: float) -> UnbiasedAnswers:
     """The parts of all tables from noisy `values` (Σ k_S,) of `asked`, with noise of one standard deviation."""
     domain, parts, variances, start = asked.workload.domain, [np.zeros(0)], [], 0
     sets = spaces_of(asked.workload).type_of

@@ -18,6 +18,7 @@ from ..privacy.statistics.votes import Votes
 from ..problems import PointRelease
 from ..releases import Points
 from ..theory import evolution as theory
+from ..types import Array, Rng
 from .base import About, Algorithm, Step
 from .evolution_parts import treat
 
@@ -79,9 +80,7 @@ class PSMM(Algorithm):
         )
         return Plan(budget, (Charge("measure", spend, statistic=Votes),), choices)
 
-    def steps(
-        self, problem: PointRelease, plan: Plan, curator: PointCurator, rng: np.random.Generator
-    ) -> Iterator[Step]:
+    def steps(self, problem: PointRelease, plan: Plan, curator: PointCurator, rng: Rng) -> Iterator[Step]:
         """One step with the projected counts."""
         V = box_centres(problem.region, plan["cells"])
         m = curator.measure(Votes(V), plan.spend("measure")).values
@@ -94,7 +93,7 @@ class PSMM(Algorithm):
 MOST_AROUND = 5_000_000  # cells of the box around a region
 
 
-def box_centres(region: Bounded, cells: int) -> np.ndarray:
+def box_centres(region: Bounded, cells: int) -> Array:
     """The centres (v, d) of the nearly equal boxes, about `cells`, of a grid that lie inside the region.
 
     A box around a ball is taken with as many more cells as it is larger than what is kept of them.

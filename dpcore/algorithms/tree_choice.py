@@ -22,6 +22,7 @@ from ..privacy.statistics.answers import SomeAnswers, WeightedTables
 from ..privacy.statistics.scores import TableErrors
 from ..privacy.table_curator import TableCurator
 from ..problems import MAX_CELLS, PublicStart, QueryRelease
+from ..types import Array
 from ..workloads import Marginals, Workload
 from ..workloads.marginals import subsets
 from ..workloads.union import marginal_tables
@@ -133,13 +134,13 @@ def lists(problem: QueryRelease, most: int | None) -> bool:
 
     Raises InputError where such a start has too many.
     """
-    if problem.domain.size <= (most or MAX_CELLS) or isinstance(problem.start, np.ndarray):
+    if problem.domain.size <= (most or MAX_CELLS) or isinstance(problem.start, Array):
         problem.require_enumerable()
         return True
     return False
 
 
-def barring(penalties: np.ndarray, weights: np.ndarray, free: np.ndarray, scale: float) -> np.ndarray:
+def barring(penalties: Array, weights: Array, free: Array, scale: float) -> Array:
     """Penalties (tables,) for `TableErrors` under which a table that is not free is picked with probability < e^-90.
 
     Weighted distances are within 0..2 max w, so that one that is not free scores at least NEVER · scale less than any
@@ -240,7 +241,7 @@ class TreeFindings:
     """
 
     told: Pool
-    shares: dict[int, np.ndarray]
+    shares: dict[int, Array]
     junction: JunctionTree
     pairs: frozenset[Axes]
 
@@ -253,7 +254,7 @@ class TreeFindings:
 
 
 def choose_tree(
-    tables: Marginals, n: float, plan: Plan, curator: TableCurator, start: np.ndarray | PublicStart | None = None
+    tables: Marginals, n: float, plan: Plan, curator: TableCurator, start: Array | PublicStart | None = None
 ) -> TreeFindings:
     """Measure the 1-way tables, choose a tree of at most plan["cells"] cells, and measure its pairs in batches.
 
@@ -312,7 +313,7 @@ def joined(junction: JunctionTree, axes: Axes) -> JunctionTree:
     return junction if held else junction_tree(junction.shape, [*junction.cliques, axes])
 
 
-def room_for(pairs: Marginals, junction: JunctionTree, most: float) -> np.ndarray:
+def room_for(pairs: Marginals, junction: JunctionTree, most: float) -> Array:
     """Flags (tables,) of the pairs that a tree of at most `most` cells has room for; all True for very many pairs."""
     if len(pairs.tables) > MOST_WEIGHED:
         return np.ones(len(pairs.tables), dtype=bool)
@@ -320,7 +321,7 @@ def room_for(pairs: Marginals, junction: JunctionTree, most: float) -> np.ndarra
 
 
 def measure_chosen(
-    tables: Marginals, n: float, plan: Plan, curator: TableCurator, start: np.ndarray | PublicStart | None = None
+    tables: Marginals, n: float, plan: Plan, curator: TableCurator, start: Array | PublicStart | None = None
 ) -> tuple[Pool, Tree]:
     """The noisy answers of a chosen tree's tables, and the model on that tree, of at most plan["cells"] cells.
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..algorithms import ALGORITHMS
 from ..params import Param, parameters
+from ..types import Json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +53,7 @@ def _escape(text: str) -> str:
     return text.replace("|", "or")
 
 
-def _facts(cls: Any) -> dict[str, Any]:
+def _facts(cls: Any) -> Json:
     facts = {key: getattr(cls.about, key) for key in cls.about.__dataclass_fields__}
     listed = [
         {"name": p.name, "type": p.kind.__name__, "default": p.default, "range": p.range, "doc": p.doc, "auto": p.auto}

@@ -33,6 +33,7 @@ from ..intervals.stored import from_arrays
 from ..parsing.questions import Question, understand
 from ..privacy.accounting.budget import Accounting, Budget
 from ..releases import Records, UnbiasedAnswers
+from ..types import Json
 from .arguments import real
 from .files import tell
 
@@ -124,7 +125,7 @@ def _of_link(test: Linked) -> str:
     return test.words if test.p_value is None else f"{test.words} p = {test.p_value:.3g}, from {test.repeats} tables"
 
 
-def _more(facts: dict[str, Any], known: UnbiasedAnswers, question: Question, chosen: argparse.Namespace) -> Further:
+def _more(facts: Json, known: UnbiasedAnswers, question: Question, chosen: argparse.Namespace) -> Further:
     n, promise = independent(facts["protects"]), facts["promise"]
     accounting = Accounting.GDP if promise["accounting"] == Accounting.GDP else Accounting.ZCDP
     return further(known, question, chosen.within, n, promise["delta"], accounting, level=chosen.level)
@@ -146,7 +147,7 @@ class _Told:
     """A release read from its folder: its facts, and its noisy tables."""
 
     name: str
-    facts: dict[str, Any]
+    facts: Json
     known: UnbiasedAnswers
 
 

@@ -6,7 +6,6 @@ Two examples:
 """
 
 import argparse
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from ..errors import InputError
 from ..evaluation.run import Run
 from ..geometry.regions import Ball, Bounded, box, point_rows
 from ..problems import PointRelease
+from ..types import Json
 from .arguments import add_algorithm, add_budget, add_rows, add_runs, budget_of, real, reals, whole_number
 from .files import check_writable
 from .follow import each_run, report
@@ -59,7 +59,7 @@ def execute(chosen: argparse.Namespace) -> None:
     problem = PointRelease(region, rows.n, names)
     every = chosen.every or LAST
 
-    def summary(run: Run) -> dict[str, Any]:
+    def summary(run: Run) -> Json:
         settled = {choice.name: choice.value for choice in run.plan.choices}
         return {letter: settled.get(name) for letter, name in LETTERS.items()} | run.to_json()
 
@@ -77,5 +77,5 @@ def _region(chosen: argparse.Namespace, names: tuple[str, ...]) -> Bounded:
     raise InputError("say where the points lie, which is public: --ball R, or --low L and --high H")
 
 
-def _cells(run: dict[str, Any]) -> dict[str, Any]:
+def _cells(run: Json) -> Json:
     return {name: run["final"][name] for name in ("w1", "w1_error")} | {"seconds": run["seconds"]}

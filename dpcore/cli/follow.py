@@ -9,10 +9,11 @@ from typing import Any
 from ..errors import PrivacyWarning
 from ..evaluation.run import Record, Run
 from ..numbers import brief
+from ..types import Json
 from .files import Progress, tell, write, write_json
 from .task import shown
 
-Summary = dict[str, Any]  # a run, as --json writes it
+Summary = Json  # a run, as --json writes it
 
 
 def each_run(
@@ -56,15 +57,13 @@ def _line(run: Run, record: Record, left: float) -> str:
     return f"seed {run.seed}: round {record.t}/{run.plan['rounds']}, {name} {value:.4g}, {left:.0f} s left"
 
 
-def spending(spent: dict[str, Any]) -> str:
+def spending(spent: Json) -> str:
     """The budget spent, from its JSON, in one line."""
     found = next((f" {name}={spent[name]:.6g}" for name in ("mu", "rho") if spent.get(name) is not None), "")
     return f"used: epsilon={spent['epsilon']:.6g} delta={brief(spent['delta'])}{found} ({spent['accounting']})"
 
 
-def report(
-    runs: list[dict[str, Any]], about: str, said: str, cells: Callable[[dict[str, Any]], Mapping[str, Any]]
-) -> None:
+def report(runs: list[Json], about: str, said: str, cells: Callable[[Json], Mapping[str, Any]]) -> None:
     """Print runs of one algorithm: its settings, `about` the data, the spent budget, then `said` over a table.
 
     `cells` are a run's numbers by name; the last line has their means, where every run has the number.

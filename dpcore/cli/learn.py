@@ -6,7 +6,6 @@ Two examples:
 """
 
 import argparse
-from typing import Any
 
 from ..data.readers import read_json, read_table
 from ..data.schema import domain_from_json
@@ -14,6 +13,7 @@ from ..evaluation.run import Run
 from ..parsing.tasks import HELP, REGIONS, read_task
 from ..problems import RiskMinimisation
 from ..releases import Parameter
+from ..types import Json
 from .arguments import add_algorithm, add_budget, add_person, add_runs, budget_of, real, unit_of
 from .files import check_writable
 from .follow import each_run, report
@@ -62,7 +62,7 @@ def _every(rounds: int) -> int:
     return max(1, rounds // 20)
 
 
-def summary(run: Run) -> dict[str, Any]:
+def summary(run: Run) -> Json:
     """The summary of a run as --json writes it: the common fields, and the letters of learning."""
     out, last = run.to_json(), run.records[-1].empirical.to_json()
     settled = {choice.name: choice.value for choice in run.plan.choices}

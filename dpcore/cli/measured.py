@@ -23,6 +23,7 @@ from ..schemas.measure import MeasuredSchema
 from ..schemas.plan import default_share, describe, divide, plan_within
 from ..tags import Tag
 from ..theory.optimal_noise import least_rmse
+from ..types import Json
 from .arguments import unit_of
 from .files import tell
 from .task import forecast, queries_in
@@ -44,7 +45,7 @@ class Measured:
         self.chosen, self.schema, self.unit = chosen, schema, unit_of(chosen)
         queries_in(chosen, schema.placeholder)
         self.frame = read_table(chosen.table, format=schema.file)
-        self.said: dict[str, Any] = {}
+        self.said: Json = {}
         self.rows: Rows | None = None
         self._found: tuple[Any, MeasuredSchema] | None = None  # the last one, and what it was measured with
         self._told: set[str] = set()

@@ -16,7 +16,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -32,6 +31,7 @@ from ..params import values
 from ..parsing.questions import understand
 from ..problems import QueryRelease
 from ..publishing.files import neutral
+from ..types import Json
 from .arguments import add_algorithm, add_grid, budgets_of
 from .files import check_writable, warn, write, write_json
 from .sweep import collect_points
@@ -86,7 +86,7 @@ def _each(
         yield run_made(case, make, watch, partial(asked.summary, watch=watch))
 
 
-def entries(points: Iterable[SweepPoint]) -> list[dict[str, Any]]:
+def entries(points: Iterable[SweepPoint]) -> list[Json]:
     """One entry for each purpose of each point that is done, in the order of ε and seed."""
     done = sorted((p for p in points if p.state == "done"), key=lambda p: (p.epsilon, p.seed))
     return [{**served, "epsilon": p.epsilon, "seed": p.seed} for p in done for served in p.errors.values()]  # type: ignore[dict-item]
@@ -96,7 +96,7 @@ def report(points: list[SweepPoint]) -> list[str]:
     """The lines of a report: means over seeds of each purpose at each ε, false alarms, refusals and failures."""
     found, out = entries(points), []
     if found:
-        together: dict[tuple[str, float], list[dict[str, Any]]] = {}
+        together: dict[tuple[str, float], list[Json]] = {}
         for one in found:
             together.setdefault((f"{one['purpose']} ({one['unit']})", one["epsilon"]), []).append(one)
         out.append("compared with the real table (uses real data: do not publish), means over seeds:")
@@ -110,7 +110,7 @@ def report(points: list[SweepPoint]) -> list[str]:
     return out + [f"{p.state}: ε={p.epsilon:g} seed {p.seed}: {p.message}" for p in points if p.state != "done"]
 
 
-def _mean(some: list[dict[str, Any]], name: str) -> float | None:
+def _mean(some: list[Json], name: str) -> float | None:
     there = [one[name] for one in some if one[name] is not None]
     return sum(there) / len(there) if there else None
 

@@ -27,7 +27,7 @@ Two examples:
 """
 
 import argparse
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..algorithms.base import Algorithm
 from ..evaluation.run import ERRORS, Run
@@ -38,6 +38,7 @@ from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease
 from ..tags import Tag
 from ..theory.optimal_noise import against_line, least_rmse
+from ..types import Json
 from .arguments import add_algorithm, add_budget, add_rows, add_runs, budget_of
 from .ask import line
 from .ask import told as answers_told
@@ -69,7 +70,7 @@ def execute(chosen: argparse.Namespace) -> None:
     opening = read_open(chosen)
     task = Known(chosen, algorithm, budget) if opening is None else Measured(chosen, opening)
 
-    def summary(run: Run) -> dict[str, Any]:
+    def summary(run: Run) -> Json:
         told, problem = run.to_json() | task.said, run.problem
         least = task.least(budget, problem)
         if chosen.ask:
@@ -98,7 +99,7 @@ def execute(chosen: argparse.Namespace) -> None:
 class Known:
     """A table with a schema that is known; questions are read before anything runs."""
 
-    said: ClassVar[dict[str, Any]] = {}
+    said: ClassVar[Json] = {}
     which = ""
 
     def __init__(self, chosen: argparse.Namespace, algorithm: Algorithm, budget: Budget) -> None:
@@ -117,17 +118,17 @@ class Known:
         return self._least
 
 
-def interval_of(found: dict[str, Any]) -> Interval:
+def interval_of(found: Json) -> Interval:
     """The interval in an answer of a run's JSON."""
     return Interval(**{name: value for name, value in found.items() if name != "real"})
 
 
-def _line(rmse: float, least: float | None) -> dict[str, Any] | None:
+def _line(rmse: float, least: float | None) -> Json | None:
     """The least RMSE of any unbiased Gaussian release, and this run's ratio to it; None where it is unknown."""
     if least is None:
         return None
     return {"least_rmse": least, "ratio": rmse / least if least else None, "words": against_line(rmse, least)}
 
 
-def _cells(run: dict[str, Any]) -> dict[str, Any]:
+def _cells(run: Json) -> Json:
     return {name: run["final"][name] for name in ERRORS} | {"seconds": run["seconds"]}

@@ -8,13 +8,13 @@ Two examples:
 """
 
 import argparse
-from typing import Any
 
 from ..data.readers import read, read_table
 from ..evaluation.diagnosis import baselines
 from ..evaluation.run import ERRORS, compare_tables
 from ..problems import QueryRelease
 from ..tags import Tag
+from ..types import Json
 from ..workloads import Marginals
 from .files import check_writable, write_json
 from .task import add_question_arguments, read_questions, shown, useful
@@ -40,7 +40,7 @@ def execute(chosen: argparse.Namespace) -> None:
     both = compare_tables(real, synthetic, workload)
     final = both.errors.to_json()
     final["k_marginal"] = compare_tables(real, synthetic, Marginals.pairs(domain)).errors.k_marginal
-    found: dict[str, Any] = {
+    found: Json = {
         "n": real.n,
         "synthetic_rows": synthetic.n,
         "cells": domain.size,

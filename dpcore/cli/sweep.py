@@ -40,6 +40,7 @@ from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease
 from ..publishing.files import harmless
 from ..tags import Tag
+from ..types import Json
 from .arguments import add_grid, add_settings, budgets_of, whole_number
 from .files import Progress, check_writable, tell, warn, write, write_json
 from .measured import Measured
@@ -79,7 +80,7 @@ def execute(chosen: argparse.Namespace) -> None:
         _execute(chosen, budgets, algorithms, client)
 
 
-def _execute(chosen: argparse.Namespace, budgets: list[Budget], algorithms: dict[str, Any], client: Any) -> None:
+def _execute(chosen: argparse.Namespace, budgets: list[Budget], algorithms: Json, client: Any) -> None:
     """Read the table, run the missing points here or on a cluster, and print the means."""
     if (opening := read_open(chosen)) is not None:
         measured = _measured(chosen, opening)
@@ -116,7 +117,7 @@ def _execute(chosen: argparse.Namespace, budgets: list[Budget], algorithms: dict
             tell("note", _shipped(rows, problem, chosen.scheduler))
         pool = WorkerPool(workers=min(chosen.jobs, len(waiting))) if _spreads(chosen) and waiting else None
         with closing(pool) if pool else nullcontext():
-            more: dict[str, Any] = {"pool": pool} if pool else {}
+            more: Json = {"pool": pool} if pool else {}
             collect_points(points, waiting, partial(_write, points, chosen, file), partial(run, **more))
     finally:
         _write(points, chosen, file)
@@ -231,7 +232,7 @@ def _line(mean: Mean, width: int) -> str:
     return f"{mean.algorithm:>{width}} {mean.epsilon:>7g} {mean.runs:>5} {cells} {mean.seconds:>9.3g}"
 
 
-def _algorithms(text: str, settings: Iterable[str]) -> dict[str, Any]:
+def _algorithms(text: str, settings: Iterable[str]) -> Json:
     """The chosen algorithms by name, with their own settings."""
     names, own = split_names(text), {}
     for name in names:
@@ -248,7 +249,7 @@ def _algorithms(text: str, settings: Iterable[str]) -> dict[str, Any]:
     return {name: choose(name, texts, QueryRelease) for name, texts in own.items()}
 
 
-def _resumed(path: str, ours: dict[str, Any]) -> list[SweepPoint]:
+def _resumed(path: str, ours: Json) -> list[SweepPoint]:
     """The points of an earlier sweep of the same task; none where there is no file.
 
     Task and parameters are compared by public facts. That the table itself is the same is checked by a digest of it,
@@ -280,7 +281,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else text[:59] + "…"
 
 
-def _write(points: Sequence[SweepPoint], chosen: argparse.Namespace, file: dict[str, Any]) -> None:
+def _write(points: Sequence[SweepPoint], chosen: argparse.Namespace, file: Json) -> None:
     """Write all points, sorted, to the files that --json and --csv name; nothing before the first point."""
     ordered = sorted(points, key=lambda p: p.key)
     if ordered:

@@ -5,7 +5,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from ..algorithms import ALGORITHMS, solving
@@ -28,6 +27,7 @@ from ..privacy.accounting.budget import Budget
 from ..problems import PublicStart, QueryRelease, public_start
 from ..publishing.request import records_of
 from ..schemas.plan import SHARES
+from ..types import Array
 from ..workloads import Workload
 from .arguments import add_person, real, unit_of
 from .files import Progress, tell
@@ -137,7 +137,7 @@ def read_task(
     return QueryRelease(workload, rows.n, unit.most_rows, read_start(chosen, domain)), rows
 
 
-def read_start(chosen: argparse.Namespace, domain: Domain) -> np.ndarray | PublicStart | None:
+def read_start(chosen: argparse.Namespace, domain: Domain) -> Array | PublicStart | None:
     """The public table to start from, if one is named."""
     if chosen.start is None:
         return None

@@ -1,10 +1,10 @@
 """Round bounds and bins for numbers that were read off the records: a private peek."""
 
 import math
-from typing import Any
 
 import numpy as np
 
+from ..types import Array, Json
 from .schema import LARGEST
 
 EACH, BINS = 20, 10  # whole numbers that get a cell each; about BINS bins otherwise
@@ -13,7 +13,7 @@ NEAR = 1e-12  # relative distance up to which two numbers count as one
 STRAY = 200  # one row in this many may lie far outside the bounds
 
 
-def round_bounds(numbers: np.ndarray, counts: np.ndarray, *, whole: bool) -> dict[str, Any]:
+def round_bounds(numbers: Array, counts: Array, *, whole: bool) -> Json:
     """Round bounds and bins (no quantiles) for numbers (r,) that occur `counts` (r,) times.
 
     Bins are equally wide, or 1, 2, 5, 10, … where most numbers ≥ 0 would share one, as incomes do.
@@ -46,7 +46,7 @@ def _decades(high: float, kind: type) -> list:
     return [kind(0), *(kind(v) for v in upto[-BINS:] if kind(v) == v > 0)]
 
 
-def _bulk(numbers: np.ndarray, counts: np.ndarray) -> tuple[float, float]:
+def _bulk(numbers: Array, counts: Array) -> tuple[float, float]:
     """The ends of the numbers without a few outliers; every round keeps at most half of the width."""
     order = np.argsort(numbers)
     numbers, counts = numbers[order], counts[order]
@@ -63,7 +63,7 @@ def _bulk(numbers: np.ndarray, counts: np.ndarray) -> tuple[float, float]:
     return float(numbers[0]), float(numbers[-1])
 
 
-def _halved(numbers: np.ndarray, counts: np.ndarray) -> tuple[int, int, int]:
+def _halved(numbers: Array, counts: Array) -> tuple[int, int, int]:
     """The loss of rows when one outer half of the range is cut, whichever has fewer, and the range that stays."""
     middle, end = (numbers[0] + numbers[-1]) / 2, len(numbers) - 1
     last = int(np.searchsorted(numbers, middle, side="right")) - 1
@@ -71,7 +71,7 @@ def _halved(numbers: np.ndarray, counts: np.ndarray) -> tuple[int, int, int]:
     return min((int(counts[last + 1 :].sum()), 0, last), (int(counts[:first].sum()), first, end))
 
 
-def _quartered(numbers: np.ndarray, counts: np.ndarray, left: int) -> tuple[int, int, int]:
+def _quartered(numbers: Array, counts: Array, left: int) -> tuple[int, int, int]:
     """The loss when at most `left` rows on both sides are cut, and the range that stays; none if it stays wide."""
     below = np.cumsum(counts)
     firsts = np.arange(int(np.searchsorted(below, left, side="right")) + 1)

@@ -13,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 
 from ..errors import InputError
+from ..types import Array
 
 _ABSENCES = """
 NA N/A NaN nan NULL null None <NA> #N/A n/a n.a. N.A. #NA NAN NaT Null none NONE missing Missing MISSING - -- – — ? . ..
@@ -62,7 +63,7 @@ def written(value: object) -> str:
     return canonical(text_of(value))
 
 
-def distinct(cells: pd.Series) -> tuple[np.ndarray, list[str]]:
+def distinct(cells: pd.Series) -> tuple[Array, list[str]]:
     """The distinct texts (r,) of cells, and each cell's index among them (n,), −1 for a missing value.
 
     Every distinct value is looked at once; a text of a number and a text that is equal to it stand apart.
@@ -84,7 +85,7 @@ def distinct(cells: pd.Series) -> tuple[np.ndarray, list[str]]:
     return np.array(codes, dtype=np.int64), [text for _, text in found]
 
 
-def floats(values: np.ndarray) -> np.ndarray:
+def floats(values: Array) -> Array:
     """The texts (n,) of 64-bit floats; those of usual size are written by Arrow, which is much faster."""
     usual = (np.abs(values) >= LEAST_USUAL) & (np.abs(values) < LARGEST_USUAL)
     out = np.empty(len(values), dtype=object)

@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
+from ..types import Array
 from .cell import MISSING_TEXTS, distinct, is_text
 from .column import MISSING_LABEL, OTHER, absences
 from .readings import AS_WRITTEN, ORDERS, category_of, number_of, read_date
@@ -31,7 +32,7 @@ class RawCells:
     """
 
     texts: tuple[str, ...]
-    counts: np.ndarray
+    counts: Array
     empty: int
     read: str = AS_WRITTEN
 
@@ -69,12 +70,12 @@ class RawCells:
         return self.empty + int(sum(said))
 
     @cached_property
-    def numbers(self) -> np.ndarray:
+    def numbers(self) -> Array:
         """The number that each text states (r,), NaN where it states none."""
         return np.array([number_of(text, self.read) for text in self.texts])
 
     @cached_property
-    def kinds(self) -> np.ndarray:
+    def kinds(self) -> Array:
         """The number of cells of each kind (KINDS,)."""
         return np.bincount(
             [MISSING, *(_kind(text, self.read) for text in self.texts)],

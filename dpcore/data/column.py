@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError
+from ..types import Array, Rng
 from .cell import MISSING_TEXTS, distinct
 from .cell import written as _key  # one text for one value: 1, 1.0, "1" and " 1" are the same category
 from .readings import ANY_CASE, category_of, folded, number_of
@@ -105,7 +106,7 @@ class Column:
         return found
 
     @cached_property
-    def midpoints(self) -> np.ndarray:
+    def midpoints(self) -> Array:
         """The middle of every cell's numbers (size,), NaN for the missing cell; InputError for categories."""
         if self.values:
             raise InputError(f"column {self.name!r} holds categories, not numbers")
@@ -119,7 +120,7 @@ class Column:
         return np.append(middle, [np.nan] * (self.size - self.present))
 
     @property
-    def extents(self) -> tuple[np.ndarray, np.ndarray]:
+    def extents(self) -> tuple[Array, Array]:
         """The least and the largest number of every cell (present,); InputError for categories."""
         if not self.edges:
             numbers = self.midpoints[: self.present]
@@ -138,7 +139,7 @@ class Column:
         between = " to " if self.edges and self.kind == "numeric" else "–"
         return a.split(between)[0] + between + b.split(between)[-1]
 
-    def encode(self, cells: pd.Series) -> np.ndarray:
+    def encode(self, cells: pd.Series) -> Array:
         """The codes (n,) of texts, numbers or booleans; InputError names the value, its row and how many are
         refused.
         """
@@ -153,7 +154,7 @@ class Column:
             self._refuse(absent, cells, "is missing", 'set missing "category" to give it a value of its own')
         return np.where(absent, self.values.index(OTHER) if self.missing == "other" else self.present, codes)
 
-    def numbers(self, cells: pd.Series) -> np.ndarray:
+    def numbers(self, cells: pd.Series) -> Array:
         """The numbers (n,), clipped to low..high, NaN where missing; raises what `encode` raises.
 
         InputError for a column of categories.
@@ -180,7 +181,7 @@ class Column:
         """The key that is equal for two values of the same category."""
         return folded(_key(value)) if self.read == ANY_CASE else _key(value)
 
-    def _examine(self, cells: pd.Series) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _examine(self, cells: pd.Series) -> tuple[Array, Array, Array]:
         """The codes (n,), clipped into range, and masks of missing and outside cells; InputError for other texts."""
         if self.values:
             index = {self.key(v): i for i, v in enumerate(self.values)}
@@ -200,7 +201,7 @@ class Column:
             codes = (numbers - low).astype(np.int64)
         return codes, absent, outside
 
-    def decode(self, codes: np.ndarray, rng: np.random.Generator) -> pd.Series:
+    def decode(self, codes: Array, rng: Rng) -> pd.Series:
         """The values (n,) for codes (n,): uniform within a bin; whole numbers stay whole, missing stays missing."""
         absent = codes == self.present
         codes = np.where(absent, 0, codes).astype(np.int64)
@@ -220,7 +221,7 @@ class Column:
             out = (out.astype("Int64") if out.dtype.kind == "i" else out).mask(absent)
         return out.rename(self.name)
 
-    def published(self, codes: np.ndarray, rng: np.random.Generator) -> pd.Series:
+    def published(self, codes: Array, rng: Rng) -> pd.Series:
         """The values of `decode`, with a bin's numbers rounded down to `decimals`, the digits they are worth."""
         out = self.decode(codes, rng)
         if self.kind != "numeric" or not self.edges or self.decimals is None:
@@ -243,7 +244,7 @@ class Column:
         largest = max(abs(edge) for edge in self.edges)
         return None if max(own, steps) > 12 or largest * 10.0 ** max(own, steps) > 2.0**50 else max(own, steps)
 
-    def _numbers(self, cells: pd.Series) -> tuple[np.ndarray, np.ndarray]:
+    def _numbers(self, cells: pd.Series) -> tuple[Array, Array]:
         """The finite floats (n,), NaN for cells without a number, and a mask of the missing cells."""
         if isinstance(cells.dtype, np.dtype) and cells.dtype.kind in "iuf":  # what their texts say, without them
             numbers = cells.to_numpy().astype(float)
@@ -260,7 +261,7 @@ class Column:
         self._refuse(part, cells, f"is not a whole number in {self.allowed}")
         return numbers, absent
 
-    def _refuse(self, bad: np.ndarray, cells: pd.Series, why: str, advice: str = "") -> None:
+    def _refuse(self, bad: Array, cells: pd.Series, why: str, advice: str = "") -> None:
         if bad.any():
             row = int(bad.argmax())
             count = int(bad.sum())
@@ -273,7 +274,7 @@ def absences(how: str) -> frozenset[str]:
     return MISSING_FOLDED if how == ANY_CASE else MISSING_TEXTS
 
 
-def _whole_bins(edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _whole_bins(edges: Array) -> tuple[Array, Array]:
     """The first whole number of every bin and the one after the last bin, which includes its upper edge."""
     first = np.ceil(edges[:-1]).astype(np.int64)
     return first, np.append(first[1:], math.floor(edges[-1]) + 1)

@@ -11,10 +11,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..types import Array, Rng
+
 MOST_STEPS = 20_000  # most steps of the search for one record that no constraint forbids
 REDRAWN = 20  # most times that a row's numbers are drawn again until they are in order
 
-Table = tuple[tuple[str, ...], np.ndarray]  # names of columns, and which cells of their table (one axis each) can be
+Table = tuple[tuple[str, ...], Array]  # names of columns, and which cells of their table (one axis each) can be
 
 
 class CellLayout(Protocol):
@@ -31,7 +33,7 @@ class CellLayout(Protocol):
         ...
 
     @property
-    def extents(self) -> tuple[np.ndarray, np.ndarray]:
+    def extents(self) -> tuple[Array, Array]:
         """The least and the largest number of every cell that holds numbers."""
         ...
 
@@ -128,9 +130,9 @@ class Order:
 Constraint = Impossible | Within | Order
 
 
-def merged(tables: Iterator[tuple[tuple[int, ...], np.ndarray]]) -> dict[tuple[int, ...], np.ndarray]:
+def merged(tables: Iterator[tuple[tuple[int, ...], Array]]) -> dict[tuple[int, ...], Array]:
     """The tables by sorted axes, those over equal axes merged, without those that forbid nothing."""
-    found: dict[tuple[int, ...], np.ndarray] = {}
+    found: dict[tuple[int, ...], Array] = {}
     for axes, allowed in tables:
         order = np.argsort(axes)
         key, table = tuple(int(axes[i]) for i in order), allowed.transpose(order)
@@ -138,7 +140,7 @@ def merged(tables: Iterator[tuple[tuple[int, ...], np.ndarray]]) -> dict[tuple[i
     return {axes: table for axes, table in found.items() if not table.all()}
 
 
-def witness(shape: Sequence[int], zeros: Mapping[tuple[int, ...], np.ndarray]) -> dict[int, int] | None:
+def witness(shape: Sequence[int], zeros: Mapping[tuple[int, ...], Array]) -> dict[int, int] | None:
     """One possible record: a cell for every column in `zeros`; None if no record is possible.
 
     Column by column, back where a column has no cell left. Raises TimeoutError where that takes too many steps.
@@ -175,9 +177,7 @@ def witness(shape: Sequence[int], zeros: Mapping[tuple[int, ...], np.ndarray]) -
     raise TimeoutError
 
 
-def without_impossible(
-    codes: np.ndarray, possible: np.ndarray, beside: Mapping[int, int], rng: np.random.Generator
-) -> np.ndarray:
+def without_impossible(codes: Array, possible: Array, beside: Mapping[int, int], rng: Rng) -> Array:
     """Synthetic rows (n, d) in which impossible rows are replaced by possible ones, drawn at random.
 
     Where none can be, all get the cells `beside` in the columns that constraints speak of.
@@ -193,9 +193,7 @@ def without_impossible(
     return codes
 
 
-def in_order(
-    values: np.ndarray, lows: np.ndarray, redraw: Callable[[np.ndarray], np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
+def in_order(values: Array, lows: Array, redraw: Callable[[Array], Array]) -> tuple[Array, Array]:
     """Numbers (n, c) that never fall along a row, NaN aside, and a mask (n,) of the rows that were changed.
 
     `redraw` draws rows anew within their cells; what is still out of order after some times takes the number beside
@@ -217,7 +215,7 @@ def in_order(
     return values, first
 
 
-def _falls(values: np.ndarray) -> np.ndarray:
+def _falls(values: Array) -> Array:
     """A mask of the rows in which some number is below an earlier one."""
     before = np.fmax.accumulate(values, axis=1)
     return np.asarray((values < before).any(axis=1))

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError, check_rows
+from ..types import Array, Rng
 from .column import Column as Column
 from .constraints import Constraint, Order, in_order, merged, without_impossible, witness
 from .text_format import UNSTATED, TextFormat
@@ -29,16 +30,16 @@ class Countable(Protocol):
         ...
 
     @property
-    def values(self) -> np.ndarray:
+    def values(self) -> Array:
         """The distinct codes (r, d); InputError where only tables are known."""
         ...
 
     @property
-    def weights(self) -> np.ndarray:
+    def weights(self) -> Array:
         """The count of each distinct record (r,); InputError where only tables are known."""
         ...
 
-    def count(self, axes: Sequence[int], shape: Sequence[int]) -> np.ndarray:
+    def count(self, axes: Sequence[int], shape: Sequence[int]) -> Array:
         """The number of records in each cell (size,) of the table on these columns, of these sizes."""
         ...
 
@@ -50,8 +51,8 @@ class Rows:
     Sums over records are left as they are where it is `whole`: answers are counts then, and exactly so.
     """
 
-    values: np.ndarray
-    weights: np.ndarray
+    values: Array
+    weights: Array
     whole: bool = False
 
     @property
@@ -69,7 +70,7 @@ class Rows:
         """The same records, with sums left undivided as counts."""
         return replace(self, whole=True)
 
-    def count(self, axes: Sequence[int], shape: Sequence[int]) -> np.ndarray:
+    def count(self, axes: Sequence[int], shape: Sequence[int]) -> Array:
         """The number of records in each cell (size,) of the table on these columns, of these sizes."""
         index = np.ravel_multi_index(tuple(self.values[:, a] for a in axes), tuple(shape))
         return np.bincount(index, self.weights, minlength=math.prod(shape))
@@ -131,7 +132,7 @@ class Domain:
         return replace(self, columns=columns, constraints=left, measured=paid)
 
     @cached_property
-    def zeros(self) -> dict[tuple[int, ...], np.ndarray]:
+    def zeros(self) -> dict[tuple[int, ...], Array]:
         """The possible cells under constraints: for each set of sorted columns a table, one axis a column."""
         columns = {column.name: column for column in self.columns}
         every = (table for constraint in self.constraints for table in constraint.tables(columns))
@@ -149,7 +150,7 @@ class Domain:
         return found
 
     @cached_property
-    def possible_cells(self) -> np.ndarray | None:
+    def possible_cells(self) -> Array | None:
         """A mask (k,) of the possible cells, None if all are possible; the cells must be few enough to list."""
         if not self.zeros:
             return None
@@ -158,7 +159,7 @@ class Domain:
             out &= allowed.reshape([n if a in axes else 1 for a, n in enumerate(self.shape)])
         return out.ravel()
 
-    def possible(self, codes: np.ndarray) -> np.ndarray:
+    def possible(self, codes: Array) -> Array:
         """A mask (n,) of the rows of codes (n, d) that no constraint forbids."""
         out = np.ones(len(codes), dtype=bool)
         for axes, allowed in self.zeros.items():
@@ -171,7 +172,7 @@ class Domain:
         counts = (int(rows.weights[~domain.possible(rows.values)].sum()) for domain in alone)
         return list(zip(self.constraints, counts, strict=True))
 
-    def marginal(self, D: np.ndarray, names: Sequence[str]) -> np.ndarray:
+    def marginal(self, D: Array, names: Sequence[str]) -> Array:
         """A distribution D (k,) summed down to the named columns, as cells of `project(names)`."""
         axes = self.axes(names)
         gone = tuple(a for a in range(len(self.columns)) if a not in axes)
@@ -197,22 +198,22 @@ class Domain:
                 raise InputError(f"the table has {how} {name!r}; its columns are {', '.join(columns)}")
         return [columns.index(name) for name in self.names]
 
-    def group(self, codes: np.ndarray) -> Rows:
+    def group(self, codes: Array) -> Rows:
         """The codes (n, d) grouped into distinct rows and their counts."""
         if self.size < 2**62:
             index, counts = np.unique(self.index(codes), return_counts=True)
             return Rows(np.column_stack(np.unravel_index(index, self.shape)), counts)
         return Rows(*np.unique(codes, axis=0, return_counts=True))
 
-    def index(self, codes: np.ndarray) -> np.ndarray:
+    def index(self, codes: Array) -> Array:
         """The cell number (n,) of each row of codes (n, d); the last column varies fastest."""
         return np.asarray(np.ravel_multi_index(tuple(codes.T), self.shape))
 
-    def decode(self, codes: np.ndarray, rng: np.random.Generator) -> pd.DataFrame:
+    def decode(self, codes: Array, rng: Rng) -> pd.DataFrame:
         """A table for codes (n, d), with numbers drawn uniformly in their bins."""
         return pd.DataFrame({c.name: c.decode(codes[:, i], rng) for i, c in enumerate(self.columns)})
 
-    def published(self, codes: np.ndarray, rng: np.random.Generator) -> pd.DataFrame:
+    def published(self, codes: Array, rng: Rng) -> pd.DataFrame:
         """A table for codes (n, d) as synthetic rows show it: `decode`, rounded to each column's grain.
 
         No row breaks a constraint: those that would are others of these rows, and numbers are drawn in order.
@@ -225,14 +226,12 @@ class Domain:
                 self._put_in_order(frame, codes, constraint.columns, rng)
         return frame
 
-    def _put_in_order(
-        self, frame: pd.DataFrame, codes: np.ndarray, names: Sequence[str], rng: np.random.Generator
-    ) -> None:
+    def _put_in_order(self, frame: pd.DataFrame, codes: Array, names: Sequence[str], rng: Rng) -> None:
         """Draw the numbers of these columns again, within their cells, until they never fall along a row."""
         axes = self.axes(names)
         columns = [(self.columns[a], codes[:, a]) for a in axes]
 
-        def drawn(chosen: np.ndarray) -> np.ndarray:
+        def drawn(chosen: Array) -> Array:
             cells = (c.published(own[chosen], rng) for c, own in columns)
             return np.column_stack([cell.to_numpy(dtype=float, na_value=np.nan) for cell in cells])
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..types import Array
 from .cell import canonical, distinct
 from .marks import mixed
 from .sources.base import Chunked, Watch, unwatched
@@ -79,7 +80,7 @@ class Fingerprint:
         told = json.dumps([self.names, self._n, self._sum.tolist()])
         return FORMAT + hmac.new(self._key, told.encode(), hashlib.sha256).hexdigest()
 
-    def _bits(self, place: int, texts: list[str]) -> np.ndarray:
+    def _bits(self, place: int, texts: list[str]) -> Array:
         who = place.to_bytes(8, "little")
         said = (text.encode("utf-8", "surrogatepass") for text in texts)
         joined = b"".join(

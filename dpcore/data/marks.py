@@ -8,16 +8,17 @@ import numpy as np
 import pandas as pd
 from pandas.util import hash_array as keyed_hash
 
+from ..types import Array
 from .cell import MISSING_TEXTS, canonical, distinct, floats
 
 GOLDEN, FIRST, SECOND = (np.uint64(c) for c in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 LARGEST, DIGITS = 10**18, re.compile("0|[1-9][0-9]{0,17}")
 LARGEST_WHOLE = 1e16  # below which the text of a whole float is its digits
-Mark = np.ndarray | np.uint64
+Mark = Array | np.uint64
 hash_array: Any = keyed_hash  # SipHash; pandas names it by __getattr__, which type checkers cannot follow
 
 
-def marks(cells: pd.Series) -> np.ndarray:
+def marks(cells: pd.Series) -> Array:
     """The hash (n,) of each cell's text, from which every reading begins; a missing cell has an empty text."""
     if (numbers := _of_numbers(cells)) is not None:
         return numbers
@@ -25,7 +26,7 @@ def marks(cells: pd.Series) -> np.ndarray:
     return _hashed([*texts, ""])[codes]
 
 
-def persons(cells: pd.Series) -> np.ndarray:
+def persons(cells: pd.Series) -> Array:
     """The hash (n,) of the person in each cell: 17, `17.0` and `" 17 "` are one, `007` and `7` are two.
 
     All ways to say that a value is missing name nobody, who is one person too.
@@ -37,7 +38,7 @@ def persons(cells: pd.Series) -> np.ndarray:
     return _hashed(["" if name in MISSING_TEXTS else name for name in [*named, ""]])[codes]
 
 
-def mixed(a: Mark, b: Mark) -> np.ndarray:
+def mixed(a: Mark, b: Mark) -> Array:
     """The mark made of two marks, in this order. Source: Steele, Lea, Flood 2014 (the finaliser of SplitMix64)."""
     x = np.atleast_1d(a) * GOLDEN + np.atleast_1d(b)
     x = (x ^ (x >> np.uint64(30))) * FIRST
@@ -45,7 +46,7 @@ def mixed(a: Mark, b: Mark) -> np.ndarray:
     return x ^ (x >> np.uint64(31))
 
 
-def _of_numbers(cells: pd.Series) -> np.ndarray | None:
+def _of_numbers(cells: pd.Series) -> Array | None:
     """The hash (n,) of each number's text, mostly computed without writing it; None for any other column."""
     if not isinstance(cells.dtype, np.dtype) or cells.dtype.kind not in "iu" and cells.dtype != np.float64:
         return None
@@ -63,7 +64,7 @@ def _of_numbers(cells: pd.Series) -> np.ndarray | None:
     return out
 
 
-def _hashed(texts: list[str]) -> np.ndarray:
+def _hashed(texts: list[str]) -> Array:
     """The hash of each text; a whole number below LARGEST is hashed as a number."""
     digits = DIGITS.fullmatch
     numbers = np.array([int(text) if digits(text) else LARGEST for text in texts], dtype=np.uint64)
@@ -72,7 +73,7 @@ def _hashed(texts: list[str]) -> np.ndarray:
     return out
 
 
-def _of_texts(texts: Sequence[str] | np.ndarray) -> np.ndarray:
+def _of_texts(texts: Sequence[str] | Array) -> Array:
     found = np.empty(len(texts), dtype=object)
     found[:] = texts
     try:

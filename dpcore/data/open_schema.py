@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from ..errors import InputError
+from ..types import Json
 from .cells import RawCells
 from .column import OTHER, Column
 from .constraints import Constraint
@@ -66,7 +67,7 @@ class OpenColumn:
 
     def of_edges(self, edges: Sequence[float]) -> Column:
         """The column with these bins: numbers outside are clipped, and other texts count as missing."""
-        common: dict[str, Any] = {"name": self.name, "kind": self.kind, "ordered": True, "read": self.read}
+        common: Json = {"name": self.name, "kind": self.kind, "ordered": True, "read": self.read}
         common |= {"missing": "category", "out_of_range": "clip", "unreadable": "missing"}
         return Column(**common, low=edges[0], high=edges[-1], edges=tuple(edges))
 
@@ -164,7 +165,7 @@ def open_schema_from_json(schema: Any) -> OpenSchema:
     return OpenSchema(tuple(found), probe.peeked, probe.constraints, earlier, probe.file)
 
 
-def open_schema_to_json(schema: OpenSchema) -> dict[str, Any]:
+def open_schema_to_json(schema: OpenSchema) -> Json:
     """The schema file of the open columns."""
     out = {}
     for c in schema.open:
@@ -173,7 +174,7 @@ def open_schema_to_json(schema: OpenSchema) -> dict[str, Any]:
     return {"columns": out} | ({"file": told} if (told := schema.file.to_json()) else {})
 
 
-def private_entry(spec: Mapping[str, Any]) -> dict[str, Any]:
+def private_entry(spec: Mapping[str, Any]) -> Json:
     """The schema entry of a column to be measured, from one with less said; bins stay as they were entered."""
     kept = {key: spec[key] for key in ("kind", "read", "ordered") if key in spec}
     if spec.get("kind") == "categorical":
@@ -192,7 +193,7 @@ def is_private(spec: Any) -> bool:
     return isinstance(spec, Mapping) and PRIVATE in (spec.get("values"), spec.get("bounds"), spec.get("bins"))
 
 
-def _probe(name: Any, spec: Mapping[str, Any]) -> dict[str, Any]:
+def _probe(name: Any, spec: Mapping[str, Any]) -> Json:
     """A closed column of the same kind and reading, whose checks find errors in the open one."""
     kept = {key: spec[key] for key in ("kind", "read", "ordered") if key in spec}
     return kept | ({"values": [OTHER]} if spec.get("kind") == "categorical" else {"low": 0, "high": 1, "bins": 1})
@@ -205,7 +206,7 @@ def _open(name: str, spec: Mapping[str, Any]) -> OpenColumn:
         raise InputError(
             f"column {name!r}: what is measured cannot refuse missing values, because that would reveal them"
         )
-    common: dict[str, Any] = {"name": name, "kind": spec["kind"], "read": spec.get("read", AS_WRITTEN)}
+    common: Json = {"name": name, "kind": spec["kind"], "read": spec.get("read", AS_WRITTEN)}
     if spec["kind"] == "categorical":
         if spec.get("values") != PRIVATE or "bounds" in spec or "bins" in spec:
             raise InputError(f'column {name!r}: of categories the values are private: "values": "private"')

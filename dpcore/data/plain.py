@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from ..types import Array
 
 EXACT = (type(None), bool, int, float, str)
 
@@ -25,7 +26,7 @@ def plain(value: Any, kinds: tuple[type, ...] = ()) -> Any:
         return value
     if kind in kinds:
         return kind(**{f.name: plain(vars(value)[f.name], kinds) for f in fields(kind) if f.init and f.compare})
-    if issubclass(kind, np.ndarray):
+    if issubclass(kind, Array):
         return array(value)
     if issubclass(kind, np.bool_):
         return bool(value)
@@ -40,7 +41,7 @@ def plain(value: Any, kinds: tuple[type, ...] = ()) -> Any:
     raise InputError(f"a {kind.__name__} is where a number, a text or an array is needed")
 
 
-def array(value: Any) -> np.ndarray:
+def array(value: Any) -> Array:
     """A read-only copy, of whole numbers or else of floats, and of no subclass; InputError for other contents."""
     whole = np.asarray(value)  # of a subclass its numbers alone
     if whole.dtype.kind not in "biuf":
@@ -50,11 +51,11 @@ def array(value: Any) -> np.ndarray:
     return out
 
 
-def unchanging(value: np.ndarray) -> np.ndarray:
+def unchanging(value: Array) -> Array:
     """The same numbers in memory that no code can open for writing: a copy, unless they already are."""
     owner: Any = value
-    while type(owner) is np.ndarray:
+    while type(owner) is Array:
         owner = owner.base
     if type(owner) is bytes and value.dtype == float:
         return value[...]
-    return np.ndarray(value.shape, float, value.astype(float, copy=False).tobytes())
+    return Array(value.shape, float, value.astype(float, copy=False).tobytes())

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError
+from ..types import Array
 from .marks import marks, mixed, persons
 
 ROW = "one row"
@@ -95,7 +96,7 @@ def limit_rows(
     return frame.iloc[~left_out].reset_index(drop=True)
 
 
-def _place_in_run(*keys: np.ndarray) -> np.ndarray:
+def _place_in_run(*keys: Array) -> Array:
     """The number of rows before each one (n,) with the same keys, in arrays sorted by keys."""
     rows = np.arange(len(keys[0]))
     first = np.any([key != np.roll(key, 1) for key in keys], axis=0) | (rows == 0)

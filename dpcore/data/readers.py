@@ -18,6 +18,7 @@ import pyarrow as pa
 from pyarrow.parquet import ParquetFile
 
 from ..errors import InputError
+from ..types import Array
 from .inputs import Source, content, explained, opened
 from .sheets import first_sheet
 from .text_file import MOST_COLUMNS, OpenQuotesError, TextRows, guessed
@@ -90,7 +91,7 @@ def read_json(source: Source, name: str = "") -> Any:
         return json.loads(content(source, MOST_JSON).decode("utf-8-sig"))
 
 
-def read_matrix(source: Source) -> np.ndarray:
+def read_matrix(source: Source) -> Array:
     """A matrix of numbers from numpy's .npy format; InputError where its header contradicts the content."""
     with explained(str(source), ".npy matrix of numbers"), opened(source, MOST_MATRIX) as file:
         version = np.lib.format.read_magic(file)

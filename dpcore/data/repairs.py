@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from ..errors import InputError
+from ..types import Json
 from .column import Column
 from .guessing import DATE, TEXT, UNREADABLE, guess_column, read_off
 from .readings import ANY_CASE, AS_WRITTEN, READINGS, folded
@@ -70,7 +71,7 @@ def words_missing(name: str, cells: pd.Series, entry: Any) -> dict[str, int]:
     return {text: count for text, count in found.items() if any(map(str.isalpha, text))}
 
 
-def mended(name: str, cells: pd.Series, entry: Any, fix: str) -> dict[str, Any] | None:
+def mended(name: str, cells: pd.Series, entry: Any, fix: str) -> Json | None:
     """The column's entry after a repair, None if the column is left out; InputError where it cannot be repaired."""
     entry = dict(entry) if isinstance(entry, Mapping) else {}
     read = entry.get("read") if entry.get("read") in READINGS else AS_WRITTEN
@@ -102,12 +103,12 @@ def mended(name: str, cells: pd.Series, entry: Any, fix: str) -> dict[str, Any] 
     return found if _column(name, beside)[0] is None else beside
 
 
-def _kept(entry: Mapping[str, Any]) -> dict[str, Any]:
+def _kept(entry: Mapping[str, Any]) -> Json:
     """The parts of an entry that the user chose: its policies."""
     return {key: value for key, value in entry.items() if key in ("ordered", "missing", "out_of_range", "unreadable")}
 
 
-def _unsaid(read: dict[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
+def _unsaid(read: Json, entry: Mapping[str, Any]) -> Json:
     """The entry read from the data, without the bounds that the user has already given."""
     typed = {key: entry[key] for key in ("low", "high") if entry.get(key) is not None}
     if typed and "edges" in read:

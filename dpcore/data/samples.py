@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError
+from ..types import Array
 from .domain import Domain
 from .schema import domain_from_json
 
@@ -17,7 +18,7 @@ class Sample:
     frame: pd.DataFrame
     domain: Domain
     source: str
-    population: np.ndarray | None = None
+    population: Array | None = None
 
 
 # Department, gender, how many were admitted and rejected.
@@ -133,7 +134,7 @@ def census(n: int = 20_000, seed: int = 0) -> Sample:
     return Sample(domain.decode(codes, rng), domain, source, P)
 
 
-def _census_population() -> np.ndarray:
+def _census_population() -> Array:
     """The P (k,) as the product of the network's conditional tables, in the schema's order of columns."""
     young, old = np.linspace(1, -1, 7), np.linspace(-1, 1, 7)
     age = np.array([0.16, 0.20, 0.19, 0.17, 0.14, 0.09, 0.05])
@@ -177,11 +178,11 @@ def _census_population() -> np.ndarray:
     return P.ravel() / P.sum()
 
 
-def _soft(logits: np.ndarray) -> np.ndarray:
+def _soft(logits: Array) -> Array:
     weights = np.exp(logits)
     return weights / weights.sum(axis=-1, keepdims=True)
 
 
-def _along(axis: int, values: list[float]) -> np.ndarray:
+def _along(axis: int, values: list[float]) -> Array:
     """The `values` reshaped along one of the six axes in front of income."""
     return np.reshape(values, [-1 if i == axis else 1 for i in range(6)])

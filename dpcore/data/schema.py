@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from ..types import Json
 from .cell import is_text
 from .column import MAX_COLUMN_CELLS, OTHER, Column, _key, _whole_bins
 from .domain import Domain
@@ -49,11 +50,11 @@ def domain_from_json(schema: Any) -> Domain:
     return replace(domain, measured=tuple(measured), file=format_from_json(schema.get("file", {})))
 
 
-def domain_to_json(domain: Domain) -> dict[str, Any]:
+def domain_to_json(domain: Domain) -> Json:
     """The schema file of a domain; reading it back gives the same domain."""
     columns = {}
     for c in domain.columns:
-        spec: dict[str, Any] = {"kind": c.kind}
+        spec: Json = {"kind": c.kind}
         if c.values:
             spec["values"] = list(c.values)
         elif c.edges:
@@ -156,7 +157,7 @@ def _check_distinct(column: Column) -> None:
         raise InputError(f"column {column.name!r}: the value {twice!r} is in values twice")
 
 
-def _bounds(name: str, kind: str, spec: Mapping[str, Any]) -> dict[str, Any]:
+def _bounds(name: str, kind: str, spec: Mapping[str, Any]) -> Json:
     """The low, high and edges of a numeric or integer column."""
     if "size" in spec:
         _only(name, spec, ("size",))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from ..types import Json
 from .column import Column
 from .constraints import Constraint, Impossible, Order, Within, to_json
 from .domain import Domain
@@ -46,7 +47,7 @@ def constrained(domain: Domain, given: Any) -> Domain:
     return out
 
 
-def stated(domain: Domain) -> list[dict[str, Any]]:
+def stated(domain: Domain) -> list[Json]:
     """The constraints of a domain as the schema file writes them."""
     columns = {column.name: column for column in domain.columns}
 

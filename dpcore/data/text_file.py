@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, NoReturn
 import pandas as pd
 
 from ..errors import InputError
+from ..types import Json
 from .text_format import DELIMITERS, TextFormat
 
 MOST_COLUMNS = 20_000
@@ -192,7 +193,7 @@ class _Handle:
         return found
 
 
-def _parsing(delimiter: str) -> dict[str, Any]:
+def _parsing(delimiter: str) -> Json:
     return {"sep": delimiter, "header": None, "dtype": str, "keep_default_na": False}
 
 

@@ -1,7 +1,8 @@
 """The format of a text file, as a schema states it."""
 
 from dataclasses import dataclass
-from typing import Any
+
+from ..types import Json
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 ENCODINGS = {"utf-8": "UTF-8", "windows-1252": "Windows-1252", "utf-16": "UTF-16"}
@@ -26,7 +27,7 @@ class TextFormat:
         apart = f", separated by {DELIMITERS[self.delimiter]}" if self.delimiter else ""
         return ENCODINGS[self.encoding] + apart + ", with line breaks inside values" * self.line_breaks
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The entry "file" of a schema: only the settings that differ from the default."""
         return {name: value for name, value in vars(self).items() if value != getattr(TextFormat, name)}
 

@@ -21,6 +21,7 @@ from ..privacy.accounting.ledger import Plan
 from ..problems import MAX_CELLS, QueryRelease, require_enumerable
 from ..releases import Histogram, Records, Release
 from ..tags import Tag
+from ..types import Array, Rng
 from ..workloads import Marginals, Workload
 from .metrics import Errors, errors
 
@@ -37,7 +38,7 @@ class Baseline:
 
 
 def baselines(
-    problem: QueryRelease, rows: Rows, population: np.ndarray | None = None, *, seed: int = 0
+    problem: QueryRelease, rows: Rows, population: Array | None = None, *, seed: int = 0
 ) -> dict[str, Baseline]:
     """The errors to compare with: `uniform`, `independent` columns, `resampling` n rows, and `sampling`.
 
@@ -65,39 +66,39 @@ def baselines(
     return found
 
 
-def independent(domain: Domain, rows: Rows) -> np.ndarray:
+def independent(domain: Domain, rows: Rows) -> Array:
     """The product (k,) of the records' 1-way marginals."""
     singles = Marginals.all(domain, 1)
     answers = singles.answers_of_rows(rows)
     return reduce(np.multiply.outer, [answers[table] for table in singles.tables]).ravel()
 
 
-def empirical(domain: Domain, rows: Rows) -> np.ndarray:
+def empirical(domain: Domain, rows: Rows) -> Array:
     """The table's distribution P_n (k,), taken as a population. Raises InputError where cells cannot be enumerated."""
     require_enumerable(domain)
     return np.bincount(domain.index(rows.values), rows.weights, domain.size) / rows.n
 
 
-def resample(rows: Rows, n: int, rng: np.random.Generator) -> Rows:
+def resample(rows: Rows, n: int, rng: Rng) -> Rows:
     """n records drawn with replacement: the table taken as the population."""
     return counted(rows.values, rng.multinomial(n, rows.weights / rows.n))
 
 
-def held_out(rows: Rows, count: int, rng: np.random.Generator) -> tuple[Rows, Rows]:
+def held_out(rows: Rows, count: int, rng: Rng) -> tuple[Rows, Rows]:
     """The records without a simple random sample of `count`, and that sample."""
     weights = rows.weights.astype(np.int64)
     drawn = rng.multivariate_hypergeometric(weights, count, method="marginals")
     return counted(rows.values, weights - drawn), counted(rows.values, drawn)
 
 
-def draw(domain: Domain, P: np.ndarray, n: int, rng: np.random.Generator) -> Rows:
+def draw(domain: Domain, P: Array, n: int, rng: Rng) -> Rows:
     """n records drawn from a known population P (k,)."""
     counts = rng.multinomial(n, P / P.sum())
     cells = np.flatnonzero(counts)
     return Rows(np.column_stack(np.unravel_index(cells, domain.shape)), counts[cells])
 
 
-def counted(values: np.ndarray, counts: np.ndarray) -> Rows:
+def counted(values: Array, counts: Array) -> Rows:
     """The distinct records (r, d) with a positive count, and their counts."""
     return Rows(values[counts > 0], counts[counts > 0])
 
@@ -112,9 +113,9 @@ class Waterfall:
     call impossible), "model" (what the algorithm with its settings misses of the rest without noise) and "privacy".
     """
 
-    reference: np.ndarray
-    parts: dict[str, np.ndarray]
-    released: np.ndarray
+    reference: Array
+    parts: dict[str, Array]
+    released: Array
     tag: ClassVar[Tag] = Tag.PEEK
 
 
@@ -123,8 +124,8 @@ def waterfall(
     rows: Rows,
     release: Release,
     noiseless: Release,
-    population: np.ndarray | None = None,
-    values: np.ndarray | None = None,
+    population: Array | None = None,
+    values: Array | None = None,
 ) -> Waterfall:
     """The errors of a release, for any workload of its domain, split into their sources.
 
@@ -203,7 +204,7 @@ class Conclusion:
                     raise InputError(f"column {name!r} has no value {label!r}; its values are {', '.join(known[:8])}")
         return Marginals(domain, [[self.group, self.outcome]])
 
-    def difference(self, domain: Domain, answers: np.ndarray) -> float:
+    def difference(self, domain: Domain, answers: Array) -> float:
         """The share of `value` among `first` minus that among `second`, from answers (m,); NaN for empty groups.
 
         Shares of a group whose released size is 0 or less mean nothing.

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any
 
 import numpy as np
 
 from ..intervals.usefulness import as_exact_as_sample, k_marginal
+from ..types import Array, Json
 from ..workloads import Marginals, Workload
 
 
@@ -38,12 +38,12 @@ class Errors:
     @classmethod
     def mean(cls, found: Sequence["Errors"]) -> "Errors":
         """The mean of each error over several runs; None for one that some run does not have."""
-        columns: dict[str, Any] = {f.name: [getattr(one, f.name) for one in found] for f in fields(cls)}
-        means: dict[str, Any] = {name: None if None in some else float(np.mean(some)) for name, some in columns.items()}
+        columns: Json = {f.name: [getattr(one, f.name) for one in found] for f in fields(cls)}
+        means: Json = {name: None if None in some else float(np.mean(some)) for name, some in columns.items()}
         return cls(**means)
 
 
-def errors(answers: np.ndarray, truth: np.ndarray, workload: Workload, n: int | None = None) -> Errors:
+def errors(answers: Array, truth: Array, workload: Workload, n: int | None = None) -> Errors:
     """The errors of `answers` (m,) against `truth` (m,), of n rows where every query counts rows."""
     gaps = np.abs(answers - truth)
     ends = [end for t in workload.tables for end in (t.start, t.stop)]  # between two tables there may be other answers

@@ -26,6 +26,7 @@ from ..privacy.statistics.targets import Density, RegularisedRisk
 from ..problems import RiskMinimisation
 from ..tags import Tag
 from ..theory import learning as theory
+from ..types import Array
 from .diagnosis import held_out
 from .staged import Cells, first, following, values
 
@@ -41,8 +42,8 @@ class LineLaw:
     μ and k are those of the first stage.
     """
 
-    x: np.ndarray
-    density: np.ndarray
+    x: Array
+    density: Array
     excess: float
     truth: float
     low: float
@@ -60,12 +61,12 @@ class PlaneLaw:
     `draws` (m, 2), and the `optimum` (2,) without privacy.
     """
 
-    x1: np.ndarray
-    x2: np.ndarray
-    probability: np.ndarray
-    excess: np.ndarray
-    draws: np.ndarray
-    optimum: np.ndarray
+    x1: Array
+    x2: Array
+    probability: Array
+    excess: Array
+    draws: Array
+    optimum: Array
     tag: ClassVar[Tag] = Tag.PEEK
 
 
@@ -129,7 +130,7 @@ def _line(problem: RiskMinimisation, rows: Rows, plan: Plan) -> Density:
     return _density(problem, rows, plan)
 
 
-def _mean_excess(law: PiecewiseGaussian, density: Density, truth: np.ndarray) -> float:
+def _mean_excess(law: PiecewiseGaussian, density: Density, truth: Array) -> float:
     """The mean excess risk E F(X) − F(x*), summed over cells; F is convex, so the error is of second order."""
     nodes = np.unique(np.concatenate([law.edges, np.linspace(law.edges[0], law.edges[-1], 2001)]))
     middle, mass = (nodes[1:] + nodes[:-1]) / 2, np.diff(law.cdf(nodes))
@@ -138,7 +139,7 @@ def _mean_excess(law: PiecewiseGaussian, density: Density, truth: np.ndarray) ->
 
 def risk_by_mu(
     problem: RiskMinimisation, rows: Rows, budget: Budget, *, calibration: str = "erm"
-) -> tuple[np.ndarray, np.ndarray, float]:
+) -> tuple[Array, Array, float]:
     """Weights μ (m,) about the theory's, the exact mean excess risk at each (m,), and the theory's μ; one stage."""
     plan = _plan(problem, budget, calibration=calibration)
     risk = _coarse(_line(problem, rows, plan).risk, problem)
@@ -187,7 +188,7 @@ def plane_law(
     return PlaneLaw(axes[0], axes[1], (p / p.sum()).reshape(shape), excess, X, optimum)
 
 
-def public_walk(n: int = 12, rounds: int = 12, seed: int = 0) -> tuple[np.ndarray, list[Proposal]]:
+def public_walk(n: int = 12, rounds: int = 12, seed: int = 0) -> tuple[Array, list[Proposal]]:
     """The invented numbers (n,) in −1..1, and every proposal of the paper's sampler on them, step by step.
 
     Its inner states follow the records, so that they are shown for invented ones only. The step size is fit to look at.
@@ -208,7 +209,7 @@ def neighbour_s(budget: Budget, *, n: int = 40) -> float:
     return float(_plan(_median(n), budget)["s"])
 
 
-def neighbour_curve(budget: Budget, epsilons: np.ndarray, *, n: int = 40) -> np.ndarray:
+def neighbour_curve(budget: Budget, epsilons: Array, *, n: int = 40) -> Array:
     """Exact δ(ε) (m,) of a private median between two neighbouring invented tables of n numbers, by quadrature.
 
     Half the numbers lie at either end of −1..1, and one of them moves to the other end: the larger of both directions.
@@ -228,11 +229,11 @@ def neighbour_curve(budget: Budget, epsilons: np.ndarray, *, n: int = 40) -> np.
     return np.array([max(_beyond(p, q, e), _beyond(q, p, e)) for e in epsilons])
 
 
-def _beyond(p: np.ndarray, q: np.ndarray, epsilon: float) -> float:
+def _beyond(p: Array, q: Array, epsilon: float) -> float:
     return float(np.maximum(p - math.exp(epsilon) * q, 0).sum())
 
 
-def gaussian_curve(s: float, epsilons: np.ndarray) -> np.ndarray:
+def gaussian_curve(s: float, epsilons: Array) -> Array:
     """δ(ε) (m,) of a Gaussian mechanism that is exactly s-GDP."""
     return np.array([math.exp(gdp_log_delta(float(e), s)) for e in epsilons])
 
@@ -256,6 +257,6 @@ def split(rows: Rows, share: float, seed: int) -> tuple[Rows, Rows]:
     return held_out(rows, min(max(1, round(share * total)), total - 2), np.random.default_rng(seed))
 
 
-def optimum(problem: RiskMinimisation, rows: Rows) -> np.ndarray:
+def optimum(problem: RiskMinimisation, rows: Rows) -> Array:
     """The answer (d,) without privacy, from the records themselves."""
     return smallest(Risk(problem.loss, rows.values, rows.weights, location=problem.location), problem.region)

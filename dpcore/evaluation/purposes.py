@@ -16,6 +16,7 @@ from ..intervals.linked import LEVEL, linked
 from ..parsing.questions import Question
 from ..problems import QueryRelease
 from ..tags import Tag
+from ..types import Array, Json, Rng
 from ..workloads import Marginals
 from .diagnosis import counted, held_out
 from .run import Run, compare_tables
@@ -40,7 +41,7 @@ class Served:
     nothing: float | None
     tag: ClassVar[Tag] = Tag.PEEK
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The score's fields as a dictionary."""
         return asdict(self)
 
@@ -98,11 +99,11 @@ class Purposes:
                 out += about(release, synthetic, like)
         return out + self._alarms(run, rng, watch)
 
-    def summary(self, run: Run, watch: Callable[[], None] = lambda: None) -> dict[str, Any]:
+    def summary(self, run: Run, watch: Callable[[], None] = lambda: None) -> Json:
         """The run's summary, with the score of each purpose, by name, in place of errors."""
         return run.to_json() | {"final": {found.purpose: found.to_json() for found in self.served(run, watch)}}
 
-    def _values(self, rows: Rows, name: str) -> np.ndarray:
+    def _values(self, rows: Rows, name: str) -> Array:
         return np.unique(rows.values[:, self.domain.axes([name])[0]])
 
     def _models(self, _release: Any, synthetic: Rows, like: Rows | None) -> list[Served]:
@@ -177,7 +178,7 @@ class Purposes:
 
         return score
 
-    def _features(self, rows: Rows, model: str) -> np.ndarray:
+    def _features(self, rows: Rows, model: str) -> Array:
         """The columns except the target: an indicator of each value for a regression, the values' numbers for trees."""
         own = [a for a, name in enumerate(self.domain.names) if name != self.target]
         if model != MODELS[0]:
@@ -223,7 +224,7 @@ class Purposes:
             )
         ]
 
-    def _alarms(self, run: Run, rng: np.random.Generator, watch: Callable[[], None]) -> list[Served]:
+    def _alarms(self, run: Run, rng: Rng, watch: Callable[[], None]) -> list[Served]:
         """The rate at which tests find links in a table of independent columns, released by the same plan.
 
         Its columns have the shares of the release. χ² takes synthetic rows for as many real ones; ours knows the noise.
@@ -270,14 +271,14 @@ def _even(domain: Domain, workload: Any) -> Rows:
     return Rows(codes, np.ones(len(codes), dtype=np.int64))
 
 
-def _information(table: np.ndarray) -> float:
+def _information(table: Array) -> float:
     """The mutual information of a table of shares, in nats."""
     product = np.outer(table.sum(axis=1), table.sum(axis=0))
     there = table > 0
     return float((table[there] * np.log(table[there] / product[there])).sum())
 
 
-def _chi_square(counts: np.ndarray) -> float:
+def _chi_square(counts: Array) -> float:
     """The p-value of Pearson's χ² test on a table of counts without its empty lines; 1 for a single line."""
     kept = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
     found: Any = chi2_contingency(kept, correction=False) if min(kept.shape) > 1 else None

@@ -26,6 +26,7 @@ from ..privacy.measurement import MeasuredAnswers
 from ..releases import Release
 from ..tags import Tag
 from ..theory.meaning import Promise
+from ..types import Array, Json, Rng
 from ..workloads import Marginals, Workload
 from .memory import Peak
 from .metrics import Errors, errors
@@ -49,7 +50,7 @@ class Record:
     note: str = ""
     tag: ClassVar[Tag] = Tag.PEEK
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The point as one flat dictionary; population errors carry the prefix population_."""
         out = {"t": self.t, **self.empirical.to_json()}
         if self.population:
@@ -57,7 +58,7 @@ class Record:
         return out | {"epsilon_spent": self.spent.epsilon, "seconds": self.seconds}
 
 
-def generators(seed: int) -> tuple[np.random.Generator, np.random.Generator, np.random.Generator]:
+def generators(seed: int) -> tuple[Rng, Rng, Rng]:
     """Independent generators of a seeded run: for the noise, the algorithm, and the rows drawn at the end."""
     noise, own, draws = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(3))
     return noise, own, draws
@@ -188,7 +189,7 @@ class Run:
         self.records.append(record)
         return record
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The run as a dictionary, as the command line's --json writes it."""
         last = self.records[-1]
         final = last.to_json()
@@ -219,13 +220,13 @@ class Comparison:
     """
 
     workload: Workload
-    real: np.ndarray
-    synthetic: np.ndarray
+    real: Array
+    synthetic: Array
     n: int | None = None
     tag: ClassVar[Tag] = Tag.PEEK
 
     @property
-    def gaps(self) -> np.ndarray:
+    def gaps(self) -> Array:
         """The absolute differences |synthetic − real| (m,)."""
         return np.abs(self.synthetic - self.real)
 
@@ -234,7 +235,7 @@ class Comparison:
         """The size of the gaps: their largest, mean and root mean square."""
         return errors(self.synthetic, self.real, self.workload, self.n)
 
-    def worst(self, count: int) -> np.ndarray:
+    def worst(self, count: int) -> Array:
         """The indices of the `count` worst-answered queries, worst first."""
         return np.argsort(-self.gaps, kind="stable")[:count]
 
@@ -244,7 +245,7 @@ def compare(release: Release, rows: Countable, workload: Workload) -> Comparison
     return _compared(workload, rows, release.answers(workload))
 
 
-def real_answers(rows: Countable, workload: Workload) -> np.ndarray:
+def real_answers(rows: Countable, workload: Workload) -> Array:
     """The answers (m,) of the records themselves; not for publishing."""
     return workload.answers_of_rows(rows)
 
@@ -254,7 +255,7 @@ def compare_tables(rows: Rows, synthetic: Rows, workload: Workload) -> Compariso
     return _compared(workload, rows, workload.answers_of_rows(synthetic))
 
 
-def _compared(workload: Workload, rows: Any, answers: np.ndarray) -> Comparison:
+def _compared(workload: Workload, rows: Any, answers: Array) -> Comparison:
     return Comparison(workload, workload.answers_of_rows(rows), answers, rows.n if counts_rows(workload) else None)
 
 
@@ -268,8 +269,8 @@ class Subgroups:
     """
 
     labels: tuple[str, ...]
-    share: np.ndarray
-    error: np.ndarray
+    share: Array
+    error: Array
     tag: ClassVar[Tag] = Tag.PEEK
 
 

@@ -12,16 +12,17 @@ from ..learning.losses import PiecewiseLinear
 from ..learning.risks import Risk
 from ..privacy.samplers.line import PiecewiseGaussian
 from ..privacy.statistics.targets import Density
+from ..types import Array
 
 PLACES = 240
 CELLS = 1500
 ATOMS = 20  # values shared by most records, about which cells shrink to a tenth of 1/k
 OUTSIDE = 1e-7  # mass on either side without cells of its own
 
-Cells = tuple[np.ndarray, np.ndarray]  # edges (m + 1,) and the mass of every cell (m,)
+Cells = tuple[Array, Array]  # edges (m + 1,) and the mass of every cell (m,)
 
 
-def values(risk: Risk, x: np.ndarray) -> np.ndarray:
+def values(risk: Risk, x: Array) -> Array:
     """The risk F (m,) at points x (m,) of a location risk with a kink, from running sums instead of all pairs."""
     order = np.argsort(risk.b)
     b, w = risk.b[order], risk.w[order]
@@ -59,7 +60,7 @@ def following(before: Cells, risk: Risk, region: tuple[float, float], k: float, 
     return x, (cells / cells.sum(1, keepdims=True)).mean(0)
 
 
-def _edges(risk: Risk, k: float, ends: np.ndarray, region: tuple[float, float]) -> np.ndarray:
+def _edges(risk: Risk, k: float, ends: Array, region: tuple[float, float]) -> Array:
     """The edges of narrow cells about `ends`, inside K."""
     room = 0.2 * (ends[1] - ends[0])
     low, high = max(ends[0] - room, region[0]), min(ends[1] + room, region[1])

@@ -17,6 +17,7 @@ from ..learning.risks import Risk, smallest
 from ..models.graphical import Graphical
 from ..problems import PointRelease, QueryRelease, RiskMinimisation, check_distribution
 from ..releases import Parameter, Points, Release
+from ..types import Array
 from ..workloads import Marginals
 from .metrics import Errors, errors
 
@@ -51,7 +52,7 @@ class Truth(Protocol):
 class QueryTruth(Truth):
     """The true answers (m,) of the workload: on the records, and on a population P (k,) where that was given."""
 
-    def __init__(self, problem: QueryRelease, rows: Countable, population: np.ndarray | None) -> None:
+    def __init__(self, problem: QueryRelease, rows: Countable, population: Array | None) -> None:
         self.workload = problem.workload
         self.answers = self.workload.answers_of_rows(rows)
         self.n = problem.n if counts_rows(self.workload) else None
@@ -110,7 +111,7 @@ class RiskTruth(Truth):
         self._held_out = None if population is None else self._measure(population)
 
     @property
-    def optimum(self) -> np.ndarray:
+    def optimum(self) -> Array:
         """The non-private answer (d,)."""
         return self._seen[1]
 
@@ -124,12 +125,12 @@ class RiskTruth(Truth):
         held_out = None if self._held_out is None else self._errors(release.x, *self._held_out)
         return self._errors(release.x, *self._seen), held_out
 
-    def _measure(self, rows: Rows) -> tuple[Risk, np.ndarray, float]:
+    def _measure(self, rows: Rows) -> tuple[Risk, Array, float]:
         risk = Risk(self.problem.loss, rows.values, rows.weights, location=self.problem.location)
         x = smallest(risk, self.problem.region)
         return risk, x, risk.value(x)
 
-    def _errors(self, x: np.ndarray, risk: Risk, _best: np.ndarray, least: float) -> RiskErrors:
+    def _errors(self, x: Array, risk: Risk, _best: Array, least: float) -> RiskErrors:
         value = risk.value(x)
         right = float(risk.w @ (risk.b * (risk.A @ x) > 0)) if self.problem.loss.margin else None
         return RiskErrors(value - least, value, right)
@@ -155,7 +156,7 @@ class PointErrors:
 class PointTruth(Truth):
     """The real points and their counts. Computing a distance takes longer than a step: `Run(every=…)` skips some."""
 
-    def __init__(self, problem: PointRelease, rows: Rows, population: np.ndarray | None) -> None:
+    def __init__(self, problem: PointRelease, rows: Rows, population: Array | None) -> None:
         if population is not None:
             raise InputError("a population of points cannot be compared with; leave it out")
         self.rows = rows

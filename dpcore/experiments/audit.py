@@ -24,6 +24,7 @@ from ..privacy.accounting.ledger import Plan
 from ..privacy.curators import curator_of
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
+from ..types import Array, Json, Rng
 from ..workloads import Marginals
 
 RUNS, MOST_RUNS = 4000, 1_000_000  # runs on each of the two tables
@@ -56,17 +57,17 @@ class Audit:
     epsilon_low: float
     accounted_low: float
     line: float
-    thresholds: np.ndarray
-    false_alarms: np.ndarray
-    hits: np.ndarray
-    limit: np.ndarray
+    thresholds: Array
+    false_alarms: Array
+    hits: Array
+    limit: Array
 
     @property
     def kept(self) -> bool:
         """Whether both lower bounds stay within the promise."""
         return max(self.epsilon_low, self.accounted_low) <= self.promised
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The result as a dictionary, with the curve at about a hundred points."""
         at = np.unique(np.linspace(0, len(self.hits) - 1, 101).astype(int))
         curve = {name: getattr(self, name)[at].tolist() for name in ("false_alarms", "hits", "limit")}
@@ -143,9 +144,7 @@ def two_questions(n: int) -> QueryRelease:
     return QueryRelease(Marginals.all(domain, 1), n)
 
 
-def hand_over(
-    rows: Rows, problem: QueryRelease, plan: Plan, rng: np.random.Generator, bug: bool = False
-) -> TableCurator:
+def hand_over(rows: Rows, problem: QueryRelease, plan: Plan, rng: Rng, bug: bool = False) -> TableCurator:
     """A new curator of a public table, as in runs and releases; the planted `bug` halves every sensitivity."""
     curator = curator_of(problem, rows, plan, rng)
     if bug:
@@ -160,7 +159,7 @@ class _Game:
     the two questions tie on the first table, where a selection tells most.
     """
 
-    def __init__(self, algorithm: Algorithm, budget: Budget, n: int, bug: bool, rng: np.random.Generator) -> None:
+    def __init__(self, algorithm: Algorithm, budget: Budget, n: int, bug: bool, rng: Rng) -> None:
         self.algorithm, self.bug, self.rng = algorithm, bug, rng
         self.tell: Callable[[float], None] | None = None
         self.runs = self.played = 0
@@ -169,7 +168,7 @@ class _Game:
         values, fifth = np.array([[0, 1], [1, 0], [1, 1]]), n // 5
         self.tables = [Rows(values, np.array([fifth + x, fifth - x, n - 2 * fifth])) for x in (0, 1)]
 
-    def play(self, runs: int) -> list[np.ndarray]:
+    def play(self, runs: int) -> list[Array]:
         """The features released by each run, (runs, features), for both tables."""
         return [np.array([self._features(rows) for _ in range(runs)]) for rows in self.tables]
 
@@ -181,7 +180,7 @@ class _Game:
         q, p = (above(s, thresholds) / runs for s in scores)
         return float(np.abs(p - q).max())
 
-    def _features(self, rows: Rows) -> np.ndarray:
+    def _features(self, rows: Rows) -> Array:
         self.played += 1
         if self.tell is not None and self.played % 50 == 0:
             self.tell(self.played / self.runs)
@@ -200,7 +199,7 @@ class _Test:
     Counted log odds where releases take few values, else Fisher's linear discriminant.
     """
 
-    def __init__(self, first: np.ndarray, second: np.ndarray) -> None:
+    def __init__(self, first: Array, second: Array) -> None:
         both = np.concatenate([first, second]).round(9)
         self.values, place = np.unique(both, axis=0, return_inverse=True)
         self.few = len(self.values) <= len(both) / 20
@@ -213,19 +212,19 @@ class _Test:
         ridge = 1e-6 * max(float(np.trace(spread)) / len(spread), 1e-300)
         self.w = np.linalg.solve(spread + ridge * np.eye(len(spread)), second.mean(axis=0) - first.mean(axis=0))
 
-    def __call__(self, seen: np.ndarray) -> np.ndarray:
+    def __call__(self, seen: Array) -> Array:
         if self.few:
             return np.array([self.known.get(value.tobytes(), 0.0) for value in seen.round(9) + 0.0])
         return seen @ self.w
 
 
-def _line(first: np.ndarray, second: np.ndarray) -> float:
+def _line(first: Array, second: Array) -> float:
     """The score threshold at which the guess "second table" is right most often, from runs on both."""
     thresholds = np.unique(np.concatenate([first, second]))
     return float(thresholds[int(np.argmax(above(second, thresholds) - above(first, thresholds)))])
 
 
-def above(scores: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+def above(scores: Array, thresholds: Array) -> Array:
     """The number of scores that are at least each threshold."""
     return len(scores) - np.searchsorted(np.sort(scores), thresholds, side="left")
 
@@ -240,7 +239,7 @@ def proportion(hits: Any, n: int, alpha: float) -> tuple[Any, Any]:
     return low, np.where(hits < n, beta.ppf(1 - alpha, hits + 1, np.maximum(n - hits, 1)), 1.0)
 
 
-def _rates(scores: list[np.ndarray], thresholds: np.ndarray, swapped: bool) -> tuple[np.ndarray, np.ndarray]:
+def _rates(scores: list[Array], thresholds: Array, swapped: bool) -> tuple[Array, Array]:
     """A lower bound on the hit rate p and an upper bound on the false alarm rate q, jointly at CONFIDENCE.
 
     Swapped: a score below the threshold speaks for the first table.
@@ -252,7 +251,7 @@ def _rates(scores: list[np.ndarray], thresholds: np.ndarray, swapped: bool) -> t
     return bounds[1][0], bounds[0][1]
 
 
-def _best_threshold(scores: list[np.ndarray], bound: Any) -> tuple[float, bool]:
+def _best_threshold(scores: list[Array], bound: Any) -> tuple[float, bool]:
     """The threshold, and its direction, with the largest lower bound."""
     thresholds = np.unique(np.quantile(np.concatenate(scores), np.linspace(0.01, 0.99, 401)))
     found = [(bound(*_rates(scores, thresholds, swapped)), swapped) for swapped in (False, True)]
@@ -260,12 +259,12 @@ def _best_threshold(scores: list[np.ndarray], bound: Any) -> tuple[float, bool]:
     return float(thresholds[values.argmax()]), swapped
 
 
-def _direct(p: np.ndarray, q: np.ndarray, delta: float) -> np.ndarray:
+def _direct(p: Array, q: Array, delta: float) -> Array:
     """The lower bound ε ≥ log((p − δ)/q)."""
     return np.log(np.maximum((p - delta) / q, 1.0))
 
 
-def _cost(p: np.ndarray, q: np.ndarray, accounting: Accounting) -> np.ndarray:
+def _cost(p: Array, q: Array, accounting: Accounting) -> Array:
     """The least additive cost that allows a hit rate p at a false alarm rate q: μ², ρ or ε; 0 where p ≤ q.
 
     μ ≥ Φ⁻¹(p) − Φ⁻¹(q); ρ ≥ D_a(Bernoulli(p) ‖ Bernoulli(q))/a for every order a; ε ≥ log(p/q).

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-import numpy as np
-
 from ..data.domain import Domain, Rows
 from ..data.sources.base import Axes, SourceWrapper, Tally, Watch, unwatched
 from ..data.sources.counting import count
@@ -21,6 +19,7 @@ from ..data.sources.counts import Counts
 from ..data.sources.parquet import ParquetSource
 from ..errors import InputError
 from ..problems import QueryRelease
+from ..types import Array
 from .sweep import POLL_SECONDS, Case, run_case
 from .sweep_point import SweepPoint
 
@@ -124,7 +123,7 @@ def sweep_on(
     problem: QueryRelease,
     rows: Rows | Counts,
     *,
-    population: np.ndarray | None = None,
+    population: Array | None = None,
     watch: Callable[[], None] = lambda: None,
 ) -> Iterator[SweepPoint]:
     """The points of `sweep.sweep`, run on a cluster, in the order in which they arrive.

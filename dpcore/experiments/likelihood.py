@@ -16,6 +16,7 @@ from ..privacy.measurement import noise_scale
 from ..privacy.statistics.answers import Answers, CellAnswers, SomeAnswers
 from ..privacy.statistics.query_draws import SummedErrors
 from ..privacy.statistics.scores import AbsoluteErrors, sparse_scales
+from ..types import Array
 
 SELECTING = ("select", "draw_queries", "above_threshold")  # the verbs whose outcomes are few, each with a known law
 NODES = 2000  # nodes of the quadrature over a noisy threshold
@@ -31,12 +32,12 @@ class Asked:
     more: tuple = ()
 
 
-def true_value(statistic: Any, rows: Rows) -> np.ndarray:
+def true_value(statistic: Any, rows: Rows) -> Array:
     """The exact value to which noise is added."""
     return statistic.value(Answers(statistic.workload).value(rows) if isinstance(statistic, SomeAnswers) else rows)
 
 
-def gaussian_score(asked: Asked, first: Rows, second: Rows) -> tuple[np.ndarray, float, float]:
+def gaussian_score(asked: Asked, first: Rows, second: Rows) -> tuple[Array, float, float]:
     """The w, c and μ² of the log likelihood ratio log p₂(y)/p₁(y) = w · y − c of an output y under two tables.
 
     y ~ N(a, Σ) or N(b, Σ): w = Σ⁻¹(b − a), c = w · (a + b)/2, μ² = w · (b − a). Noise on cells leaves as the queries
@@ -54,7 +55,7 @@ def gaussian_score(asked: Asked, first: Rows, second: Rows) -> tuple[np.ndarray,
     return w, float(w @ (a + b) / 2), float(w @ (b - a))
 
 
-def selection_law(asked: Asked, rows: Rows) -> np.ndarray:
+def selection_law(asked: Asked, rows: Rows) -> Array:
     """The probability of every outcome of one draw; for a sparse vector the last one is "none is above".
 
     Exponential mechanism: p_i ∝ exp(s_i/scale), scale = 2Δ/(nε₀). Permute-and-flip: with h_i = exp((s_i − max)/scale)
@@ -75,7 +76,7 @@ def selection_law(asked: Asked, rows: Rows) -> np.ndarray:
     return weights * (dt / 2 @ others)
 
 
-def _sparse_law(values: np.ndarray, blur: float, scale: float) -> np.ndarray:
+def _sparse_law(values: Array, blur: float, scale: float) -> Array:
     """The probabilities of outcomes 0..b−1 and none, by quadrature over the threshold's noise."""
     u = (np.arange(NODES) + 0.5) / NODES
     nu = -blur * np.sign(u - 0.5) * np.log1p(-2 * np.abs(u - 0.5))
@@ -86,7 +87,7 @@ def _sparse_law(values: np.ndarray, blur: float, scale: float) -> np.ndarray:
     return np.append((before * tail).mean(axis=0), below[:, -1].mean())
 
 
-def telling_outcomes(p: np.ndarray, q: np.ndarray, trials: float, z: float) -> tuple[float, np.ndarray]:
+def telling_outcomes(p: Array, q: Array, trials: float, z: float) -> tuple[float, Array]:
     """The outcomes that favour p most, and the log ratio of their chances that `trials` of each would show.
 
     Of all sets {p/q ≥ t}, the one with the largest log of (P − z sd(P))/(Q + z sd(Q)): a rare outcome that says much

@@ -34,6 +34,7 @@ from ..intervals.known import known
 from ..privacy.accounting.budget import Budget
 from ..releases import Release, UnbiasedAnswers
 from ..schemas.plan import SchemaShare
+from ..types import Array, Json
 
 DRAWN_RECORDS = 300  # points of a convergence curve that a page draws
 REPORT_SECONDS = 0.1
@@ -49,7 +50,7 @@ class SharedRows:
         self.shape, self.kind = whole.shape, whole.dtype.name
         self._block = SharedMemory(create=True, size=max(8, whole.nbytes))
         self.name = self._block.name
-        np.ndarray(self.shape, dtype=self.kind, buffer=self._block.buf)[...] = whole
+        Array(self.shape, dtype=self.kind, buffer=self._block.buf)[...] = whole
 
     def free(self) -> None:
         """Unlink the block; running jobs keep their view until they end."""
@@ -76,7 +77,7 @@ class JobSpec:
     shape: tuple[int, ...]
     kind: str = "int64"  # of the block's numbers: codes, or the float64 of points and features
     tables: tuple[Axes, ...] = ()  # where the block holds counts of tables: of these columns, one after the other
-    population: np.ndarray | None = None
+    population: Array | None = None
     every: int | None = None
     path: bool = False
     bounded: bool = False
@@ -91,7 +92,7 @@ class Result:
     `path`: what every step released, where the task asks for it; `known`: what noisy tables say, likewise.
     """
 
-    summary: dict[str, Any]
+    summary: Json
     release: Release
     records: list[Record]
     path: list[Release] = field(default_factory=list)
@@ -267,7 +268,7 @@ def _run_attached(task: JobSpec, pipe: Connection) -> str:
     """Run a task on a read-only view of its block, which is released afterwards."""
     block = SharedMemory(task.block)
     try:
-        whole = np.ndarray(task.shape, dtype=task.kind, buffer=block.buf)
+        whole = Array(task.shape, dtype=task.kind, buffer=block.buf)
         whole.flags.writeable = False
         rows = _unpacked(task, whole)
         del whole
@@ -279,7 +280,7 @@ def _run_attached(task: JobSpec, pipe: Connection) -> str:
             block.close()
 
 
-def _packed(rows: Rows | Counts) -> np.ndarray:
+def _packed(rows: Rows | Counts) -> Array:
     """The codes and weights side by side (r, d + 1), or all tables one after another, as one array."""
     if isinstance(rows, Counts):
         return np.concatenate(list(rows.tables.values()))
@@ -287,7 +288,7 @@ def _packed(rows: Rows | Counts) -> np.ndarray:
     return np.column_stack([rows.values, rows.weights]).astype(kind)
 
 
-def _unpacked(task: JobSpec, whole: np.ndarray) -> Rows | Counts:
+def _unpacked(task: JobSpec, whole: Array) -> Rows | Counts:
     """The records that `_packed` put into a block; counts lack their source, whose file only the parent reads."""
     if not task.tables:
         return Rows(whole[:, :-1], whole[:, -1])
@@ -316,7 +317,7 @@ def _run_all(task: JobSpec, rows: Any, pipe: Connection) -> str:
             raise InterruptedError
 
     every = task.every or (lambda rounds: max(1, rounds // DRAWN_RECORDS))
-    how: dict[str, Any] = {"population": task.population, "every": every, "path": task.path, "stop": cancelled}
+    how: Json = {"population": task.population, "every": every, "path": task.path, "stop": cancelled}
     if task.schema is not None:
         how["plan"] = task.schema.planned(task.algorithm, task.problem, task.budget, exact=False)[1]
     for seed in task.seeds:

@@ -20,6 +20,7 @@ from ..privacy.column_curator import ColumnCurator, passing
 from ..privacy.measurement import noise_scale
 from ..privacy.statistics.columns import FANOUT, Magnitudes, TreeCounts
 from ..schemas.plan import SchemaPlan, divide, plan_schema
+from ..types import Array
 from .audit import BUGS
 from .transcripts import MOST, SHARES, SPARE, TRANSCRIPTS, TRUST, AuditResult, Noise, check_asked, hit_rates, judged
 
@@ -77,7 +78,7 @@ class _Counted(Noise):
         ]
         look, tree = (TreeCounts(np.linspace(-2 * FAR, 2 * FAR, FANOUT**levels)) for levels in (2, 3))
         self.asked = [(Magnitudes(), plan.bounds), (look, plan.look), (tree, plan.tree)]
-        self._parts: list[tuple[np.ndarray, float]] = []
+        self._parts: list[tuple[Array, float]] = []
         for statistic, spend in self.asked:
             a, b = (statistic.counts(number).astype(float) for number, _ in self.tables)
             self._add(a, b, noise_scale(statistic, spend, 1.0))
@@ -88,7 +89,7 @@ class _Counted(Noise):
 
     _squared = 0.0
 
-    def _add(self, a: np.ndarray, b: np.ndarray, sigma: float) -> None:
+    def _add(self, a: Array, b: Array, sigma: float) -> None:
         w = (b - a) / sigma**2
         self._parts.append((w, float(w @ (a + b) / 2)))
         self._squared += float(w @ (b - a))
@@ -126,12 +127,12 @@ class _Passed:
         """Whether the category passed in a transcript."""
         return float(len(curator.frequent(1, self.plan.values).texts))  # type: ignore[arg-type]
 
-    def low(self, first: np.ndarray, second: np.ndarray, trust: float) -> float:
+    def low(self, first: Array, second: Array, trust: float) -> float:
         """A lower bound on δ₀: P(passes) on the second table minus that on the first."""
         p, q = hit_rates(first, second, trust)
         return max(p - q, 0.0) if first.any() else p
 
-    def high(self, first: np.ndarray, second: np.ndarray, trust: float) -> float | None:  # noqa: ARG002
+    def high(self, first: Array, second: Array, trust: float) -> float | None:  # noqa: ARG002
         """The upper bound on δ₀, which is infinite."""
         return None
 

@@ -22,6 +22,7 @@ from ..evaluation.run import Run
 from ..params import values
 from ..privacy.accounting.budget import Budget
 from ..problems import PublicStart, QueryRelease
+from ..types import Array, Json
 from ..workloads import Explicit, Marginals, TableQueries, Union, Workload
 from .pool import JobSpec, PoolJob, SharedRows, WorkerPool
 from .sweep_point import Key, SweepPoint
@@ -45,7 +46,7 @@ class Case:
         """The key of the point."""
         return self.name, self.budget.epsilon, self.budget.delta, self.seed
 
-    def point(self, summary: dict[str, Any]) -> SweepPoint:
+    def point(self, summary: Json) -> SweepPoint:
         """The point of a finished run, from its `Run.to_json`."""
         cost = {name: summary[name] for name in ("spent", "seconds", "memory")}
         return self._point("done", errors=summary["final"], **cost)
@@ -109,7 +110,7 @@ def sweep(
     problem: QueryRelease,
     rows: Rows | Counts,
     *,
-    population: np.ndarray | None = None,
+    population: Array | None = None,
     pool: WorkerPool | None = None,
     session: str = "sweep",
     watch: Callable[[], None] = lambda: None,
@@ -143,7 +144,7 @@ def sweep(
         block.free()
 
 
-def task(case: Case, problem: QueryRelease, block: SharedRows, population: np.ndarray | None = None) -> JobSpec:
+def task(case: Case, problem: QueryRelease, block: SharedRows, population: Array | None = None) -> JobSpec:
     """The case as a task for a pool."""
     what = {"algorithm": case.algorithm, "problem": problem, "budget": case.budget, "population": population}
     return JobSpec(
@@ -160,7 +161,7 @@ def run_case(
     case: Case,
     problem: QueryRelease,
     rows: Rows | Counts,
-    population: np.ndarray | None = None,
+    population: Array | None = None,
     watch: Callable[[], None] = lambda: None,
 ) -> SweepPoint:
     """The point of a case, run in this process."""
@@ -170,7 +171,7 @@ def run_case(
 
 def run_made(
     case: Case, make: Callable[[], Run], watch: Callable[[], None] = lambda: None,
-    found: Callable[[Run], dict[str, Any]] = Run.to_json,
+    found: Callable[[Run], Json] = Run.to_json,
 ) -> SweepPoint:  # fmt: skip
     """The point of a case whose run `make` creates, as with a measured schema; an InputError refuses it.
 
@@ -194,7 +195,7 @@ def seldom(rounds: int) -> int:
     return max(1, math.ceil(rounds / LOOKS))
 
 
-def identity(problem: QueryRelease) -> dict[str, Any]:
+def identity(problem: QueryRelease) -> Json:
     """The identity of a sweep's task, from public facts only: sweeps with equal ones can be compared."""
     return {
         "n": problem.n,
@@ -237,7 +238,7 @@ def time_left(elapsed: float, done: Iterable[SweepPoint], waiting: Iterable[Case
     return f", {elapsed * ahead / max(overall, 1e-9):.0f} s left"
 
 
-def _said(start: np.ndarray | PublicStart) -> list[np.ndarray]:
+def _said(start: Array | PublicStart) -> list[Array]:
     """The arrays that identify a public start: itself, or its tables of pairs and their weights."""
     if not isinstance(start, PublicStart):
         return [start]
@@ -262,7 +263,7 @@ def _contents(workload: Workload) -> Iterator[Any]:
         raise InputError(f"{type(workload).__name__} is not a set of questions that a sweep can compare")
 
 
-def _digest(arrays: Iterable[np.ndarray]) -> str:
+def _digest(arrays: Iterable[Array]) -> str:
     out = hashlib.sha256()
     for array in arrays:
         kind = np.float64 if array.dtype.kind == "f" else np.int64

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..tags import Tag
+from ..types import Json
 
 Key = tuple[str, float, float, int]  # algorithm, ε, δ, seed
 
@@ -23,14 +24,14 @@ class SweepPoint:
     """
 
     algorithm: str
-    settings: dict[str, Any]
+    settings: Json
     epsilon: float
     delta: float
     seed: int
     state: str
     message: str = ""
     errors: dict[str, float | None] = field(default_factory=dict)
-    spent: dict[str, Any] = field(default_factory=dict)
+    spent: Json = field(default_factory=dict)
     seconds: float | None = None
     memory: int | None = None
     tag: ClassVar[Tag] = Tag.PEEK
@@ -40,7 +41,7 @@ class SweepPoint:
         """The key that identifies this point within its sweep."""
         return self.algorithm, self.epsilon, self.delta, self.seed
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The fields by name, for JSON."""
         return asdict(self)
 

@@ -22,6 +22,7 @@ from ..errors import InputError
 from ..privacy.accounting.budget import Budget, Gaussian
 from ..privacy.accounting.ledger import Plan
 from ..problems import QueryRelease
+from ..types import Array, Json, Rng
 from .audit import BUGS, CONFIDENCE, Audit, above, check_bug, hand_over, proportion, two_questions
 from .likelihood import SELECTING, Asked, gaussian_score, selection_law, telling_outcomes
 
@@ -57,9 +58,9 @@ class AuditResult:
     low: float
     sure_low: float
     high: float | None
-    false_alarms: np.ndarray
-    hits: np.ndarray
-    limit: np.ndarray
+    false_alarms: Array
+    hits: Array
+    limit: Array
 
     @property
     def kept(self) -> bool:
@@ -71,7 +72,7 @@ class AuditResult:
         """Whether the transcripts showed the share of the promise that such a plan can show."""
         return self.low >= SHARES[self.kind] * self.promised
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The result as a dictionary, without the curves."""
         names = ("kind", "transcripts", "records", "promised", "there", "low", "high", "kept", "shown")
         return {name: getattr(self, name) for name in names} | {"confidence": TRUST}
@@ -90,7 +91,7 @@ class Judged:
         return self.found.kept and (self.evidence is None or self.evidence.kept)
 
 
-def trade_off(kind: str, size: float, false_alarms: np.ndarray) -> np.ndarray:
+def trade_off(kind: str, size: float, false_alarms: Array) -> Array:
     """The largest hit rates of μ-GDP, ε-DP or (0, δ)-DP tests at given false alarm rates."""
     if kind == "noise":
         return ndtr(ndtri(false_alarms) + size)
@@ -140,7 +141,7 @@ def check_asked(transcripts: int, bug: str) -> None:
 
 def judged(
     test: Any, ask: Callable[[Any], Any], name: str, budget: Budget, transcripts: int, bug: str,
-    rng: np.random.Generator, progress: Callable[[float], None] | None,
+    rng: Rng, progress: Callable[[float], None] | None,
 ) -> AuditResult:  # fmt: skip
     """The result of a test on as many transcripts as it needs, `transcripts` at the most.
 
@@ -207,7 +208,7 @@ class _Recorder:
         return ask
 
 
-def _script(algorithm: Algorithm, budget: Budget, n: int, rng: np.random.Generator) -> _Script:
+def _script(algorithm: Algorithm, budget: Budget, n: int, rng: Rng) -> _Script:
     problem, asked = two_questions(n), []
     plan = make_plan(algorithm, problem, budget)
     even = _table(np.full(4, n // 4))
@@ -220,11 +221,11 @@ def _script(algorithm: Algorithm, budget: Budget, n: int, rng: np.random.Generat
 CELLS = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
 
 
-def _table(counts: np.ndarray) -> Rows:
+def _table(counts: Array) -> Rows:
     return Rows(CELLS[counts > 0], counts[counts > 0])
 
 
-def _pairs(n: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _pairs(n: int) -> Iterator[tuple[Array, Array]]:
     """Pairs of counts of neighbouring tables: the first in whole eighths, the second with one record moved."""
     for bars in combinations(range(PARTS + 3), 3):
         counts = np.diff([-1, *bars, PARTS + 3]) - 1
@@ -259,15 +260,15 @@ class Noise:
         slope = 2 * math.sqrt(a * (1 - a)) * math.sqrt(2 * math.pi) * math.exp(self.there**2 / 8)
         return math.ceil(min(((ndtri(TRUST) + SPARE) * slope / room) ** 2, MOST))
 
-    def _rates(self, first: np.ndarray, second: np.ndarray, trust: float) -> tuple[Any, Any]:
+    def _rates(self, first: Array, second: Array, trust: float) -> tuple[Any, Any]:
         """Bounds on how often the ratio's sign is right, each with probability `trust`."""
         return proportion((first < 0).sum() + (second >= 0).sum(), len(first) + len(second), 1 - trust)
 
-    def low(self, first: np.ndarray, second: np.ndarray, trust: float) -> float:
+    def low(self, first: Array, second: Array, trust: float) -> float:
         """The lower bound on μ."""
         return float(max(2 * ndtri(self._rates(first, second, trust)[0]), 0.0))
 
-    def high(self, first: np.ndarray, second: np.ndarray, trust: float) -> float | None:
+    def high(self, first: Array, second: Array, trust: float) -> float | None:
         """The upper bound on μ, valid if the noise is Gaussian."""
         return float(min(max(2 * ndtri(self._rates(first, second, trust)[1]), 0.0), 1e6))
 
@@ -291,7 +292,7 @@ class _AllNoise(Noise):
         self._parts = [gaussian_score(a, *self.tables)[:2] for a in self.asked]
 
     @staticmethod
-    def _few(n: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def _few(n: int) -> Iterator[tuple[Array, Array]]:
         """The pairs of even tables that differ in one record, from any cell to any other."""
         even = np.full(4, n // 4)
         for z, w in permutations(range(4), 2):
@@ -304,7 +305,7 @@ class _AllNoise(Noise):
         return math.fsum(float(w @ out.values) - c for (w, c), out in zip(self._parts, answers, strict=True))
 
 
-def hit_rates(first: np.ndarray, second: np.ndarray, trust: float) -> tuple[float, float]:
+def hit_rates(first: Array, second: Array, trust: float) -> tuple[float, float]:
     """A lower bound on how often `second` is true and an upper one for `first`, jointly with `trust`."""
     alpha = (1 - trust) / 2
     p, q = proportion(second.sum(), len(second), alpha)[0], proportion(first.sum(), len(first), alpha)[1]
@@ -326,9 +327,9 @@ class _Selection:
         self.asked, self.promised = [asked], asked.spend.epsilon
         times = int(asked.more[0]) if asked.more else 1
         z = ndtri(1 - (1 - TRUST) / 2) + SPARE / math.sqrt(2)  # luck of two rates that err apart
-        laws: dict[bytes, np.ndarray] = {}
+        laws: dict[bytes, Array] = {}
 
-        def law(counts: np.ndarray) -> np.ndarray:
+        def law(counts: Array) -> Array:
             key = counts.tobytes()
             if key not in laws:
                 laws[key] = selection_law(asked, _table(counts))
@@ -346,13 +347,13 @@ class _Selection:
         q, p = (float(np.clip(law(counts)[self._chosen].sum(), 1e-300, 1.0)) for counts in pairs[best])
         self.tables, self.there = [_table(counts) for counts in pairs[best]], math.log(p / q)
 
-    def score(self, answers: list[Any]) -> np.ndarray:
+    def score(self, answers: list[Any]) -> Array:
         (answer,) = answers
         return self._chosen[np.atleast_1d(-1 if answer is None else answer)].astype(float)
 
-    def low(self, first: np.ndarray, second: np.ndarray, trust: float) -> float:
+    def low(self, first: Array, second: Array, trust: float) -> float:
         p, q = hit_rates(first, second, trust)
         return max(math.log(p / q), 0.0) if p else 0.0
 
-    def high(self, first: np.ndarray, second: np.ndarray, trust: float) -> float | None:
+    def high(self, first: Array, second: Array, trust: float) -> float | None:
         return None

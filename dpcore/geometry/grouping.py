@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from ..types import Array
+
 BLOCK = 4_000_000  # distances computed at once
 PAIRS = 2_000  # largest number of point pairs of two groups whose mean distance is computed, not bounded
 
@@ -16,14 +18,14 @@ class Groups:
     `spread` (g,): the mean distance of a group's points to its centre.
     """
 
-    centres: np.ndarray
-    mass: np.ndarray
-    place: np.ndarray
-    size: np.ndarray
-    spread: np.ndarray
+    centres: Array
+    mass: Array
+    place: Array
+    size: Array
+    spread: Array
 
 
-def grouped(X: np.ndarray, a: np.ndarray, large: int) -> Groups:
+def grouped(X: Array, a: Array, large: int) -> Groups:
     """The groups of points by the cells of a grid with at most `large` occupied cells; single points if few."""
     place = np.arange(len(X))
     if len(X) > 2.5 * large:
@@ -42,8 +44,8 @@ def grouped(X: np.ndarray, a: np.ndarray, large: int) -> Groups:
 
 
 def between(
-    X: np.ndarray, a: np.ndarray, from_: Groups, Y: np.ndarray, b: np.ndarray, to: Groups,
-    arcs: np.ndarray, moved: np.ndarray, v: np.ndarray,
+    X: Array, a: Array, from_: Groups, Y: Array, b: Array, to: Groups,
+    arcs: Array, moved: Array, v: Array,
 ) -> tuple[float, float]:  # fmt: skip
     """A lower and an upper bound on W1 between points, from masses `moved` on arcs i · q + j between their groups.
 
@@ -67,7 +69,7 @@ def between(
     return min(least, most), most
 
 
-def _lower(Z: np.ndarray, centres: np.ndarray, v: np.ndarray) -> np.ndarray:
+def _lower(Z: Array, centres: Array, v: Array) -> Array:
     """The function min_j |z − centre_j| − v_j at every point of Z (r,)."""
     step = max(1, BLOCK // len(centres))
     return np.concatenate([(cdist(Z[s : s + step], centres) - v).min(axis=1) for s in range(0, len(Z), step)])

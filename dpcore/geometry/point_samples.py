@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError
+from ..types import Array, Rng
 from .regions import Ball
 
 NAMES = ("x", "y")
@@ -18,7 +19,7 @@ class PointSample:
     """A known distribution on the unit disc: its name in words, and `draw`, which returns n points (n, 2)."""
 
     title: str
-    draw: Callable[[int, np.random.Generator], np.ndarray]
+    draw: Callable[[int, Rng], Array]
 
     def table(self, n: int, seed: int) -> pd.DataFrame:
         """A table of n random points of the disc, the same for the same seed; InputError for fewer than two."""
@@ -28,26 +29,26 @@ class PointSample:
         return pd.DataFrame(X, columns=pd.Index(NAMES))
 
 
-def disc(radius: float) -> Callable[[int, np.random.Generator], np.ndarray]:
+def disc(radius: float) -> Callable[[int, Rng], Array]:
     """A function that draws uniform points from the disc of this radius about 0."""
     return lambda n, rng: Ball(np.zeros(2), radius).uniform(n, rng)
 
 
-def _quarter(n: int, rng: np.random.Generator) -> np.ndarray:
+def _quarter(n: int, rng: Rng) -> Array:
     return np.abs(DISC.uniform(n, rng))
 
 
-def _clusters(n: int, rng: np.random.Generator) -> np.ndarray:
+def _clusters(n: int, rng: Rng) -> Array:
     centres, shares = np.array([[-0.5, -0.3], [0.5, 0.4]]), [0.7, 0.3]
     return centres[rng.choice(2, n, p=shares)] + 0.08 * rng.standard_normal((n, 2))
 
 
-def _ring(n: int, rng: np.random.Generator) -> np.ndarray:
+def _ring(n: int, rng: Rng) -> Array:
     angle, length = 2 * np.pi * rng.random(n), 0.7 + 0.05 * rng.standard_normal(n)
     return length[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
 
 
-def _moons(n: int, rng: np.random.Generator) -> np.ndarray:
+def _moons(n: int, rng: Rng) -> Array:
     angle, side = np.pi * rng.random(n), np.where(rng.random(n) < 0.5, 1.0, -1.0)
     arc = np.column_stack([0.5 * np.cos(angle) - 0.25, 0.5 * np.sin(angle) - 0.12])
     return side[:, None] * arc + 0.04 * rng.standard_normal((n, 2))

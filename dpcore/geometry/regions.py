@@ -13,6 +13,7 @@ import pandas as pd
 
 from ..data.domain import Rows
 from ..errors import InputError, check_rows
+from ..types import Array, Rng
 
 ROOM = 1e-9  # share of the diameter by which rounding may put a point outside
 SMALLEST, LARGEST = 1e-12, 1e15  # of a radius; coordinates beyond have neighbours that are more than 1 away
@@ -24,7 +25,7 @@ INSIDE = 1 - 1e-14  # what is projected on a ball is inside, whatever rounding d
 class Ball:
     """The ball {x: ‖x − c‖ ≤ R} in R^d, c = `centre` (d,)."""
 
-    centre: np.ndarray
+    centre: Array
     radius: float
     bounded = True
 
@@ -51,7 +52,7 @@ class Ball:
         return float(np.linalg.norm(self.centre)) + self.radius
 
     @property
-    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+    def bounds(self) -> tuple[Array, Array]:
         """The corners (low, high), each (d,), of the smallest box around the ball."""
         return self.centre - self.radius, self.centre + self.radius
 
@@ -60,18 +61,18 @@ class Ball:
         """The radius of the largest ball about the centre that lies inside."""
         return self.radius
 
-    def contains(self, X: np.ndarray) -> np.ndarray:
+    def contains(self, X: Array) -> Array:
         """Whether each of the points X (m, d) lies in the ball (m,)."""
         return ((X - self.centre) ** 2).sum(-1) <= self.radius**2
 
-    def project(self, X: np.ndarray) -> np.ndarray:
+    def project(self, X: Array) -> Array:
         """The nearest points of the ball to X (…, d)."""
         V = X - self.centre
         lengths = np.linalg.norm(V, axis=-1, keepdims=True)
         nearest = self.centre + V * (self.radius / np.maximum(lengths, self.radius) * INSIDE)
         return np.where(self.contains(X)[..., None], X, nearest)
 
-    def uniform(self, count: int, rng: np.random.Generator) -> np.ndarray:
+    def uniform(self, count: int, rng: Rng) -> Array:
         """Uniform random points (count, d) of the ball: a normal direction, and a length R u^{1/d}."""
         X = rng.standard_normal((count, self.d))
         X /= np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(float).tiny)
@@ -82,8 +83,8 @@ class Ball:
 class Box:
     """The box {x: low ≤ x ≤ high}, low and high (d,)."""
 
-    low: np.ndarray
-    high: np.ndarray
+    low: Array
+    high: Array
     bounded = True
 
     def __post_init__(self) -> None:
@@ -99,7 +100,7 @@ class Box:
         return len(self.low)
 
     @cached_property
-    def centre(self) -> np.ndarray:
+    def centre(self) -> Array:
         """The centre of the box (d,)."""
         return (self.low + self.high) / 2
 
@@ -119,7 +120,7 @@ class Box:
         return float(np.linalg.norm(np.maximum(np.abs(self.low), np.abs(self.high))))
 
     @property
-    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+    def bounds(self) -> tuple[Array, Array]:
         """The corners (low, high) of the box, each (d,)."""
         return self.low, self.high
 
@@ -128,15 +129,15 @@ class Box:
         """The radius of the largest ball about the centre that lies inside."""
         return float((self.high - self.low).min()) / 2
 
-    def contains(self, X: np.ndarray) -> np.ndarray:
+    def contains(self, X: Array) -> Array:
         """Whether each of the points X (m, d) lies in the box (m,)."""
         return np.asarray(((self.low <= X) & (self.high >= X)).all(-1))
 
-    def project(self, X: np.ndarray) -> np.ndarray:
+    def project(self, X: Array) -> Array:
         """The nearest points of the box to X (…, d)."""
         return np.clip(X, self.low, self.high)
 
-    def uniform(self, count: int, rng: np.random.Generator) -> np.ndarray:
+    def uniform(self, count: int, rng: Rng) -> Array:
         """Uniform random points (count, d) of the box."""
         return rng.uniform(self.low, self.high, (count, self.d))
 
@@ -145,7 +146,7 @@ class Box:
 class Space:
     """All of R^d. `radius` is a public guess of the distance of the optimum from c = `centre`."""
 
-    centre: np.ndarray
+    centre: Array
     radius: float
     bounded = False
     diameter = reach = inner = math.inf
@@ -154,15 +155,15 @@ class Space:
         check_radius(self.radius)
 
     @property
-    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+    def bounds(self) -> tuple[Array, Array]:
         """The bounds of each coordinate, −∞ and ∞ (d,)."""
         return np.full(len(self.centre), -np.inf), np.full(len(self.centre), np.inf)
 
-    def contains(self, X: np.ndarray) -> np.ndarray:
+    def contains(self, X: Array) -> Array:
         """Whether each point (m,) lies in R^d: always true."""
         return np.ones(X.shape[:-1], dtype=bool)
 
-    def project(self, X: np.ndarray) -> np.ndarray:
+    def project(self, X: Array) -> Array:
         """The points X unchanged, as every point lies in R^d."""
         return X
 
@@ -214,7 +215,7 @@ def point_rows(region: Bounded, names: Sequence[str], frame: pd.DataFrame) -> Ro
     return Rows(values, weights)
 
 
-def _numbers(cells: pd.Series, name: str) -> np.ndarray:
+def _numbers(cells: pd.Series, name: str) -> Array:
     """The cells of a column as finite floats (n,); InputError names the first cell that is not one."""
     numbers = np.asarray(pd.to_numeric(cells.astype(object), errors="coerce"), dtype=float)
     bad = ~(np.abs(numbers) <= LARGEST)

@@ -15,6 +15,7 @@ from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
 
 from ..errors import InputError
+from ..types import Array
 from .grouping import between, grouped
 
 ALL_ARCS = 20_000  # up to this number of arcs, the first solve contains all of them
@@ -45,12 +46,12 @@ class Projection:
     `error`: by how much `value` may exceed the smallest one; 0 but for rounding where it was computed exactly.
     """
 
-    weights: np.ndarray
+    weights: Array
     value: float
     error: float = 0.0
 
 
-def w1(X: np.ndarray, a: np.ndarray, Y: np.ndarray, b: np.ndarray, *, large: int = LARGE) -> Distance:
+def w1(X: Array, a: Array, Y: Array, b: Array, *, large: int = LARGE) -> Distance:
     """The W1 distance between the distributions Σ a_i δ(X_i) and Σ b_j δ(Y_j), X (r, d), Y (s, d), normalised.
 
     d = 1: the closed form. Else up to 2.5 · `large` points on a side as they are; more of them are grouped by the cells
@@ -76,7 +77,7 @@ def w1(X: np.ndarray, a: np.ndarray, Y: np.ndarray, b: np.ndarray, *, large: int
     return Distance((least + most) / 2, (most - least) / 2)
 
 
-def bounded_lipschitz(V: np.ndarray, m: np.ndarray, D: float) -> Projection:
+def bounded_lipschitz(V: Array, m: Array, D: float) -> Projection:
     """The distribution μ on V (k, d) with the least D_BL(m, μ), for a signed measure m (k,) of diameter ≤ D.
 
     D_BL(m, μ) = sup {Σ f_i (m_i − μ_i): |f| ≤ D, f 1-Lipschitz}. With P and N the positive and the negative mass of m
@@ -107,17 +108,17 @@ class _Flows:
     `arcs` i · q + j and the `mass` on them, where it is positive; `v` (q,) the duals of the sinks.
     """
 
-    shipped: np.ndarray
+    shipped: Array
     cost: float
     gap: float
-    arcs: np.ndarray
-    mass: np.ndarray
-    v: np.ndarray
+    arcs: Array
+    mass: Array
+    v: Array
 
 
 def _ship(
-    X: np.ndarray, a: np.ndarray, Y: np.ndarray, b: np.ndarray, *,
-    arcs: np.ndarray, dust: float | None = None, enough: float | None = None,
+    X: Array, a: Array, Y: Array, b: Array, *,
+    arcs: Array, dust: float | None = None, enough: float | None = None,
 ) -> _Flows:  # fmt: skip
     """The cheapest transport from sources a (p,) at X to sinks b (q,) at Y, on `arcs` i · q + j first, then on all.
 
@@ -149,9 +150,7 @@ def _ship(
         arcs = np.concatenate([arcs, new])
 
 
-def _solve(
-    p: int, q: int, i: np.ndarray, j: np.ndarray, c: np.ndarray, a: np.ndarray, b: np.ndarray, free: bool
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _solve(p: int, q: int, i: Array, j: Array, c: Array, a: Array, b: Array, free: bool) -> tuple[Array, Array, Array]:
     """The flows on arcs (i, j) and the duals, by linear programming; `free` adds arcs at no cost for a dustbin."""
     count = len(i)
     if free:
@@ -164,7 +163,7 @@ def _solve(
     return x[:count], duals[: len(a)], duals[len(a) :]
 
 
-def _linear_program(costs: np.ndarray, matrix: Any, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _linear_program(costs: Array, matrix: Any, right: Array) -> tuple[Array, Array]:
     """The minimiser x ≥ 0 of costs · x subject to matrix x = right, and the dual variables."""
     solved: Any = linprog(
         costs, A_eq=matrix, b_eq=right, method="highs-ds",
@@ -175,7 +174,7 @@ def _linear_program(costs: np.ndarray, matrix: Any, right: np.ndarray) -> tuple[
     return solved.x, solved.eqlin.marginals
 
 
-def _feasible(X: np.ndarray, a: np.ndarray, Y: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _feasible(X: Array, a: Array, Y: Array, b: Array) -> Array:
     """The p + q arcs of a feasible transport: both sides sorted by a coordinate, filled one by one."""
     axis = int(np.ptp(X, axis=0).argmax())
     sources, sinks = np.argsort(X[:, axis]), np.argsort(Y[:, axis])
@@ -186,7 +185,7 @@ def _feasible(X: np.ndarray, a: np.ndarray, Y: np.ndarray, b: np.ndarray) -> np.
     return np.unique(sources[i] * len(b) + sinks[j])
 
 
-def _near(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+def _near(X: Array, Y: Array) -> Array:
     """The arcs i · q + j from every source to its nearest sinks, and back; all arcs if there are few."""
     p, q = len(X), len(Y)
     if p * q <= ALL_ARCS:
@@ -197,7 +196,7 @@ def _near(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
     return np.unique(np.concatenate([(np.arange(p)[:, None] * q + j).ravel(), (i * q + np.arange(q)[:, None]).ravel()]))
 
 
-def _likely(X: np.ndarray, a: np.ndarray, Y: np.ndarray, b: np.ndarray, most: int) -> np.ndarray:
+def _likely(X: Array, a: Array, Y: Array, b: Array, most: int) -> Array:
     """The arcs of small reduced cost by entropic potentials at falling temperatures, `most` for each point.
 
     All arcs, if there are few. Near neighbours would not do: between two distributions that lie apart, mass goes far.
@@ -225,7 +224,7 @@ def _likely(X: np.ndarray, a: np.ndarray, Y: np.ndarray, b: np.ndarray, most: in
     return np.unique(np.concatenate([(np.arange(p)[:, None] * q + j).ravel(), (i * q + np.arange(q)[:, None]).ravel()]))
 
 
-def _price(X: np.ndarray, Y: np.ndarray, u: np.ndarray, v: np.ndarray, slack: float) -> tuple[np.ndarray, np.ndarray]:
+def _price(X: Array, Y: Array, u: Array, v: Array, slack: float) -> tuple[Array, Array]:
     """The prices min(v_j, min_i c_ij − u_i) (q,) of sinks, and for some sinks the arcs that lower them most."""
     q, lowest, found = len(Y), v.copy(), []
     for start in range(0, q, step := max(1, BLOCK // len(X))):
@@ -241,7 +240,7 @@ def _price(X: np.ndarray, Y: np.ndarray, u: np.ndarray, v: np.ndarray, slack: fl
     return lowest, np.concatenate(found) if found else np.zeros(0, dtype=int)
 
 
-def _ship_on_line(X: np.ndarray, a: np.ndarray, Y: np.ndarray, b: np.ndarray, dust: float) -> _Flows:
+def _ship_on_line(X: Array, a: Array, Y: Array, b: Array, dust: float) -> _Flows:
     """The cheapest transport on the real line, as `_ship`: mass moves between neighbours on 2(p + q) arcs."""
     p, k = len(X), len(X) + len(Y)
     order = np.argsort(np.concatenate([X, Y]), kind="stable")
@@ -258,7 +257,7 @@ def _ship_on_line(X: np.ndarray, a: np.ndarray, Y: np.ndarray, b: np.ndarray, du
     return _Flows(a - kept[:p], float(costs @ x) * unit * scale, 0.0, *[np.zeros(0)] * 3)
 
 
-def _distribution(X: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _distribution(X: Array, a: Array) -> tuple[Array, Array]:
     """The distinct points of positive weight, and their weights, which sum to 1."""
     a = np.asarray(a, dtype=float)
     if not (a >= 0).all() or not 0 < a.sum() < np.inf:

@@ -3,13 +3,14 @@
 import numpy as np
 
 from ..releases import UnbiasedAnswers
+from ..types import Array
 from ..workloads import Marginals
 from .levels import check_level, quantile, sampling_errors
 
 
 def cell_intervals(
     known: UnbiasedAnswers, tables: Marginals, n: float, *, level: float = 0.95, laplace: bool = False
-) -> dict[str, np.ndarray]:
+) -> dict[str, Array]:
     """The bounds `low`, `high`, `population_low`, `population_high` (m,) of all cells; NaN for unmeasured tables.
 
     As `questions.answer` of every cell: shares ± z standard errors, with what sampling n records adds, within [0, 1].

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array, vstack
 
 from ..parsing.questions import Question
 from ..releases import UnbiasedAnswers
+from ..types import Array
 from ..workloads.residuals import MOST_WAYS
 from .known import components, share_of_cells, spread_of, values_of
 from .levels import quantile, sampling_errors
@@ -49,7 +50,7 @@ def compatible_bounds(
     return out[0], out[1]
 
 
-def _reduced(axes: tuple[int, ...], g: np.ndarray) -> tuple[dict[int, np.ndarray], np.ndarray]:
+def _reduced(axes: tuple[int, ...], g: Array) -> tuple[dict[int, Array], Array]:
     """The class of each value in each column that matters, and the question on classes.
 
     The class for which the question is answered lowest comes first: statements leave it out.
@@ -66,8 +67,8 @@ def _reduced(axes: tuple[int, ...], g: np.ndarray) -> tuple[dict[int, np.ndarray
 
 
 def _statements(
-    known: UnbiasedAnswers, places: dict[int, np.ndarray], shape: tuple[int, ...]
-) -> Iterator[tuple[np.ndarray, float, float]]:
+    known: UnbiasedAnswers, places: dict[int, Array], shape: tuple[int, ...]
+) -> Iterator[tuple[Array, float, float]]:
     """The known sums of classes: the cells (as `shape`, 1 or 0), their share, and its standard error from noise."""
     axes = tuple(places)
     for size in range(1, min(len(axes), MOST_WAYS) + 1):
@@ -89,7 +90,7 @@ def _statements(
                 yield cells, share, math.sqrt(spread_of(known, parts, parts))
 
 
-def _ends(A: csr_array, shares: np.ndarray, room: np.ndarray, g: np.ndarray) -> Band:
+def _ends(A: csr_array, shares: Array, room: Array, g: Array) -> Band:
     """The least and largest ⟨g, x⟩ of distributions x with |Ax − shares| ≤ t · room, for the least feasible t ≥ 1."""
     both, ends, width = vstack([A, -A]), np.concatenate([shares, -shares]), np.concatenate([room, room])
     ones = np.ones((1, len(g)))

@@ -11,10 +11,11 @@ from ..data.domain import Domain
 from ..errors import InputError
 from ..privacy.measurement import SMALLEST, MeasuredAnswers
 from ..releases import Release, UnbiasedAnswers
+from ..types import Array
 from ..workloads import Marginals, TableQueries, Union
 from ..workloads.residuals import MOST_WAYS
 
-Table = tuple[tuple[int, ...], np.ndarray, float]  # columns (axes, rising), its noisy cells as shares, their noise
+Table = tuple[tuple[int, ...], Array, float]  # columns (axes, rising), its noisy cells as shares, their noise
 
 
 def known(release: Release, measured: Sequence[MeasuredAnswers], domain: Domain) -> UnbiasedAnswers:
@@ -46,7 +47,7 @@ def pooled(domain: Domain, tables: Iterable[Table]) -> UnbiasedAnswers:
     parts are orthogonal and noise is equal on all cells of a table.
     """
     precision: defaultdict[tuple[int, ...], float] = defaultdict(float)
-    sums: dict[tuple[int, ...], np.ndarray] = {}
+    sums: dict[tuple[int, ...], Array] = {}
     for axes, values, error in tables:
         shape = [domain.shape[a] for a in axes]
         if len(axes) > MOST_WAYS:
@@ -81,14 +82,14 @@ def combined(told: Sequence[UnbiasedAnswers]) -> UnbiasedAnswers:
     return UnbiasedAnswers(domain, spaces, np.concatenate([np.zeros(0), *parts]), np.array(variances))
 
 
-def centred(table: np.ndarray) -> np.ndarray:
+def centred(table: Array) -> Array:
     """The table centred by ⊗(I − J/n): minus the mean along each axis."""
     for axis in range(table.ndim):
         table = table - table.mean(axis=axis, keepdims=True)
     return table
 
 
-def components(axes: tuple[int, ...], g: np.ndarray) -> dict[tuple[int, ...], np.ndarray]:
+def components(axes: tuple[int, ...], g: Array) -> dict[tuple[int, ...], Array]:
     """The nonzero parts h_S for S ⊆ axes, ≠ ∅, with ⟨g, table⟩ = mean(g) + Σ_S ⟨h_S, part_S⟩."""
     out = {}
     real = tuple(a for a, n in zip(axes, g.shape, strict=True) if n > 1)
@@ -118,12 +119,12 @@ def _subsets(axes: tuple[int, ...]) -> list[tuple[int, ...]]:
     return [S for size in range(1, len(axes) + 1) for S in combinations(axes, size)]
 
 
-def values_of(query: TableQueries) -> tuple[tuple[int, ...], np.ndarray]:
+def values_of(query: TableQueries) -> tuple[tuple[int, ...], Array]:
     """The columns (axes) and values (of their sizes) of a workload of one query on one table."""
     (axes,), (shape,) = query.base.axes, query.base.shapes
     return axes, np.asarray(query.matrix.toarray()).reshape(shape)
 
 
-def share_of_cells(g: np.ndarray) -> float:
+def share_of_cells(g: Array) -> float:
     """The mean of a query over the cells of its table."""
     return float(g.sum() / math.prod(g.shape))

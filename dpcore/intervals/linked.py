@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
 from ..errors import InputError
 from ..releases import UnbiasedAnswers
+from ..types import Array, Json, Rng
 
 REPEATS, LEVEL = 999, 0.05
 BLOCK = 2_000_000  # numbers drawn at once
@@ -23,7 +23,7 @@ class Linked:
     repeats: int
     words: str
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The fields by name, for JSON."""
         return asdict(self)
 
@@ -69,7 +69,7 @@ def linked(
     return Linked(names, found, float(X[0]), repeats, _words(names, found))
 
 
-def _excess(parts: Sequence[np.ndarray], variances: Sequence[float], n: int) -> tuple[np.ndarray, np.ndarray]:
+def _excess(parts: Sequence[Array], variances: Sequence[float], n: int) -> tuple[Array, Array]:
     """The statistic X (r,) of many tables, from parts (r, k_a), (r, k_b), (r, k_a, k_b), and X² beyond chance (r,).
 
     Chance is the mean of X² under independence: (1 − ‖p‖²)(1 − ‖q‖²)/n by drawing n rows, and noise of the variances
@@ -86,12 +86,12 @@ def _excess(parts: Sequence[np.ndarray], variances: Sequence[float], n: int) -> 
     return X, X**2 - chance
 
 
-def _length(parts: np.ndarray, variance: float) -> np.ndarray:
+def _length(parts: Array, variance: float) -> Array:
     """Unbiased estimates (r,) of the squared lengths of margins' parts (r, k) without their noise."""
     return (parts**2).sum(axis=1) - (parts.shape[1] - 1) * variance
 
 
-def _nearest(part: np.ndarray) -> np.ndarray:
+def _nearest(part: Array) -> Array:
     """The distribution (k,) nearest to a margin 1/k + part. Source: Held, Wolfe, Crowder 1974."""
     p = 1 / len(part) + part
     falling = -np.sort(-p)
@@ -99,19 +99,19 @@ def _nearest(part: np.ndarray) -> np.ndarray:
     return np.maximum(p - over[(falling > over).sum() - 1], 0)
 
 
-def _centred(tables: np.ndarray) -> np.ndarray:
+def _centred(tables: Array) -> Array:
     """Many tables (r, …), each minus its mean along each axis, as `known.centred`."""
     for axis in range(1, tables.ndim):
         tables = tables - tables.mean(axis=axis, keepdims=True)
     return tables
 
 
-def _noise(shape: tuple[int, ...], variance: float, laplace: bool, rng: np.random.Generator) -> np.ndarray:
+def _noise(shape: tuple[int, ...], variance: float, laplace: bool, rng: Rng) -> Array:
     scale = np.sqrt(variance)
     return rng.laplace(scale=scale / np.sqrt(2), size=shape) if laplace else rng.normal(scale=scale, size=shape)
 
 
-def _shrunk(part: np.ndarray, variance: float) -> np.ndarray:
+def _shrunk(part: Array, variance: float) -> Array:
     """A margin shrunk to its length without noise: the distribution nearest to 1/k + c part, by bisection."""
     k, length = len(part), _length(part[None], variance)[0]
     low, high = 0.0, float(length > 0)

@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import InputError
 from ..parsing.questions import Question
 from ..releases import UnbiasedAnswers
+from ..types import Array, Json
 from ..workloads.residuals import MOST_WAYS
 from .compatible import Band, compatible_bounds
 from .known import components, share_of_cells, spread_of, values_of
@@ -42,7 +43,7 @@ class Interval:
     level: float
     how: str
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The fields by name, for JSON."""
         return asdict(self)
 
@@ -54,9 +55,9 @@ class MeasuredShares:
     `missing` names, for each question, columns of which nothing was measured together.
     """
 
-    shares: np.ndarray
-    noise: np.ndarray
-    sampling: np.ndarray
+    shares: Array
+    noise: Array
+    sampling: Array
     missing: tuple[str, ...]
 
 
@@ -212,7 +213,7 @@ def _inside(band: Band, low: float, high: float) -> Band:
     return min(max(band[0], low), high), min(max(band[1], low), high)
 
 
-def _fieller(a: float, b: float, covariance: np.ndarray, z: float) -> Band | None:
+def _fieller(a: float, b: float, covariance: Array, z: float) -> Band | None:
     """The confidence set {r ≥ 0: (a − rb)² ≤ z² (V_aa − 2 r V_ab + r² V_bb)} of a ratio; None without an upper end."""
     A = b * b - z * z * covariance[1, 1]
     B = a * b - z * z * covariance[0, 1]
@@ -223,7 +224,7 @@ def _fieller(a: float, b: float, covariance: np.ndarray, z: float) -> Band | Non
     return max((B - root) / A, 0.0), max((B + root) / A, 0.0)
 
 
-def _odds(a: float, b: float, covariance: np.ndarray, level: float, *, laplace: bool) -> tuple[Band | None, bool]:
+def _odds(a: float, b: float, covariance: Array, level: float, *, laplace: bool) -> tuple[Band | None, bool]:
     """The band of the odds ratio, and whether it came from the two shares' own bands; None without an upper end."""
     errors = np.sqrt(np.maximum(np.diag(covariance), 0))
     if all(NEAR * e < min(p, 1 - p) for p, e in zip((a, b), errors, strict=True)):

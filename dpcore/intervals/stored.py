@@ -8,9 +8,10 @@ import numpy as np
 from ..data.domain import Domain
 from ..errors import InputError
 from ..releases import UnbiasedAnswers
+from ..types import Array
 
 
-def to_arrays(known: UnbiasedAnswers) -> dict[str, np.ndarray]:
+def to_arrays(known: UnbiasedAnswers) -> dict[str, Array]:
     """The noisy tables as arrays: column sets as 0/1 (spaces, d), parts (Σ k_S,) and variances (spaces,)."""
     sets = np.zeros((len(known.spaces), len(known.domain.shape)), dtype=np.uint8)
     for i, S in enumerate(known.spaces):

@@ -16,6 +16,7 @@ from ..privacy.statistics.answers import Answers
 from ..privacy.statistics.residuals import Residuals
 from ..problems import QueryRelease
 from ..releases import UnbiasedAnswers
+from ..types import Array, Json
 from ..workloads import Marginals, Union, Workload
 from ..workloads.residuals import spaces_of
 from .known import noisy_tables, pooled
@@ -27,7 +28,7 @@ MOST = 0.95  # share of half-widths that have to be within the tolerance
 TENTH = 0.1  # largest half-width of a group's count, as a share of its size
 
 
-def as_exact_as_sample(squares: float, shares: np.ndarray, n: int) -> float:
+def as_exact_as_sample(squares: float, shares: Array, n: int) -> float:
     """The share f in 0..1 of the rows whose simple random sample has errors as large as these.
 
     A sample of m = f n of n rows without replacement has Σ_q E(error²) = (S/m) (n − m)/(n − 1) over the questions q,
@@ -39,7 +40,7 @@ def as_exact_as_sample(squares: float, shares: np.ndarray, n: int) -> float:
     return spread / (squares * (n - 1) + spread) if squares > 0 else 1.0
 
 
-def k_marginal(distances: np.ndarray) -> float:
+def k_marginal(distances: Array) -> float:
     """The K-marginal score 1000 (1 − mean total variation) of L1 `distances` of tables of pairs (`Marginals.scored`).
 
     1000 says that all tables are the same, 0 that they have nothing in common; total variation is half the L1 distance.
@@ -77,7 +78,7 @@ def foreseen(problem: QueryRelease, plan: Plan) -> UnbiasedAnswers | None:
     return pooled(problem.domain, tables) if tables else None
 
 
-def foreseen_errors(known: UnbiasedAnswers | None, workload: Workload) -> np.ndarray | None:
+def foreseen_errors(known: UnbiasedAnswers | None, workload: Workload) -> Array | None:
     """The standard errors (m,) of the shares of all cells asked, by the noise alone, before any fit.
 
     None where something was asked that was not measured, or no tables.
@@ -99,7 +100,7 @@ def foreseen_sizes(known: UnbiasedAnswers | None, workload: Workload, *, laplace
     return MEAN * float(errors.mean()), quantile(0.95, laplace=laplace) * float(errors.max())
 
 
-def foreseen_exactness(known: UnbiasedAnswers | None, workload: Workload, n: int, shares: np.ndarray) -> float | None:
+def foreseen_exactness(known: UnbiasedAnswers | None, workload: Workload, n: int, shares: Array) -> float | None:
     """The value of `as_exact_as_sample` by noise alone: variances of all cells, at the released `shares` (m,).
 
     None where `foreseen_errors` knows none.
@@ -131,7 +132,7 @@ class Uses:
         lists = (("Good for", self.good_for), ("Not for", self.not_for))
         return " ".join(f"{words}: {' and '.join(some)}." for words, some in lists if some)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The fields and the sentence by name, for JSON."""
         return asdict(self) | {"sentence": self.sentence}
 

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import expit
 
 from ..errors import InputError
+from ..types import Array
 
 MOST_BOXES = 300_000
 SMALLEST_WIDTH, LARGEST_WIDTH = 1e-12, 1e15  # of a rounded kink: those of a region's radius
@@ -51,11 +52,11 @@ class PiecewiseLinear:
         """The loss with its kink rounded over at least `width`: larger by (high − low)·width/4 at most."""
         return self if self.width >= width else replace(self, width=width)
 
-    def residual(self, t: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray | float]:
+    def residual(self, t: Array, b: Array) -> tuple[Array, Array | float]:
         """The residual u and its derivative du/dt, for t = ⟨a, x⟩."""
         return (b * t - 1, b) if self.margin else (t - b, 1.0)
 
-    def value(self, t: np.ndarray, b: np.ndarray) -> np.ndarray:
+    def value(self, t: Array, b: Array) -> Array:
         """The losses for t = ⟨a, x⟩ (r, …) and targets b that broadcast."""
         u, _ = self.residual(t, b)
         out = self.low * u
@@ -65,13 +66,13 @@ class PiecewiseLinear:
             out += (self.high - self.low) / (4 * self.width) * near * near
         return out - self.offset if self.offset else out
 
-    def slope(self, t: np.ndarray, b: np.ndarray) -> np.ndarray:
+    def slope(self, t: Array, b: Array) -> Array:
         """The derivative df/dt of the losses, shaped as t; at a kink the mean of both slopes."""
         u, turn = self.residual(t, b)
         share = np.clip((u + self.width) / (2 * self.width), 0, 1) if self.width else (np.sign(u) + 1) / 2
         return turn * (self.low + (self.high - self.low) * share)
 
-    def bend(self, t: np.ndarray, b: np.ndarray) -> np.ndarray:
+    def bend(self, t: Array, b: Array) -> Array:
         """The second derivative d²f/dt² of the losses, shaped as t; 0 for a loss with kinks."""
         u, _ = self.residual(t, b)
         return (np.abs(u) < self.width) * (self.curvature if self.width else 0.0)
@@ -116,16 +117,16 @@ class Logistic:
         """The loss itself, as it is smooth."""
         return self
 
-    def value(self, t: np.ndarray, b: np.ndarray) -> np.ndarray:
+    def value(self, t: Array, b: Array) -> Array:
         """The losses for t = ⟨a, x⟩ (r, …) and targets b that broadcast."""
         u = -b * t
         return np.maximum(u, 0) + np.log(1 + np.exp(-np.abs(u)))  # faster than log1p, and as exact in a mean
 
-    def slope(self, t: np.ndarray, b: np.ndarray) -> np.ndarray:
+    def slope(self, t: Array, b: Array) -> Array:
         """The derivative df/dt of the losses, shaped as t."""
         return -b * expit(-b * t)
 
-    def bend(self, t: np.ndarray, b: np.ndarray) -> np.ndarray:  # noqa: ARG002 - one interface for all losses
+    def bend(self, t: Array, b: Array) -> Array:  # noqa: ARG002 - one interface for all losses
         """The second derivative d²f/dt² of the losses, shaped as t."""
         return expit(t) * expit(-t)
 

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array, eye_array, hstack
 
 from ..errors import InputError
 from ..geometry.regions import Ball, Box, Region
+from ..types import Array
 from .losses import Loss, PiecewiseLinear, SquaredDistance, sloped
 
 BLOCK = 400_000  # losses computed at once: few enough for a processor's cache
@@ -37,7 +38,7 @@ class Risk:
     same holds for points clipped into their box. Without features (a location) the one column is b and a = 1.
     """
 
-    def __init__(self, loss: Loss, values: np.ndarray, weights: np.ndarray, *, location: bool = False) -> None:
+    def __init__(self, loss: Loss, values: Array, weights: Array, *, location: bool = False) -> None:
         self.loss: Loss = loss
         self.w = np.asarray(weights, dtype=float) / np.sum(weights)
         values = np.asarray(values, dtype=float)
@@ -63,15 +64,15 @@ class Risk:
         out.__dict__.update(self.__dict__, loss=loss)
         return out
 
-    def value(self, x: np.ndarray) -> float:
+    def value(self, x: Array) -> float:
         """The risk F(x) at one point."""
         return float(self.values(x[None])[0])
 
-    def values(self, X: np.ndarray) -> np.ndarray:
+    def values(self, X: Array) -> Array:
         """The risks F (m,) at every row of X (m, d)."""
         return self.tangents(X, slopes=False)[0]
 
-    def tangents(self, X: np.ndarray, *, slopes: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    def tangents(self, X: Array, *, slopes: bool = True) -> tuple[Array, Array]:
         """The risks F (m,) and a subgradient (m, d) at every row of X (m, d)."""
         if isinstance(self.loss, SquaredDistance):
             gap = X - self.mean
@@ -85,17 +86,17 @@ class Risk:
                 G[i : i + step] = (self.w[:, None] * self.loss.slope(t, self.b[:, None])).T @ self.A
         return F, G
 
-    def gradient(self, x: np.ndarray) -> np.ndarray:
+    def gradient(self, x: Array) -> Array:
         """A subgradient (d,) of the risk at x."""
         return self.tangents(x[None])[1][0]
 
-    def hessian(self, x: np.ndarray) -> np.ndarray:
+    def hessian(self, x: Array) -> Array:
         """The Hessian ∇²F (d, d) at x, for a smooth loss."""
         if isinstance(self.loss, SquaredDistance):
             return np.eye(self.d)
         return (self.A.T * (self.w * self.loss.bend(self.A @ x, self.b))) @ self.A
 
-    def upper_hessian(self) -> np.ndarray:
+    def upper_hessian(self) -> Array:
         """An upper bound (d, d) on the Hessian ∇²F at every x."""
         if isinstance(self.loss, SquaredDistance):
             return np.eye(self.d)
@@ -104,14 +105,14 @@ class Risk:
 
 def newton(
     risk: Risk,
-    x: np.ndarray,
+    x: Array,
     *,
     mu: float,
-    centre: np.ndarray,
-    tilt: np.ndarray | float = 0.0,
+    centre: Array,
+    tilt: Array | float = 0.0,
     ball: Ball | None = None,
     tolerance: float = 1e-12,
-) -> np.ndarray:
+) -> Array:
     """The minimiser of F(x) + μ‖x − c‖²/2 + ⟨tilt, x⟩ over R^d, or a ball, for a smooth loss: damped Newton from x.
 
     On R^d it ends when the gradient's norm is at most `tolerance`, or when rounding hides any further fall: it promises
@@ -119,10 +120,10 @@ def newton(
     """
     tilt = np.broadcast_to(np.asarray(tilt, dtype=float), x.shape)
 
-    def objective(x: np.ndarray) -> float:
+    def objective(x: Array) -> float:
         return risk.value(x) + mu * float((x - centre) @ (x - centre)) / 2 + float(tilt @ x)
 
-    def slope(x: np.ndarray) -> np.ndarray:
+    def slope(x: Array) -> Array:
         return risk.gradient(x) + mu * (x - centre) + tilt
 
     height, g, damping, scale = objective(x), slope(x), 0.0, risk.loss.curvature + mu
@@ -155,7 +156,7 @@ def newton(
     return x if ball is None else ball.project(x)
 
 
-def _on_sphere(H: np.ndarray, g: np.ndarray, x: np.ndarray, ball: Ball) -> np.ndarray:
+def _on_sphere(H: Array, g: Array, x: Array, ball: Ball) -> Array:
     """The minimiser over a ball of ⟨g, y − x⟩ + (y − x)ᵀH(y − x)/2 on its sphere: (H + λ)(y − m) = H(x − m) − g."""
     scales, Q = np.linalg.eigh(H)
     r = Q.T @ (H @ (x - ball.centre) - g)
@@ -173,7 +174,7 @@ def _on_sphere(H: np.ndarray, g: np.ndarray, x: np.ndarray, ball: Ball) -> np.nd
     return ball.project(ball.centre + Q @ (r / (scales + math.exp(low))))
 
 
-def smallest(risk: Risk, region: Region, *, mu: float = 0.0, centre: np.ndarray | None = None) -> np.ndarray:
+def smallest(risk: Risk, region: Region, *, mu: float = 0.0, centre: Array | None = None) -> Array:
     """The minimiser (d,) over the region of F(x) + μ‖x − c‖²/2, c the region's centre unless given.
 
     Kinks are rounded off over a width that shrinks to 1e-8 of the range of residuals, each time from the last solution,
@@ -209,8 +210,8 @@ def smallest(risk: Risk, region: Region, *, mu: float = 0.0, centre: np.ndarray 
     return x
 
 
-def _smallest_in_box(risk: Risk, region: Box, x: np.ndarray, mu: float, c: np.ndarray) -> np.ndarray:
-    def both(x: np.ndarray) -> tuple[float, np.ndarray]:
+def _smallest_in_box(risk: Risk, region: Box, x: Array, mu: float, c: Array) -> Array:
+    def both(x: Array) -> tuple[float, Array]:
         F, G = risk.tangents(x[None])
         return float(F[0] + mu * (x - c) @ (x - c) / 2), G[0] + mu * (x - c)
 
@@ -220,7 +221,7 @@ def _smallest_in_box(risk: Risk, region: Box, x: np.ndarray, mu: float, c: np.nd
     return found.x
 
 
-def _exact_minimiser(risk: Risk, loss: PiecewiseLinear, region: Region) -> np.ndarray:
+def _exact_minimiser(risk: Risk, loss: PiecewiseLinear, region: Region) -> Array:
     """The minimiser of a risk with kinks over the box around the region, by linear programming with u = p − q."""
     r, d = risk.A.shape
     if loss.margin:

@@ -8,6 +8,7 @@ import numpy as np
 from ..data.domain import Domain
 from ..problems import PublicStart
 from ..releases import Histogram
+from ..types import Array
 from ..workloads import Marginals, Workload
 from .base import Where
 
@@ -23,7 +24,7 @@ class Cells:
         """The reader of a workload's answers from beliefs: the workload itself."""
         return workload
 
-    def normalise(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+    def normalise(self, theta: Array) -> tuple[float, Array]:
         """The log normaliser log Z and D (k,) of potentials θ (k,)."""
         possible = self.domain.possible_cells
         if possible is not None:
@@ -35,7 +36,7 @@ class Cells:
         D /= total
         return top + math.log(total), D
 
-    def support(self, workload: Workload, j: int) -> tuple[int, Where, np.ndarray | float]:
+    def support(self, workload: Workload, j: int) -> tuple[int, Where, Array | float]:
         """The support of query j, as an index into the domain's table or, for an array, into D; and its values."""
         if isinstance(workload, Marginals):
             table, cell = workload.place(j)
@@ -46,15 +47,15 @@ class Cells:
         cells = np.flatnonzero(q)
         return 0, cells, q[cells]
 
-    def tour(self, beliefs: np.ndarray, parts: Collection[int]) -> Iterator[tuple[int, np.ndarray]]:  # noqa: ARG002
+    def tour(self, beliefs: Array, parts: Collection[int]) -> Iterator[tuple[int, Array]]:  # noqa: ARG002
         """The whole of D, as the domain's table."""
         yield 0, beliefs.reshape(self.domain.shape)
 
-    def potentials(self, start: PublicStart) -> np.ndarray:
+    def potentials(self, start: PublicStart) -> Array:
         """The potentials log D_0 (k,), −∞ where D_0 has no mass."""
         with np.errstate(divide="ignore"):
             return np.log(start.listed)
 
-    def release(self, beliefs: np.ndarray) -> Histogram:
+    def release(self, beliefs: Array) -> Histogram:
         """The distribution to release."""
         return Histogram(self.domain, beliefs)

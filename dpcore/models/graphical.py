@@ -13,6 +13,7 @@ from ..data.domain import Domain
 from ..errors import InputError
 from ..releases import systematic
 from ..tags import Tag
+from ..types import Array, Rng
 from ..workloads import Marginals, Workload
 from ..workloads.union import marginal_tables, reading
 from .junction import Axes, JunctionTree
@@ -31,12 +32,12 @@ class Graphical:
 
     domain: Domain
     junction: JunctionTree
-    beliefs: np.ndarray
+    beliefs: Array
     tag: ClassVar[Tag] = Tag.PAID
-    _messages: dict[tuple[int, Axes], np.ndarray] = field(default_factory=dict, repr=False)
+    _messages: dict[tuple[int, Axes], Array] = field(default_factory=dict, repr=False)
 
     @cached_property
-    def _tables(self) -> tuple[np.ndarray, ...]:
+    def _tables(self) -> tuple[Array, ...]:
         """The marginal table of each clique, one axis a column."""
         return self.junction.tables(self.beliefs)
 
@@ -49,7 +50,7 @@ class Graphical:
             out[junction.parents[i]] |= out[i]
         return tuple(map(frozenset, out))
 
-    def table(self, axes: Axes) -> np.ndarray:
+    def table(self, axes: Axes) -> Array:
         """The marginal table over sorted columns, one axis each."""
         home = self.junction.home(axes)
         if home is not None:
@@ -65,7 +66,7 @@ class Graphical:
         sep = set(self.junction.separators[i])
         return set(axes) <= self._below[i] | sep and not set(axes) <= sep
 
-    def _summed(self, i: int, axes: Axes, kept: Axes, given: Axes = ()) -> np.ndarray:
+    def _summed(self, i: int, axes: Axes, kept: Axes, given: Axes = ()) -> Array:
         """The sum over all columns but `kept` of P(clique i | given) times the messages about `axes` from
         below it.
         """
@@ -81,7 +82,7 @@ class Graphical:
         operands = [(out, have), *((self._up(c, own), (*junction.separators[c], *own)) for c, own in carried)]
         return contracted([(table, tuple(ax)) for table, ax in operands], kept)
 
-    def _up(self, i: int, own: Axes) -> np.ndarray:
+    def _up(self, i: int, own: Axes) -> Array:
         """The conditional P(own | separator of i), axes (separator, own); own first appear at or below clique i."""
         found = self._messages.get((i, own))
         if found is None:
@@ -92,7 +93,7 @@ class Graphical:
             self._messages[i, own] = found
         return found
 
-    def answers(self, workload: Workload) -> np.ndarray:
+    def answers(self, workload: Workload) -> Array:
         """The answers ⟨q_j, D⟩ (m,); InputError for an explicit matrix."""
         base, matrix = tables_under(workload)
         out, (inside, outside) = np.empty(base.m), by_clique(self.junction, base)
@@ -102,13 +103,13 @@ class Graphical:
             out[base.tables[number]] = self.table(base.axes[number]).ravel()
         return out if matrix is None else matrix @ out
 
-    def sample(self, rows: int, rng: np.random.Generator) -> pd.DataFrame:
+    def sample(self, rows: int, rng: Rng) -> pd.DataFrame:
         """A sample of `rows` records: each clique's new columns by systematic sampling within every state of
         its separator.
         """
         return self.domain.published(self.codes(rows, rng), rng)
 
-    def codes(self, rows: int, rng: np.random.Generator) -> np.ndarray:
+    def codes(self, rows: int, rng: Rng) -> Array:
         """The codes (rows, d) of sampled records."""
         junction = self.junction
         out = np.empty((rows, len(junction.shape)), dtype=np.int32)
@@ -134,12 +135,12 @@ class StreamedGraphical(Graphical):
     """
 
     workload: Workload
-    given: np.ndarray
-    asked: np.ndarray
-    cost: np.ndarray
+    given: Array
+    asked: Array
+    cost: Array
 
 
-def contracted(operands: list[tuple[np.ndarray, Axes]], kept: Axes) -> np.ndarray:
+def contracted(operands: list[tuple[Array, Axes]], kept: Axes) -> Array:
     """The sum over all columns but `kept`, in that order, of the product of tables, each with its columns.
 
     Two at a time, those with the smallest product first, as matrix products for every state of the columns that both
@@ -161,7 +162,7 @@ def contracted(operands: list[tuple[np.ndarray, Axes]], kept: Axes) -> np.ndarra
     return table.transpose([axes.index(a) for a in kept])
 
 
-def _multiplied(one: tuple[np.ndarray, Axes], two: tuple[np.ndarray, Axes], left: Axes) -> tuple[np.ndarray, Axes]:
+def _multiplied(one: tuple[Array, Axes], two: tuple[Array, Axes], left: Axes) -> tuple[Array, Axes]:
     """The sum over all columns but `left` of the product of two tables, and its columns."""
     (first, a), (second, b) = (_without(*own, [x for x in own[1] if x in left or x in other]) for own, other in
                                ((one, two[1]), (two, one[1])))  # fmt: skip
@@ -169,7 +170,7 @@ def _multiplied(one: tuple[np.ndarray, Axes], two: tuple[np.ndarray, Axes], left
     rows, columns = [x for x in a if x not in b], [x for x in b if x not in a]
     sizes = dict(zip((*a, *b), (*first.shape, *second.shape), strict=True))
 
-    def matrices(table: np.ndarray, axes: Axes, *groups: list[int]) -> np.ndarray:
+    def matrices(table: Array, axes: Axes, *groups: list[int]) -> Array:
         turned = table.transpose([axes.index(x) for group in groups for x in group])
         return turned.reshape([math.prod(sizes[x] for x in group) for group in groups])
 
@@ -178,13 +179,13 @@ def _multiplied(one: tuple[np.ndarray, Axes], two: tuple[np.ndarray, Axes], left
     return out.reshape([sizes[x] for x in axes]), axes
 
 
-def _without(table: np.ndarray, axes: Axes, needed: list[int]) -> tuple[np.ndarray, Axes]:
+def _without(table: Array, axes: Axes, needed: list[int]) -> tuple[Array, Axes]:
     """The table summed over the columns that are not needed, and the columns left."""
     gone = tuple(k for k, a in enumerate(axes) if a not in needed)
     return (table.sum(axis=gone) if gone else table), tuple(a for a in axes if a in needed)
 
 
-def by_clique(junction: JunctionTree, tables: Marginals) -> tuple[list[tuple[slice, Marginals, np.ndarray]], list[int]]:
+def by_clique(junction: JunctionTree, tables: Marginals) -> tuple[list[tuple[slice, Marginals, Array]], list[int]]:
     """The place of each clique in use, the tables inside it and their cells; and the numbers of the tables in none.
 
     The tables of a clique are on its own little domain, so that all are summed out of its belief together.
@@ -212,7 +213,7 @@ def tables_under(workload: Workload) -> tuple[Marginals, Any]:
     return base, None if isinstance(workload, Marginals) else reading(workload)
 
 
-def within(table: np.ndarray, state: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def within(table: Array, state: Array, rng: Rng) -> Array:
     """A column of `table` (S, R) for every row's state (rows,), by systematic sampling among a state's rows.
 
     r rows of a state get column c ⌊r · share⌋ times or once more, in random order among themselves.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, combinations, pairwise
 
-import numpy as np
+from ..types import Array
 
 Axes = tuple[int, ...]
 
@@ -45,7 +45,7 @@ class JunctionTree:
         """The total number of cells of all cliques, which a model on this tree stores."""
         return self.places[-1].stop
 
-    def tables(self, vector: np.ndarray) -> tuple[np.ndarray, ...]:
+    def tables(self, vector: Array) -> tuple[Array, ...]:
         """The parts of a vector of all cells as tables, one axis a column of their clique; views of it."""
         parts = zip(self.places, self.cliques, strict=True)
         return tuple(vector[place].reshape([self.shape[a] for a in clique]) for place, clique in parts)

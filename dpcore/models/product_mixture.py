@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
+from ..types import Array, Rng
 from ..workloads import Workload
 from ..workloads.products import Products, blocks
 
@@ -17,14 +18,14 @@ INPUTS, HIDDEN = 16, 64  # sizes of the generator's layers
 class Logits(Protocol):
     """The base of parameters that produce the logits (Σ d_i, C) of C product distributions."""
 
-    parameters: list[np.ndarray]
+    parameters: list[Array]
     rate: float  # of Adam
 
-    def forward(self) -> np.ndarray:
+    def forward(self) -> Array:
         """The logits."""
         ...
 
-    def backward(self, g: np.ndarray) -> list[np.ndarray]:
+    def backward(self, g: Array) -> list[Array]:
         """The gradient in each parameter, from the gradient in the latest logits (Σ d_i, C)."""
         ...
 
@@ -36,14 +37,14 @@ class RelaxedRows:
 
     rate = 0.1
 
-    def __init__(self, start: np.ndarray, C: int, rng: np.random.Generator) -> None:
+    def __init__(self, start: Array, C: int, rng: Rng) -> None:
         self.parameters = [start[:, None] + 0.5 * rng.normal(size=(len(start), C))]
 
-    def forward(self) -> np.ndarray:
+    def forward(self) -> Array:
         """The logits, which are the parameter itself."""
         return self.parameters[0]
 
-    def backward(self, g: np.ndarray) -> list[np.ndarray]:
+    def backward(self, g: Array) -> list[Array]:
         """The gradient g itself."""
         return [g]
 
@@ -56,19 +57,19 @@ class Generator:
 
     rate = 0.01
 
-    def __init__(self, start: np.ndarray, C: int, rng: np.random.Generator) -> None:
+    def __init__(self, start: Array, C: int, rng: Rng) -> None:
         self.z = rng.normal(size=(INPUTS, C))
         A = rng.normal(size=(HIDDEN, INPUTS)) / math.sqrt(INPUTS)
         B = 0.5 * rng.normal(size=(len(start), HIDDEN)) / math.sqrt(HIDDEN)
         self.parameters = [A, rng.normal(size=(HIDDEN, 1)), B, start[:, None].copy()]
 
-    def forward(self) -> np.ndarray:
+    def forward(self) -> Array:
         """The logits B h + b, with h = tanh(Az + a) kept for the gradient."""
         A, a, B, b = self.parameters
         self.h = np.tanh(A @ self.z + a)
         return B @ self.h + b
 
-    def backward(self, g: np.ndarray) -> list[np.ndarray]:
+    def backward(self, g: Array) -> list[Array]:
         """The gradients by the chain rule, with tanh' = 1 − tanh²."""
         below = (self.parameters[2].T @ g) * (1 - self.h**2)
         return [below @ self.z.T, below.sum(axis=1, keepdims=True), g @ self.h.T, g.sum(axis=1, keepdims=True)]
@@ -79,8 +80,8 @@ class Target:
     """Noisy answers y (J,), as a function of product distributions, and their precisions 1/σ² (J,)."""
 
     products: Products
-    y: np.ndarray
-    precision: np.ndarray
+    y: Array
+    precision: Array
 
 
 class Noisy:
@@ -88,9 +89,9 @@ class Noisy:
 
     def __init__(self, workload: Workload) -> None:
         self.workload = workload
-        self._facts: dict[int, tuple[slice, np.ndarray, float]] = {}
+        self._facts: dict[int, tuple[slice, Array, float]] = {}
 
-    def add(self, part: slice, y: np.ndarray, sigma: float) -> None:
+    def add(self, part: slice, y: Array, sigma: float) -> None:
         """Add a measurement y of the answers `part`, with standard deviation sigma."""
         _, mean, precision = self._facts.get(part.start, (part, np.zeros_like(y), 0.0))
         both = precision + sigma**-2
@@ -113,7 +114,7 @@ class MixtureFit:
     distribution that the prior draws towards.
     """
 
-    def __init__(self, workload: Workload, logits: Logits, base: np.ndarray) -> None:
+    def __init__(self, workload: Workload, logits: Logits, base: Array) -> None:
         parts = blocks(workload.domain)
         self.starts, self.sizes = [part.start for part in parts], [part.stop - part.start for part in parts]
         self.logits, self.base, self.t = logits, base[:, None], 0
@@ -129,11 +130,11 @@ class MixtureFit:
         self.p = np.exp(self.log_p)
         self.weights = np.full(self.p.shape[1], 1 / self.p.shape[1])
 
-    def _each(self, combine: np.ufunc, x: np.ndarray) -> np.ndarray:
+    def _each(self, combine: np.ufunc, x: Array) -> Array:
         """The values x (Σ d_i, C), combined within every column and written to each of its values."""
         return np.repeat(combine.reduceat(x, self.starts, axis=0), self.sizes, axis=0)
 
-    def objective(self, targets: Sequence[Target], prior: float) -> tuple[float, np.ndarray]:
+    def objective(self, targets: Sequence[Target], prior: float) -> tuple[float, Array]:
         """The objective ½ Σ_j ((answers_j − y_j)/σ_j)² + prior · Σ_c w_c KL(p_c ‖ p_0), and its gradient in
         the logits.
 

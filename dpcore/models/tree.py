@@ -11,6 +11,7 @@ import numpy as np
 from ..data.domain import Domain
 from ..errors import InputError
 from ..problems import PublicStart
+from ..types import Array
 from ..workloads import Marginals, Workload
 from .base import Where
 from .graphical import Graphical, by_clique, tables_under
@@ -37,7 +38,7 @@ class Tree:
         self._zeros = self._structural()
         self._readers: WeakKeyDictionary[Workload, TreeReader] = WeakKeyDictionary()
 
-    def _structural(self) -> np.ndarray | None:
+    def _structural(self) -> Array | None:
         """The potentials (size,) of the constraints: −∞ for impossible cells, 0 elsewhere; None without
         constraints.
         """
@@ -57,7 +58,7 @@ class Tree:
             found = self._readers[workload] = TreeReader(self, workload)
         return found
 
-    def normalise(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+    def normalise(self, theta: Array) -> tuple[float, Array]:
         """The log normaliser and beliefs (cells,) of potentials θ (cells,): each clique's marginal table,
         summing to 1.
         """
@@ -65,8 +66,8 @@ class Tree:
         if self._zeros is not None:
             theta = theta + self._zeros
         sums = list(tree.tables(theta))
-        shares: list[np.ndarray] = [np.empty(0)] * count
-        masses: list[np.ndarray] = [np.empty(0)] * count
+        shares: list[Array] = [np.empty(0)] * count
+        masses: list[Array] = [np.empty(0)] * count
         log_z = 0.0
         with np.errstate(divide="ignore"):
             for i in range(count - 1, -1, -1):  # towards the root: what lies below each separator
@@ -91,7 +92,7 @@ class Tree:
             np.multiply(shares[i], factor, out=out[i])
         return log_z, beliefs
 
-    def potentials(self, start: PublicStart) -> np.ndarray:
+    def potentials(self, start: PublicStart) -> Array:
         """The potentials θ (size,) of a public distribution's projection, Π_C D_0(x_C) / Π_S D_0(x_S) over
         separators S.
 
@@ -108,7 +109,7 @@ class Tree:
                 table -= np.log(np.where(above > 0, above, 1)).reshape(sizes)
         return out
 
-    def support(self, workload: Workload, j: int) -> tuple[int, Where, np.ndarray | float]:
+    def support(self, workload: Workload, j: int) -> tuple[int, Where, Array | float]:
         """The clique that answers query j, the query's support in its table (an array: flat), and its values."""
         if isinstance(workload, Marginals):
             table, cell = workload.place(j)
@@ -124,7 +125,7 @@ class Tree:
         home = int(np.searchsorted(starts, cells[0], side="right")) - 1 if len(cells) else 0
         return home, cells - starts[home], q[cells]
 
-    def tour(self, beliefs: np.ndarray, parts: Collection[int]) -> Iterator[tuple[int, np.ndarray]]:
+    def tour(self, beliefs: Array, parts: Collection[int]) -> Iterator[tuple[int, Array]]:
         """Each of these cliques' tables once, from the root down one branch after another and up again.
 
         What was changed is passed on along separators, by the ratio of the marginal after and before, to the next
@@ -136,7 +137,7 @@ class Tree:
             if i in busy:
                 busy.add(tree.parents[i])
 
-        def visit(i: int) -> Iterator[tuple[int, np.ndarray]]:
+        def visit(i: int) -> Iterator[tuple[int, Array]]:
             if i in parts:
                 yield i, tables[i]
             for child in tree.children[i]:
@@ -149,7 +150,7 @@ class Tree:
         for i in range(1, len(tree.cliques)):
             self._pass(tables, i, down=True)
 
-    def _pass(self, tables: tuple[np.ndarray, ...], i: int, *, down: bool) -> None:
+    def _pass(self, tables: tuple[Array, ...], i: int, *, down: bool) -> None:
         """Make clique i agree with its parent (down), or the parent with it."""
         parent = self.junction.parents[i]
         above, below = self._narrowed(tables[parent], i), tables[i].sum(axis=self._own[i], keepdims=True)
@@ -160,17 +161,17 @@ class Tree:
         else:
             np.multiply(tables[parent], self._widened(ratio, i), out=tables[parent])
 
-    def release(self, beliefs: np.ndarray) -> Graphical:
+    def release(self, beliefs: Array) -> Graphical:
         """The distribution to release, which answers any tables and draws rows."""
         return Graphical(self.domain, self.junction, beliefs)
 
-    def _widened(self, message: np.ndarray, i: int) -> np.ndarray:
+    def _widened(self, message: Array, i: int) -> Array:
         """The message of clique i about its separator, shaped to add to its parent's table."""
         clique = self.junction.cliques[self.junction.parents[i]]
         sep = self.junction.separators[i]
         return message.reshape([self.junction.shape[a] if a in sep else 1 for a in clique])
 
-    def _narrowed(self, belief: np.ndarray, i: int) -> np.ndarray:
+    def _narrowed(self, belief: Array, i: int) -> Array:
         """The parent's belief on the separator of clique i, shaped to multiply the clique's table."""
         parent = self.junction.parents[i]
         clique, sep = self.junction.cliques[parent], self.junction.separators[i]
@@ -189,14 +190,14 @@ class TreeReader:
         if outside:
             raise InputError(f"no clique of the model holds {' × '.join(base.columns[outside[0]])}")
 
-    def answers(self, D: np.ndarray) -> np.ndarray:
+    def answers(self, D: Array) -> Array:
         """The answers ⟨q_j, D⟩ (m,) from beliefs (size,)."""
         out = np.empty(self._cells)
         for place, local, target in self._parts:
             out[target] = local.answers(D[place])
         return out if self.matrix is None else self.matrix @ out
 
-    def add_query(self, q: np.ndarray, j: int, amount: float) -> None:
+    def add_query(self, q: Array, j: int, amount: float) -> None:
         """Add amount · q_j in place to the potentials q (size,)."""
         if self.matrix is not None:
             q += self.adjoint(amount * (np.arange(self.m) == j))
@@ -211,7 +212,7 @@ class TreeReader:
                 return place, local, int(found[0])
         raise IndexError(j)
 
-    def adjoint(self, w: np.ndarray) -> np.ndarray:
+    def adjoint(self, w: Array) -> Array:
         """The potentials (cells,) that represent the function Σ_j w_j q_j on the cells."""
         w = w if self.matrix is None else self.matrix.T @ w
         theta = np.zeros(self.tree.size)

@@ -11,6 +11,7 @@ import pandas as pd
 from ..data.column import Column, _whole_bins
 from ..data.domain import Domain
 from ..errors import InputError
+from ..types import Array
 from ..workloads import TableQueries
 from .grammar import Leaf, Node, QuestionParser
 
@@ -80,10 +81,10 @@ def _axes(leaves: list[Leaf]) -> list[int]:
 class _Comparable:
     """Things to compare with numbers: `x` (A,) is a number or rank, NaN where missing; `cell` (A,) is its cell."""
 
-    x: np.ndarray
-    cell: np.ndarray
+    x: Array
+    cell: Array
 
-    def fulfil(self, leaf: Leaf) -> np.ndarray:
+    def fulfil(self, leaf: Leaf) -> Array:
         """Whether each thing (A,) fulfils a comparison."""
         if leaf.kind == "missing":
             return np.isnan(self.x) != leaf.turned
@@ -140,7 +141,7 @@ class _Atoms(_Comparable):
         self.weight = np.append(weight, [1.0] * absent)
         self.starts = np.flatnonzero(np.diff(self.cell, prepend=-1))
 
-    def share(self, values: np.ndarray, axis: int) -> np.ndarray:
+    def share(self, values: Array, axis: int) -> Array:
         """Values on atoms along an axis, averaged over each cell's atoms."""
         weight = self.weight.reshape([-1 if i == axis else 1 for i in range(values.ndim)])
         return np.add.reduceat(values * weight, self.starts, axis=axis)
@@ -152,14 +153,14 @@ class _Atoms(_Comparable):
         out = [f"{leaf.text} cuts the bin {self.labels[c]}: {self._part(found, self.cell == c)}" for c in cut[:SHOWN]]
         return out + [f"{leaf.text} cuts {len(cut) - SHOWN} more bins"] * (len(cut) > SHOWN)
 
-    def _part(self, found: np.ndarray, mine: np.ndarray) -> str:
+    def _part(self, found: Array, mine: Array) -> str:
         if self.counts is None:
             return f"{100 * self.weight[mine & found].sum():.3g}% of it is counted"
         here = mine[: len(self.counts)]
         return f"{self.counts[here & found[: len(here)]].sum()} of {self.counts[here].sum()} of it are counted"
 
 
-def _truth(node: Node | Leaf, things: Mapping[int, _Comparable], *, lined_up: bool = False) -> np.ndarray:
+def _truth(node: Node | Leaf, things: Mapping[int, _Comparable], *, lined_up: bool = False) -> Array:
     """Whether each combination of things (or each row) fulfils a node; arrays broadcast over the columns."""
     if isinstance(node, Leaf):
         found = things[node.axis].fulfil(node)
@@ -176,7 +177,7 @@ def _limit(columns: list[Column], sizes: list[int], when: str = "") -> None:
         raise InputError(f"the columns {names} have {cells:,} combinations together, more than {MAX_CELLS:,}{when}")
 
 
-def _single(column: Column) -> tuple[np.ndarray, np.ndarray]:
+def _single(column: Column) -> tuple[Array, Array]:
     """The whole numbers of a column with a cell for each, and their successors."""
     low, high = column.bounds
     numbers = np.arange(int(low), int(high) + 1)

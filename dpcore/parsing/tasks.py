@@ -21,6 +21,7 @@ from ..geometry.regions import Ball, Box, Region, Space, check_radius
 from ..learning.losses import Logistic, Loss, SquaredDistance, absolute, hinge, huber, pinball
 from ..numbers import read_number
 from ..problems import RiskMinimisation
+from ..types import Array
 
 HELP = (
     "quantile:COLUMN:0.5 (a quantile), absolute:COLUMN (a median), mean:a,b (a mean), logistic:TARGET:f1,f2 and "
@@ -125,7 +126,7 @@ def _cells(frame: pd.DataFrame, column: Column) -> pd.Series:
     return pd.Series(frame.iloc[:, place.index(column.name)]).reset_index(drop=True)
 
 
-def _numbers(column: Column, frame: pd.DataFrame) -> np.ndarray:
+def _numbers(column: Column, frame: pd.DataFrame) -> Array:
     """The numbers (n,) of a column, within its public bounds; InputError where one is missing."""
     numbers = column.numbers(_cells(frame, column))
     if absent := int(np.isnan(numbers).sum()):
@@ -142,7 +143,7 @@ def _range(column: Column) -> tuple[float, float]:
     return (column.low + column.high) / 2, (column.high - column.low) / 2
 
 
-def _labels(column: Column, cells: pd.Series) -> np.ndarray:
+def _labels(column: Column, cells: pd.Series) -> Array:
     """The labels ±1 (n,) of a two-valued column: +1 for its second value."""
     if column.size != 2:
         raise InputError(f"column {column.name!r} has {column.size} values; a classifier's target needs two")
@@ -152,7 +153,7 @@ def _labels(column: Column, cells: pd.Series) -> np.ndarray:
     return codes * 2.0 - 1.0
 
 
-def _features(columns: tuple[Column, ...], frame: pd.DataFrame) -> tuple[np.ndarray, tuple[str, ...]]:
+def _features(columns: tuple[Column, ...], frame: pd.DataFrame) -> tuple[Array, tuple[str, ...]]:
     """The features A (n, d) with ‖a‖ ≤ 1, the intercept last, and the meaning of each coordinate."""
     blocks, names = [], []
     for column in columns:
@@ -178,7 +179,7 @@ def _features(columns: tuple[Column, ...], frame: pd.DataFrame) -> tuple[np.ndar
     return np.hstack(blocks) / math.sqrt(len(columns) + 1), (*names, INTERCEPT)
 
 
-def _region(centre: np.ndarray, radius: float, chosen: dict) -> Region:
+def _region(centre: Array, radius: float, chosen: dict) -> Region:
     R = radius if chosen["radius"] is None else chosen["radius"]
     if not radius / MOST_SCALE <= R <= radius * MOST_SCALE:
         served = f"{radius / MOST_SCALE:g}..{radius * MOST_SCALE:g}"
@@ -199,7 +200,7 @@ def _mean(columns: tuple[Column, ...], frame: pd.DataFrame, chosen: dict) -> tup
 
 
 def _problem(
-    loss: Loss, K: Region, names: tuple[str, ...], values: np.ndarray, chosen: dict,
+    loss: Loss, K: Region, names: tuple[str, ...], values: Array, chosen: dict,
     *, location: bool = False,
 ) -> tuple[RiskMinimisation, Rows]:  # fmt: skip
     problem = RiskMinimisation(
@@ -208,7 +209,7 @@ def _problem(
     return problem, group(values)
 
 
-def group(values: np.ndarray) -> Rows:
+def group(values: Array) -> Rows:
     """The distinct rows of numbers (n, p), sorted, and the count of each."""
     counted = pd.DataFrame(values).groupby(list(range(values.shape[1])), sort=True).size()
     distinct = np.asarray(counted.index.to_frame(index=False), dtype=float)

@@ -11,6 +11,7 @@ from ..data.cells import RawCells
 from ..data.plain import plain
 from ..data.readings import READINGS
 from ..errors import BudgetError, InputError
+from ..types import Array, Rng
 from . import mechanisms
 from .accounting.budget import Approximate, Gaussian, Pure
 from .accounting.ledger import Plan
@@ -29,7 +30,7 @@ class Frequent:
     """
 
     texts: tuple[str, ...]
-    counts: np.ndarray
+    counts: Array
     missing: float
     threshold: float
     stddev: float
@@ -39,7 +40,7 @@ class Frequent:
 class NoisyCounts:
     """Noisy counts as released, and the standard deviation of the noise on each of them."""
 
-    values: np.ndarray
+    values: Array
     stddev: float
 
 
@@ -60,9 +61,7 @@ class ColumnCurator(Holder):
 
     __slots__ = ("_columns",)
 
-    def __init__(
-        self, columns: Sequence[RawCells], n: int, plan: Plan, rng: np.random.Generator, *, group: int = 1
-    ) -> None:
+    def __init__(self, columns: Sequence[RawCells], n: int, plan: Plan, rng: Rng, *, group: int = 1) -> None:
         if any(cells.n != n for cells in columns):
             raise InputError(f"a column has not the {n} rows of the others")
         super().__init__(n, plan, rng, group)

@@ -7,12 +7,11 @@ columns before there is a schema. A new verb is a privacy review.
 from collections import Counter
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ..data.domain import Countable
 from ..data.plain import plain
 from ..data.sources.counts import Counts
 from ..errors import BudgetError, InputError
+from ..types import Array, Rng
 from . import exact, mechanisms
 from .accounting.budget import Approximate, BoundedRange, Budget, Gaussian, Pure, Spend, SubsampledGaussian
 from .accounting.ledger import Charge, Ledger, Plan
@@ -41,7 +40,7 @@ class Holder:
 
     __slots__ = ("_exactly", "_group", "_ledger", "_n", "_plan", "_rng")
 
-    def __init__(self, n: int, plan: Plan, rng: np.random.Generator, group: int) -> None:
+    def __init__(self, n: int, plan: Plan, rng: Rng, group: int) -> None:
         if not 1 <= (group := plain(group)) <= n:
             raise InputError(f"group={group} is outside 1..{n}, the number of rows")
         self._plan = plan
@@ -76,7 +75,7 @@ class Holder:
         if self._ledger.plan.exact:
             self._exactly[law] += times
 
-    def _noised(self, values: np.ndarray, scale: float, spend: Spend, exactly: bool) -> np.ndarray:
+    def _noised(self, values: Array, scale: float, spend: Spend, exactly: bool) -> Array:
         """Values plus the noise that a spend pays for, Gaussian or Laplace; the caller has charged for it.
 
         Drawn without rounding where `exactly`, for values that are whole numbers; else in floating point.
@@ -101,7 +100,7 @@ class Curator(Holder):
     _made_of: ClassVar[tuple[type, ...]] = ()
     __slots__ = ("_measured", "_rows", "_step", "_unit")
 
-    def __init__(self, rows: Any, n: int, plan: Plan, rng: np.random.Generator, *, group: int = 1) -> None:
+    def __init__(self, rows: Any, n: int, plan: Plan, rng: Rng, *, group: int = 1) -> None:
         if rows.n != n:
             raise InputError(f"the problem has n={n} rows, the table has {rows.n}")
         check_readable(rows, plan)
@@ -167,7 +166,7 @@ class Curator(Holder):
         """The statistic, rebuilt from plain parts so that no caller can change it afterwards."""
         return plain(question, (type(question), *self._made_of))
 
-    def _noisy(self, statistic: Any, spend: Gaussian | Pure | Approximate) -> tuple[Any, np.ndarray]:
+    def _noisy(self, statistic: Any, spend: Gaussian | Pure | Approximate) -> tuple[Any, Array]:
         """The statistic, on a public grid in an exact plan, and its values with noise; already charged."""
         exactly, step = self._ledger.plan.exact and gridded(statistic), float(self._n)
         if exactly:
@@ -182,11 +181,11 @@ class Curator(Holder):
             noisy = mechanisms.thresholded(values, noisy, threshold)
         return statistic, statistic.postprocess(noisy * step / self._n)
 
-    def _value(self, statistic: Any) -> np.ndarray:
+    def _value(self, statistic: Any) -> Array:
         """The statistic's value on the rows."""
         return statistic.value(self._rows)
 
-    def _on_grid(self, statistic: Any) -> tuple[Any, float, np.ndarray]:
+    def _on_grid(self, statistic: Any) -> tuple[Any, float, Array]:
         """The statistic on its grid, the grid's step, and n times its value without rounding error."""
         own, step = statistic.on_grid(self._n)
         return own, step, own.value(self._rows.counted)

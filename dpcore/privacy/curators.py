@@ -2,9 +2,8 @@
 
 from typing import Any, Final
 
-import numpy as np
-
 from ..problems import PointRelease, QueryRelease, RiskMinimisation
+from ..types import Rng
 from .accounting.ledger import Plan
 from .curator import Curator
 from .point_curator import PointCurator
@@ -18,7 +17,7 @@ CURATORS: Final[dict[type, type[Curator]]] = {
 }
 
 
-def curator_of(problem: Any, rows: Any, plan: Plan, rng: np.random.Generator) -> Any:
+def curator_of(problem: Any, rows: Any, plan: Plan, rng: Rng) -> Any:
     """A new curator of a problem's `rows`, after their number and grouping were checked against the problem."""
     if isinstance(problem, QueryRelease):
         return TableCurator(rows, problem.n, plan, rng, group=problem.group, domain=problem.domain)

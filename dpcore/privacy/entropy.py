@@ -10,12 +10,14 @@ from typing import cast
 import numpy as np
 from randomgen import ChaCha
 
+from ..types import Rng
+
 NAME = "ChaCha20, keyed by the operating system's entropy"
 
 
-def generator() -> np.random.Generator:
+def generator() -> Rng:
     """A new random generator, with a key from the operating system that nobody knows or chooses."""
-    return np.random.Generator(cast("np.random.BitGenerator", _cipher(secrets.randbits(256))))
+    return Rng(cast("np.random.BitGenerator", _cipher(secrets.randbits(256))))
 
 
 def _cipher(key: int) -> ChaCha:

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..numbers import ROOM
+from ..types import Array, Rng
 from .flips import BITS, MORE, flips, settled
 
 WHOLE = 2.0**53  # up to which a float is every whole number
@@ -27,7 +28,7 @@ FIRST = 40  # bits of x that are drawn at once
 SLACK = 2.0**-30  # relative error of an acceptance probability: x is known to 2^-40 of a slope of at most 2^8
 
 
-def gaussian(counts: np.ndarray, scale: float, rng: np.random.Generator) -> np.ndarray:
+def gaussian(counts: Array, scale: float, rng: Rng) -> Array:
     """Whole numbers `counts` plus independent N(0, scale²) noise, each sum rounded to a step of a public grid.
 
     μ-GDP with μ = Δ₂/scale for counts of ℓ2-sensitivity Δ₂. The deviation is larger by 10⁻⁶ of it at most. Raises
@@ -37,7 +38,7 @@ def gaussian(counts: np.ndarray, scale: float, rng: np.random.Generator) -> np.n
     return _noisy(counts, scale, rng, 0.5, lambda k, x: (k * (k - 1) + x * (2 * k + x)) / 2)
 
 
-def laplace(counts: np.ndarray, scale: float, rng: np.random.Generator) -> np.ndarray:
+def laplace(counts: Array, scale: float, rng: Rng) -> Array:
     """Whole numbers `counts` plus independent Laplace noise, each sum rounded to a step of a public grid.
 
     ε-DP with ε = Δ₁/scale for counts of ℓ1-sensitivity Δ₁. All else as `gaussian`: k ≥ 0 by e^{−k}, kept by e^{−x}.
@@ -45,9 +46,7 @@ def laplace(counts: np.ndarray, scale: float, rng: np.random.Generator) -> np.nd
     return _noisy(counts, scale, rng, 1.0, lambda k, x: x)
 
 
-def _noisy(
-    counts: np.ndarray, scale: float, rng: np.random.Generator, rate: float, exponent: Callable[[Any, Any], Any]
-) -> np.ndarray:
+def _noisy(counts: Array, scale: float, rng: Rng, rate: float, exponent: Callable[[Any, Any], Any]) -> Array:
     """The counts plus ±K(k + x) steps, rounded to whole steps; e^{−rate k − exponent(k, x)} is the law of k and x."""
     if scale == 0:  # the counts are the same for all records
         return counts
@@ -61,9 +60,7 @@ def _noisy(
     return (below + _steps(rest.ravel(), wide, rng, rate, exponent).reshape(rest.shape)) * step
 
 
-def _steps(
-    rest: np.ndarray, wide: int, rng: np.random.Generator, rate: float, exponent: Callable[[Any, Any], Any]
-) -> np.ndarray:
+def _steps(rest: Array, wide: int, rng: Rng, rate: float, exponent: Callable[[Any, Any], Any]) -> Array:
     """The whole numbers ⌊rest/2^40 ± K(k + x)⌋ (s,), drawn until all are accepted."""
     out, todo = np.empty(len(rest)), np.arange(len(rest))
     while size := len(todo):
@@ -83,7 +80,7 @@ def _steps(
     return out
 
 
-def _geometric(size: int, rate: float, rng: np.random.Generator) -> np.ndarray:
+def _geometric(size: int, rate: float, rng: Rng) -> Array:
     """Independent whole numbers k ≥ 0 (size,), each with probability ∝ exp(−rate k)."""
     k, alive = np.zeros(size, dtype=np.int64), np.arange(size)
     while len(alive):
@@ -93,7 +90,7 @@ def _geometric(size: int, rate: float, rng: np.random.Generator) -> np.ndarray:
 
 
 def _settle(
-    k: int, x: int, word: int, rest: int, slope: int, rng: np.random.Generator, exponent: Callable[[Any, Any], Any]
+    k: int, x: int, word: int, rest: int, slope: int, rng: Rng, exponent: Callable[[Any, Any], Any]
 ) -> int | None:
     """⌊rest/2^40 + slope · x⌋ if k and x are accepted, else None; `x` and `word` are the first bits of uniforms."""
     bits = FIRST

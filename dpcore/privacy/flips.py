@@ -10,12 +10,14 @@ from fractions import Fraction
 
 import numpy as np
 
+from ..types import Array, Rng
+
 BITS = 53
 SLACK = 2.0**-40  # relative error of exp(−x) in floating point, x < 64 known to a few ulp: at most 2^-45
 MORE = 64  # bits drawn at a time where 53 do not settle it
 
 
-def flips(x: np.ndarray, rng: np.random.Generator, exactly: Callable[[int], Fraction] | None = None) -> np.ndarray:
+def flips(x: Array, rng: Rng, exactly: Callable[[int], Fraction] | None = None) -> Array:
     """Independent bits (s,), each True with probability exp(−x[i]), x ≥ 0, if the generator's bits are fair.
 
     `exactly(i)` is the x that is meant where x[i] is only within a few ulp of it; without it x[i] itself is.
@@ -31,7 +33,7 @@ def flips(x: np.ndarray, rng: np.random.Generator, exactly: Callable[[int], Frac
     return heads
 
 
-def settled(word: int, exponent: Callable[[], tuple[Fraction, Fraction]], rng: np.random.Generator) -> bool:
+def settled(word: int, exponent: Callable[[], tuple[Fraction, Fraction]], rng: Rng) -> bool:
     """Whether U < exp(−x) for the uniform U whose first 53 bits are `word`; further bits are drawn as needed.
 
     Each call of `exponent` gives bounds of x, which are narrower than those before or both x itself.

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from ..errors import InputError
+from ..types import Array
 from ..workloads import Explicit, Marginals, TableQueries, Union, Workload
 
 FINEST = 32  # binary digits of an entry at the most
@@ -57,7 +58,7 @@ def workload_on_grid(workload: Workload, n: int) -> tuple[Workload, float]:
     return _rounded(workload, fine), fine
 
 
-def on_steps(weights: np.ndarray, fine: float) -> np.ndarray:
+def on_steps(weights: Array, fine: float) -> Array:
     """The weights rounded to multiples of a step, none of them to 0."""
     return np.maximum(np.rint(weights / fine), 1) * fine
 

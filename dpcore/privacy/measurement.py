@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..types import Array
 from ..workloads import Workload
 from .accounting.budget import Gaussian, Pure, SubsampledGaussian
 
@@ -45,7 +46,7 @@ class Measurement:
     `stddev` is one number, or (m,) where values differ; 0 where no row moves them. What sampling adds is not in it.
     """
 
-    values: np.ndarray
+    values: Array
     stddev: Any
     statistic: Any
     spend: Gaussian | Pure | SubsampledGaussian
@@ -56,15 +57,15 @@ class MeasuredAnswers:
     """A workload's answers (m,), averaged over all its measurements, and standard errors (m,); NaN: not measured."""
 
     workload: Workload
-    answers: np.ndarray
-    errors: np.ndarray
+    answers: Array
+    errors: Array
 
 
 class MeasurementRecorder:
     """The record of every workload's measurements: repeated ones are averaged by their precision."""
 
     def __init__(self) -> None:
-        self._sums: dict[int, tuple[Workload, np.ndarray, np.ndarray]] = {}  # Σ precision · answer, Σ precision
+        self._sums: dict[int, tuple[Workload, Array, Array]] = {}  # Σ precision · answer, Σ precision
 
     def add(self, measurement: Measurement, sealed: Any) -> None:
         """Add one measurement of a workload's answers. `sealed` is the statistic that no caller can change.

@@ -6,18 +6,19 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import ndtri
 
+from ..types import Array, Rng
 from .exact import STEPS
 from .flips import flips
 
 MOST_FLIPS = 4_000_000  # coins flipped at once
 
 
-def gaussian(values: np.ndarray, sigma: float, rng: np.random.Generator) -> np.ndarray:
+def gaussian(values: Array, sigma: float, rng: Rng) -> Array:
     """The `values` plus independent N(0, σ²) noise: μ-GDP with μ = Δ₂/σ for values of ℓ2-sensitivity Δ₂."""
     return values + sigma * rng.standard_normal(values.shape)
 
 
-def laplace(values: np.ndarray, scale: float, rng: np.random.Generator) -> np.ndarray:
+def laplace(values: Array, scale: float, rng: Rng) -> Array:
     """The `values` plus independent Laplace noise: ε-DP with ε = Δ₁/scale for values of ℓ1-sensitivity Δ₁."""
     return values + rng.laplace(0.0, scale, values.shape)
 
@@ -31,12 +32,12 @@ def tail(scale: float, chance: float, of_laplace: bool) -> float:
     return scale * (max(deviations, 0.0) * (1 + 2 / STEPS) + 1 / STEPS)
 
 
-def thresholded(values: np.ndarray, noisy: np.ndarray, threshold: float) -> np.ndarray:
+def thresholded(values: Array, noisy: Array, threshold: float) -> Array:
     """The noisy values that reach `threshold`, of those above 0 without noise, and else 0; see `Curator.measure`."""
     return np.where((values > 0) & (noisy >= threshold), noisy, 0.0)
 
 
-def exponential(scores: np.ndarray, scale: float, rng: np.random.Generator) -> int:
+def exponential(scores: Array, scale: float, rng: Rng) -> int:
     """The argmax of `scores` plus Gumbel noise, which picks i with probability ∝ exp(scores[i]/scale).
 
     With scale = 2Δ/ε₀ and scores of sensitivity Δ it is ε₀-bounded-range, hence ε₀-DP. Source: McSherry, Talwar 2007;
@@ -46,7 +47,7 @@ def exponential(scores: np.ndarray, scale: float, rng: np.random.Generator) -> i
     return int(np.argmax(scores - scale * np.log(rng.standard_exponential(scores.shape))))
 
 
-def permute_and_flip(scores: np.ndarray, scale: float, rng: np.random.Generator) -> int:
+def permute_and_flip(scores: Array, scale: float, rng: Rng) -> int:
     """The first i in random order whose coin, of probability exp((scores[i] − max)/scale), shows heads.
 
     With scale = 2Δ/ε and scores of sensitivity Δ it is ε-DP, not bounded-range, and its mean score is never below that
@@ -60,7 +61,7 @@ def permute_and_flip(scores: np.ndarray, scale: float, rng: np.random.Generator)
     return int(heads[rng.integers(len(heads))])
 
 
-def exponential_exactly(scores: np.ndarray, scale: float, draws: int, rng: np.random.Generator) -> np.ndarray:
+def exponential_exactly(scores: Array, scale: float, draws: int, rng: Rng) -> Array:
     """Draws (draws,) by the law of `categorical`, without rounding: each uniform i is kept with
     probability exp((s_i − max)/scale).
 
@@ -77,7 +78,7 @@ def exponential_exactly(scores: np.ndarray, scale: float, draws: int, rng: np.ra
     return kept[:draws]
 
 
-def categorical(scores: np.ndarray, scale: float, draws: int, rng: np.random.Generator) -> np.ndarray:
+def categorical(scores: Array, scale: float, draws: int, rng: Rng) -> Array:
     """Independent draws (draws,) of i with probability ∝ exp(scores[i]/scale); each has the law of `exponential`.
 
     By the inverse of the cumulative law, as many draws are made from the same scores. Scale 0 stands for scores that no
@@ -89,12 +90,12 @@ def categorical(scores: np.ndarray, scale: float, draws: int, rng: np.random.Gen
     return np.minimum(found, len(scores) - 1)
 
 
-def coins(log_probability: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def coins(log_probability: Array, rng: Rng) -> Array:
     """Independent bits (s,), each True with probability exp(log_probability[i]) ≤ 1, without rounding."""
     return flips(-log_probability, rng)
 
 
-def first_above(noisy: np.ndarray, level: float) -> int | None:
+def first_above(noisy: Array, level: float) -> int | None:
     """The first i with noisy[i] ≥ level, for values with fresh Laplace(scale) noise; None where no value is.
 
     The sparse vector: with level itself blurred once, by ν ~ Laplace(Δ/ε₁), and scale = 2Δ/ε₂, all answers up to and
@@ -109,7 +110,7 @@ def first_above(noisy: np.ndarray, level: float) -> int | None:
     return int(np.argmax(above)) if above.any() else None
 
 
-def _gaps(scores: np.ndarray, scale: float, found: np.ndarray, rng: np.random.Generator) -> tuple:
+def _gaps(scores: Array, scale: float, found: Array, rng: Rng) -> tuple:
     """The arguments of `flips`: (max − scores[found])/scale as floats, the generator, and the gaps as fractions."""
     top = scores.max()
 

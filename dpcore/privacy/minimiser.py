@@ -25,6 +25,7 @@ import numpy as np
 
 from ..learning.losses import PiecewiseLinear, Sloped, sloped
 from ..learning.risks import Risk, newton
+from ..types import Array
 
 BLOCK = 4096
 UNIT = 2.0**-52
@@ -41,9 +42,9 @@ def rounding(loss: Sloped, *, far: float, mu: float, n: int, d: int, offset: flo
 
 
 def minimiser(
-    risk: Risk, c: np.ndarray, *, mu: float, goal: float, aim: float | None = None, tilt: np.ndarray | float = 0.0,
+    risk: Risk, c: Array, *, mu: float, goal: float, aim: float | None = None, tilt: Array | float = 0.0,
     path: tuple[float, ...] = (1.0,),
-) -> np.ndarray:  # fmt: skip
+) -> Array:  # fmt: skip
     """A point y (d,) with ‖y − y*‖ ≤ goal/μ, for a smooth loss, not strongly convex, and a `goal` of at least 30 η.
 
     Newton's steps go on until a gradient of `aim`, goal/4 unless given. `path`: multiples of the loss's width, the last
@@ -56,7 +57,7 @@ def minimiser(
     offset = c if loss.margin else np.zeros(len(c))
     moved = risk if loss.margin else _about(risk, c, far + width)
 
-    def slope(y: np.ndarray) -> np.ndarray:
+    def slope(y: Array) -> Array:
         return _gradient(moved, offset + y) + mu * y + push
 
     x, aim = offset.copy(), goal / 4 if aim is None else aim
@@ -70,9 +71,7 @@ def minimiser(
     return descent(slope, y, far=far, mu=mu, bend=loss.curvature + mu, goal=goal)
 
 
-def descent(
-    slope: Callable[[np.ndarray], np.ndarray], y: np.ndarray, *, far: float, mu: float, bend: float, goal: float
-) -> np.ndarray:
+def descent(slope: Callable[[Array], Array], y: Array, *, far: float, mu: float, bend: float, goal: float) -> Array:
     """The end of accelerated gradient descent from y, ‖y‖ ≤ `far`, in rounds that each halve the distance to y*."""
     steps = math.ceil(4 * math.sqrt(bend / mu))
     for _ in range(max(1, math.ceil(math.log2(12 * far * mu / goal)))):
@@ -84,14 +83,14 @@ def descent(
     return y
 
 
-def _about(risk: Risk, c: np.ndarray, far: float) -> Risk:
+def _about(risk: Risk, c: Array, far: float) -> Risk:
     """The risk F as a function of x − c, with targets at most `far` away."""
     moved = risk.with_loss(risk.loss)
     moved.b = np.clip(risk.b - (risk.A * c).sum(1), -far, far)  # each row by itself: not as BLAS would, by its place
     return moved
 
 
-def _gradient(risk: Risk, x: np.ndarray) -> np.ndarray:
+def _gradient(risk: Risk, x: Array) -> Array:
     """The gradient ∇F (d,) at x, summed in blocks."""
     total, loss = np.zeros(risk.d), sloped(risk.loss)
     for start in range(0, len(risk.w), BLOCK):
@@ -101,7 +100,7 @@ def _gradient(risk: Risk, x: np.ndarray) -> np.ndarray:
     return total
 
 
-def _within(y: np.ndarray, far: float) -> np.ndarray:
+def _within(y: Array, far: float) -> Array:
     """The nearest point to y at a norm of at most `far`; 0 where y is not a number."""
     length = float(np.linalg.norm(y))
     if not math.isfinite(length):

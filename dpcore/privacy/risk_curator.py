@@ -2,12 +2,11 @@
 
 from typing import Final
 
-import numpy as np
-
 from ..data.plain import plain
 from ..errors import InputError
 from ..geometry.regions import Ball, Box, Space
 from ..learning.losses import Logistic, PiecewiseLinear, SquaredDistance
+from ..types import Array
 from . import mechanisms
 from .accounting.budget import Approximate, BoundedRange, Gaussian, SubsampledGaussian
 from .curator import Curator
@@ -42,7 +41,7 @@ class RiskCurator(Curator):
         values = noisy / (paid.rate * self._n)
         return Measurement(values, deviation(own, paid, self._n), statistic, spend)
 
-    def draw_parameter(self, target: Target, sampler: str, spend: Gaussian | BoundedRange | Approximate) -> np.ndarray:
+    def draw_parameter(self, target: Target, sampler: str, spend: Gaussian | BoundedRange | Approximate) -> Array:
         """A parameter (d,) drawn from the target's law by a sampler.
 
         The error of the sampler (one of `samplers.SAMPLERS`), in total variation, is part of δ. The time taken depends

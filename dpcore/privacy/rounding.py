@@ -7,12 +7,13 @@ numbers it is made of. The step must stay far below what one row moves.
 import numpy as np
 
 from ..errors import InputError
+from ..types import Array
 
 FARTHEST = 1024.0  # public numbers subtracted from a true answer are clipped to ± this
 NARROWEST = 1 / 1024  # range of a query that is not constant
 
 
-def near(answers: np.ndarray | float, times: int = 1) -> np.ndarray:
+def near(answers: Array | float, times: int = 1) -> Array:
     """Public answers clipped so that subtracting `times` a true answer in [-1, 1] loses no precision that matters.
 
     The larger they are the coarser the difference is rounded: at 2⁵³ it would jump by 1 as the true answer passes ½,

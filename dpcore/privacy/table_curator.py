@@ -9,6 +9,7 @@ from ..data.domain import Countable, Domain
 from ..data.plain import plain
 from ..errors import BudgetError, InputError
 from ..numbers import ROOM
+from ..types import Array, Rng
 from ..workloads import Workload, sealed, sealed_domain
 from . import exact, grid, mechanisms
 from .accounting.budget import BoundedRange, Pure
@@ -36,14 +37,14 @@ class TableCurator(Curator):
     __slots__ = ("_answers", "_counts", "_domain", "_grids", "_threshold", "_twins")
 
     def __init__(
-        self, rows: Countable, n: int, plan: Plan, rng: np.random.Generator, *, group: int = 1,
+        self, rows: Countable, n: int, plan: Plan, rng: Rng, *, group: int = 1,
         domain: Domain | None = None,
     ) -> None:  # fmt: skip
         super().__init__(rows, n, plan, rng, group=group)
         self._domain = None if domain is None else sealed_domain(domain)
         self._twins: dict[int, tuple[Workload, Workload]] = {}  # by the id of the workload, which is kept for that
-        self._answers: dict[int, tuple[Workload, np.ndarray]] = {}
-        self._counts: dict[int, tuple[Workload, np.ndarray]] = {}
+        self._answers: dict[int, tuple[Workload, Array]] = {}
+        self._counts: dict[int, tuple[Workload, Array]] = {}
         self._grids: dict[int, tuple[Workload, Workload, float]] = {}
         self._threshold: tuple[Pure, float, float] | None = None  # paid and not used up: spend, Δ, its noise
 
@@ -67,7 +68,7 @@ class TableCurator(Curator):
             return int(mechanisms.exponential_exactly(scores, scale, 1, self._rng)[0])
         return mechanisms.exponential(scores, scale, self._rng)
 
-    def draw_queries(self, score: SummedErrors, spend: BoundedRange, times: int = 1) -> np.ndarray:
+    def draw_queries(self, score: SummedErrors, spend: BoundedRange, times: int = 1) -> Array:
         """Independent signed queries (times,), each with probability ∝ exp(η · score), η = n ε₀/(2Δ).
 
         Each is a draw of the exponential mechanism, ε₀-bounded-range as derived above, and has a cost of its own: they
@@ -82,7 +83,7 @@ class TableCurator(Curator):
             return mechanisms.exponential_exactly(scores, 2 * delta / (unit * spend.epsilon), times, self._rng)
         return mechanisms.categorical(scores, 2 * delta / (unit * spend.epsilon), times, self._rng)
 
-    def keep_draws(self, score: AcceptProbabilities, spend: BoundedRange) -> np.ndarray:
+    def keep_draws(self, score: AcceptProbabilities, spend: BoundedRange) -> Array:
         """Bits (s,), one for each drawn query: True, with the probability above, to keep it.
 
         The bits are released. Each is B-bounded-range and has a cost of its own. Raises BudgetError, before any
@@ -129,7 +130,7 @@ class TableCurator(Curator):
             self._threshold = None
         return place
 
-    def _scores(self, score: Any) -> tuple[np.ndarray, float, float]:
+    def _scores(self, score: Any) -> tuple[Array, float, float]:
         """The scores, Δ and the unit n or n/b; in an exact plan, the scores are exact counts with room for rounding.
 
         What rounding adds to a score, e at the most and from public numbers, adds 2e to Δ.
@@ -141,7 +142,7 @@ class TableCurator(Curator):
         delta = (whole.sensitivity + 2 * room) * ROOM if whole.sensitivity > 0 else 0.0
         return whole.value(counts, self._n), delta, self.unit / self._n
 
-    def _blurred(self, errors: AbsoluteErrors, spend: Pure) -> tuple[np.ndarray, float, float]:
+    def _blurred(self, errors: AbsoluteErrors, spend: Pure) -> tuple[Array, float, float]:
         """The errors as exact counts in steps of a public grid, and both noise scales in steps.
 
         Rounding to the nearest step moves each error by half of it at most, so that between neighbours they move by at
@@ -156,19 +157,19 @@ class TableCurator(Curator):
         blur, scale = sparse_scales(delta * n / self.unit, spend.epsilon)
         return np.rint(whole.value(counts, n) / FINE), blur / FINE, scale / FINE
 
-    def _value(self, statistic: Any) -> np.ndarray:
+    def _value(self, statistic: Any) -> Array:
         if not statistic.of_answers:
             return super()._value(statistic)
         return statistic.value(self._true_answers(statistic.workload))
 
-    def _on_grid(self, statistic: Any) -> tuple[Any, float, np.ndarray]:
+    def _on_grid(self, statistic: Any) -> tuple[Any, float, Array]:
         if not statistic.of_answers:
             return super()._on_grid(statistic)
         workload, counts = self._true_counts(statistic.workload)
         own = replace(statistic, workload=workload)
         return own, self._grids[id(statistic.workload)][2], own.value(counts)
 
-    def _true_counts(self, workload: Workload) -> tuple[Workload, np.ndarray]:
+    def _true_counts(self, workload: Workload) -> tuple[Workload, Array]:
         """A workload with its entries on the grid, and its n · ⟨q_j, P_n⟩ without error; once per workload."""
         if id(workload) not in self._grids:
             self._grids[id(workload)] = (workload, *grid.workload_on_grid(workload, self._n))
@@ -178,7 +179,7 @@ class TableCurator(Curator):
             self._counts[id(own)] = (own, own.answers_of_rows(self._rows.counted))
         return own, self._counts[id(own)][1]
 
-    def _true_answers(self, workload: Workload) -> np.ndarray:
+    def _true_answers(self, workload: Workload) -> Array:
         """The answers ⟨q_j, P_n⟩, counted once per workload, which is kept alive so that its id stays unique."""
         if id(workload) not in self._answers:
             self._answers[id(workload)] = (workload, workload.answers_of_rows(self._rows))

@@ -4,10 +4,10 @@ import json
 import sqlite3
 from collections import defaultdict
 from functools import cached_property
-from typing import Any
 
 from ..privacy.accounting.budget import Accounting, Budget
 from ..privacy.accounting.lifetime import Lifetime, Total, events_from_json
+from ..types import Json
 from .chain import LedgerContent
 from .dataset import DataSet
 
@@ -84,7 +84,7 @@ class Book:
         spent, left = promised.total(total), promised.left(total)
         return DataSet(row["name"], promised, row["unit"], tuple(numbers.values()), releases, spent, left)
 
-    def _release(self, row: sqlite3.Row, numbers: dict[int, dict[str, Any]]) -> dict[str, Any]:
+    def _release(self, row: sqlite3.Row, numbers: dict[int, Json]) -> Json:
         story = [{name: state[name] for name in ("state", "note", "time")} for state in self._states[row["seq"]]]
         state = next((s["state"] for s in reversed(story) if s["state"] != "note"), "reserved, never finished")
         facts = {"version": numbers.get(row["version"], {}).get("number"), "state": state, "states": story}

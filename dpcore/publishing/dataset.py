@@ -1,9 +1,9 @@
 """The facts in a release ledger about a data set, and about a charged release."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from ..privacy.accounting.lifetime import Lifetime
+from ..types import Json
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,12 @@ class DataSet:
     name: str
     lifetime: Lifetime
     unit: str
-    versions: tuple[dict[str, Any], ...]
-    releases: tuple[dict[str, Any], ...]
+    versions: tuple[Json, ...]
+    releases: tuple[Json, ...]
     spent: float
     left: float
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The data set as a dictionary, as `ledger show --json` prints it."""
         budget, accounting = self.lifetime.budget, str(self.lifetime.accounting)
         total = {"epsilon": budget.epsilon, "delta": budget.delta, "accounting": accounting}

@@ -28,6 +28,7 @@ from ..privacy.measurement import MeasuredAnswers
 from ..problems import query_words
 from ..releases import Histogram, Release, UnbiasedAnswers
 from ..theory.meaning import Promise
+from ..types import Array, Json
 from ..workloads import Marginals, Workload
 from . import recount, registry, verifier
 from .card import card
@@ -63,7 +64,7 @@ def check_folder(folder: Path) -> None:
 
 def write(
     folder: Path,
-    facts: dict[str, Any],
+    facts: Json,
     release: Release,
     synthetic: pd.DataFrame | None,
     measurements: Sequence[MeasuredAnswers],
@@ -71,11 +72,11 @@ def write(
     *,
     made: Path,
     neutralize: bool,
-    schema: dict[str, Any] | None = None,
-    account: dict[str, Any],
+    schema: Json | None = None,
+    account: Json,
     proof: Proof,
     key: Key,
-) -> dict[str, Any]:
+) -> Json:
     """Write all files into `made`, then rename it to the new folder; return the facts with the files' hashes.
 
     With `neutralize` texts that a spreadsheet would take for formulas get an apostrophe in front, in CSV files.
@@ -128,7 +129,7 @@ def write(
     return facts
 
 
-def write_schema(folder: Path, schema: dict[str, Any]) -> bool:
+def write_schema(folder: Path, schema: Json) -> bool:
     """Write a measured schema where no other file is released; return whether the disk took it, without raising."""
     try:
         folder.mkdir(exist_ok=True)
@@ -189,7 +190,7 @@ def _links(known: UnbiasedAnswers, n: float, *, laplace: bool) -> dict[str, pd.D
     return {"links": pd.DataFrame(found, columns=columns)} if found else {}
 
 
-def _errors(answers: pd.DataFrame) -> dict[str, Any] | None:
+def _errors(answers: pd.DataFrame) -> Json | None:
     """The number of answers with a measurement of their own and the range of their standard errors; else None."""
     if "standard_error" not in answers or not (there := answers["standard_error"].dropna()).size:
         return None
@@ -207,7 +208,7 @@ def labels(workload: Workload) -> list[str]:
     return [query_words(workload, j) for j in range(workload.m)]
 
 
-def _weights(domain: Domain, D: np.ndarray) -> pd.DataFrame:
+def _weights(domain: Domain, D: Array) -> pd.DataFrame:
     """Every cell of the domain, by its labels, with its weight."""
     codes = np.unravel_index(np.arange(len(D)), domain.shape)
     cells = [

@@ -20,6 +20,7 @@ from ..errors import InputError, OverspendError
 from ..numbers import brief
 from ..privacy.accounting.budget import Accounting, Budget
 from ..privacy.accounting.lifetime import Event, Lifetime, Total, events_to_json
+from ..types import Json
 from . import book, chain, checked, verifier
 from .book import Book
 from .chain import now
@@ -121,7 +122,7 @@ class Store:
                 db.execute("ROLLBACK")
         return Reservation(seq, entry, ledger, name, number, lifetime, spent, lifetime.left(after))
 
-    def account(self, release: int) -> dict[str, Any]:
+    def account(self, release: int) -> Json:
         """The account that a release is published with: its data set's charges so far, each linked to the last.
 
         Times, charges and totals only; the hashes are those of the ledger's chain.
@@ -152,7 +153,7 @@ class Store:
                 raise InputError(f"{self.path}: there is no release {release}")
             chain.append(db, "states", release=release, state=state, note=note, time=now())
 
-    def unfinished(self) -> list[tuple[int, dict[str, Any]]]:
+    def unfinished(self) -> list[tuple[int, Json]]:
         """The releases whose end was never noted, with their settings, which name the folder of each."""
         with self._read() as (db, _):
             ended = "SELECT release FROM states WHERE state != 'note'"

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-import numpy as np
 import pandas as pd
 
 from ..algorithms.forecasts import affordable
@@ -18,6 +17,7 @@ from ..privacy.column_curator import ColumnCurator
 from ..problems import QueryRelease
 from ..schemas.measure import MeasuredSchema, measure_schema
 from ..schemas.plan import Division, SchemaPlan, SchemaShare, check_whole, default_share, plan_schema, plan_within
+from ..types import Rng
 from ..workloads import Workload
 from .request import PreparedRelease, ReleaseRequest
 
@@ -43,7 +43,7 @@ class OpenRelease(PreparedRelease):
     division: Division
     measuring: SchemaPlan
 
-    def measure(self, noise: np.random.Generator) -> MeasuredSchema:
+    def measure(self, noise: Rng) -> MeasuredSchema:
         """The measured schema; to be called only after the charge."""
         curator = ColumnCurator(self.cells, self.problem.n, self.measuring.plan, noise, group=self.problem.group)
         return measure_schema(self.opening.schema, self.measuring, curator)

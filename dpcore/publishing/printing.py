@@ -4,9 +4,10 @@ All text is escaped and stands in <bdi>, so that a hostile column name neither r
 """
 
 import html
-from typing import Any
 
-Facts = dict[str, Any]  # of release.json
+from ..types import Json
+
+Facts = Json  # of release.json
 
 STYLE = """
 body{font:16px/1.45 "Source Sans 3","Source Sans Pro",system-ui,sans-serif}

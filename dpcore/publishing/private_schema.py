@@ -1,7 +1,6 @@
 """A schema measured privately: kinds, then bounds and values, charged first and measured once."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import pandas as pd
 
@@ -17,6 +16,7 @@ from ..privacy.accounting.budget import Budget
 from ..privacy.column_curator import ColumnCurator
 from ..schemas.measure import ColumnFindings, guess_kinds, measure_column
 from ..schemas.plan import SchemaPlan, divide, plan_schema
+from ..types import Json
 from .ledger_store import Store
 from .request import check_format, reserve
 
@@ -42,7 +42,7 @@ class SchemaRequest:
         check_format(self.format)
 
 
-def publish_schema(request: SchemaRequest, store: Store) -> tuple[dict[str, Any], tuple[ColumnFindings, ...]]:
+def publish_schema(request: SchemaRequest, store: Store) -> tuple[Json, tuple[ColumnFindings, ...]]:
     """Reserve the budget, measure every column except the person's; return the schema's JSON and the findings.
 
     The header and the number of rows are public. At δ = 0 a column that seems to hold categories is left out. Whatever

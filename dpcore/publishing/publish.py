@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,6 +26,7 @@ from ..privacy.curator import Curator
 from ..privacy.curators import curator_of
 from ..privacy.measurement import MeasuredAnswers
 from ..releases import Release, UnbiasedAnswers
+from ..types import Json, Rng
 from .files import check_folder, write, write_schema
 from .ledger_store import Reservation, Store
 from .leftovers import draft, noted
@@ -41,7 +41,7 @@ EXACT = "exact {} on {} (without rounding, by {})"
 Progress = Callable[[int, int], None]  # receives the round and the number of rounds
 
 
-def publish(ready: PreparedRelease, store: Store, folder: Path, progress: Progress | None = None) -> dict[str, Any]:
+def publish(ready: PreparedRelease, store: Store, folder: Path, progress: Progress | None = None) -> Json:
     """Reserve the budget, draw once, write all files into the new `folder`; return the facts of release.json.
 
     `progress` is called after the charge with 0, then with every round. Raises OverspendError before anything is
@@ -50,7 +50,7 @@ def publish(ready: PreparedRelease, store: Store, folder: Path, progress: Progre
     check_folder(folder)
     key = key_of(store.path)
     with draft(folder) as made:
-        place: dict[str, Any] = {"folder": str(folder.absolute()), "draft": str(made)}
+        place: Json = {"folder": str(folder.absolute()), "draft": str(made)}
         reservation = ready.reserve(store, signed_by=key.public, **place)
         facts = _publish(ready, store, reservation, folder, made, key, progress)
         store.note(reservation.number, "released", json.dumps(noted(folder)))
@@ -60,9 +60,9 @@ def publish(ready: PreparedRelease, store: Store, folder: Path, progress: Progre
 def _publish(
     ready: PreparedRelease, store: Store, reservation: Reservation, folder: Path, made: Path, key: Key,
     progress: Progress | None,
-) -> dict[str, Any]:  # fmt: skip
+) -> Json:  # fmt: skip
     """Draw a reserved release and write it into the draft `made`, which becomes `folder`; return the facts."""
-    schema: dict[str, Any] = {}
+    schema: Json = {}
     try:
         if isinstance(ready, OpenRelease):
             found = ready.measure(entropy.generator())
@@ -98,9 +98,7 @@ def _publish(
         raise
 
 
-def _draw(
-    ready: PreparedRelease, progress: Progress | None
-) -> tuple[Release, list[MeasuredAnswers], np.random.Generator, str]:
+def _draw(ready: PreparedRelease, progress: Progress | None) -> tuple[Release, list[MeasuredAnswers], Rng, str]:
     """The last released object, the measurements, the generator for rows, and a description of the noise.
 
     Noise cannot be seeded, and no generator can be guessed from what it drew.
@@ -126,7 +124,7 @@ def _draw(
     return release, curator.measured, draws, _noise(curator)
 
 
-def _rows(release: Release, count: int, draws: np.random.Generator) -> pd.DataFrame | None:
+def _rows(release: Release, count: int, draws: Rng) -> pd.DataFrame | None:
     """Synthetic rows; None for answers that have no distribution."""
     try:
         return release.sample(count, draws)
@@ -149,7 +147,7 @@ def _noise(curator: Curator) -> str:
     return "; ".join(found)
 
 
-def _facts(ready: PreparedRelease, reservation: Reservation, noise: str, entry: dict[str, Any]) -> dict[str, Any]:
+def _facts(ready: PreparedRelease, reservation: Reservation, noise: str, entry: Json) -> Json:
     """All public facts of a release, enough to recompute its claim; its time is that of the charge.
 
     A second time would tell how long the release took, which may depend on the records.
@@ -237,7 +235,7 @@ def _bounds(ready: PreparedRelease) -> str:
     return "; ".join([*said, *(["others entered by a person"] if said else ["entered by a person"]) * typed])
 
 
-def _measured(ready: PreparedRelease) -> list[dict[str, Any]]:
+def _measured(ready: PreparedRelease) -> list[Json]:
     """The findings on every column that was measured with this release."""
     if not isinstance(ready, SettledRelease):
         return []

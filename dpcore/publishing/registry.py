@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..numbers import brief
+from ..types import Json
 
 LEFT = "To be written by the curator:"  # begins every field that no fact can fill
 _MARKS = re.compile(r"([\\`*_{}\[\]()#+!$<>|~])")  # the registry renders texts as markdown with formulas
@@ -17,7 +18,7 @@ GDP, PURE = "exact Gaussian (GDP)", "sum of ε"
 VARIANT = "Approximate DP"
 
 
-def entry(facts: dict[str, Any], releases: int) -> dict[str, Any]:
+def entry(facts: Json, releases: int) -> Json:
     """The registry's record for the facts of a release, which is the last of `releases` of its data set."""
     promise, protects, made, dataset = (facts[name] for name in ("promise", "protects", "made_by", "dataset"))
     name, many = _said(dataset["name"]), releases > 1
@@ -104,7 +105,7 @@ def entry(facts: dict[str, Any], releases: int) -> dict[str, Any]:
     }
 
 
-def _unprotected(schema: dict[str, Any]) -> str:
+def _unprotected(schema: Json) -> str:
     """The end of the sentence about the schema: which parts came from the records, and which were protected."""
     if schema.get("peeked"):
         return ", whose bounds were filled in from the data."
@@ -118,7 +119,7 @@ def unwritten_fields(record: Any) -> list[str]:
     return [".".join(path) for path, text in _texts(record) if text.startswith(LEFT)]
 
 
-def in_yaml(record: dict[str, Any]) -> str:
+def in_yaml(record: Json) -> str:
     """The registry's record as YAML text."""
     head = (
         "# An entry for the public registry of deployments (opendp/deployments-registry-data), tier 3. People write:\n"
@@ -153,7 +154,7 @@ def _texts(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, 
         yield path, value
 
 
-def _parameters(charge: dict[str, Any]) -> str:
+def _parameters(charge: Json) -> str:
     told = ", ".join(
         f"{k} = {v:.4g}" for k, v in charge.items() if k not in ("kind", "times") and (v or k != "failure")
     )

@@ -27,6 +27,7 @@ from ..privacy.accounting.lifetime import Event, reserved
 from ..privacy.curator import check_readable
 from ..problems import PublicStart, QueryRelease
 from ..schemas.plan import exactly
+from ..types import Array
 from ..workloads import Workload
 from ..workloads.union import marginal_tables
 from .ledger_store import Reservation, Store
@@ -63,7 +64,7 @@ class ReleaseRequest:
     asked: Sequence[str]
     algorithm: Algorithm
     budget: Budget
-    start: np.ndarray | PublicStart | None = None
+    start: Array | PublicStart | None = None
     dataset: str | None = None
     default_name: str | None = None
     new_version: bool = False

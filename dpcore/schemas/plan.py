@@ -26,6 +26,7 @@ from ..privacy.column_curator import passing
 from ..privacy.measurement import noise_scale
 from ..privacy.statistics.columns import Categories, ColumnStatistic, KindCounts, Magnitudes, Nodes, TreeCounts
 from ..problems import QueryRelease
+from ..types import Json
 from .numbers import ENDS, fullest
 
 SHARES, RARE = (0.05, 0.25), 0.01  # of the additive cost, and of all rows: a category that should be seen
@@ -303,7 +304,7 @@ def _enclosed(charges: Sequence[Charge], division: Division, exact: bool) -> Pla
     return Plan(Budget(max(epsilon, SMALLEST), division.budget.delta, additive=True), tuple(charges), exact=exact)
 
 
-def describe(division: Division, columns: Sequence[OpenColumn]) -> dict[str, Any]:
+def describe(division: Division, columns: Sequence[OpenColumn]) -> Json:
     """A release's description of the part of the budget that paid for its schema."""
     symbol = "epsilon" if division.accounting is Accounting.PURE else "rho"
     cost = {symbol: division.schema, "failure": division.failure}

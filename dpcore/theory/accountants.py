@@ -16,6 +16,7 @@ from ..privacy.accounting.budget import Accounting, BoundedRange, Gaussian, Pure
 from ..privacy.accounting.guarantee import worst_profile
 from ..privacy.accounting.ledger import Charge
 from ..privacy.accounting.lifetime import Concentrated, Drawn, Event, Lifetime, gaussian_cost
+from ..types import Array
 from .printed import GAUSSIAN, renyi_closed, strong_composition
 
 GDP, ZCDP, OPTIMAL, PURE, PLD = (str(accounting) for accounting in Accounting)
@@ -42,9 +43,7 @@ def gaussian_mu(charges: Sequence[Charge], times: int = 1) -> float | None:
     return math.sqrt(sums.mu_squared) if sums.mu_squared < math.inf and not sums.failure else None
 
 
-def curves(
-    charges: Sequence[Charge], deltas: np.ndarray, times: int = 1, own: float | None = None
-) -> dict[str, np.ndarray]:
+def curves(charges: Sequence[Charge], deltas: Array, times: int = 1, own: float | None = None) -> dict[str, Array]:
     """The ε at each δ of `deltas` (j,) in (0, 1), by name of every accountant that applies to the plan `times` over.
 
     Every number is an upper bound of what the plan costs. For an adaptive plan they are the cost of its worst case.
@@ -59,7 +58,7 @@ def curves(
     return out
 
 
-def ledger_curves(lifetime: Lifetime, events: Sequence[tuple[Event, int]], deltas: np.ndarray) -> dict[str, np.ndarray]:
+def ledger_curves(lifetime: Lifetime, events: Sequence[tuple[Event, int]], deltas: Array) -> dict[str, Array]:
     """The ε at each δ of all charges of a ledger to a data set, by name of every accountant that applies.
 
     They hold for releases that were all settled before the first was seen. Where later ones were chosen in view of
@@ -79,7 +78,7 @@ def ledger_curves(lifetime: Lifetime, events: Sequence[tuple[Event, int]], delta
     return {str(lifetime.accounting): out.pop(str(lifetime.accounting)), **out} if out else out
 
 
-def lifetime_curve(lifetime: Lifetime, deltas: np.ndarray) -> np.ndarray:
+def lifetime_curve(lifetime: Lifetime, deltas: Array) -> Array:
     """The ε at each δ of the most that a data set may ever be charged, however releases are chosen."""
     left, capacity = deltas - lifetime.failure, lifetime.capacity
     if lifetime.accounting is Accounting.PURE:
@@ -87,7 +86,7 @@ def lifetime_curve(lifetime: Lifetime, deltas: np.ndarray) -> np.ndarray:
     return _each(left, lambda d: lifetime.accounting.epsilon(capacity, d))
 
 
-def _curves(spends: Sequence[tuple[Event, int]], deltas: np.ndarray) -> dict[str, np.ndarray]:
+def _curves(spends: Sequence[tuple[Event, int]], deltas: Array) -> dict[str, Array]:
     sums = Sums.of(spends)
     if any(isinstance(spend, SubsampledGaussian) for spend, _ in spends):
         return {PLD: np.array([sums.epsilon(d, Accounting.PLD) for d in deltas.tolist()])}
@@ -108,7 +107,7 @@ def _curves(spends: Sequence[tuple[Event, int]], deltas: np.ndarray) -> dict[str
     return out
 
 
-def pairs(found: dict[str, np.ndarray], deltas: np.ndarray, failure: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+def pairs(found: dict[str, Array], deltas: Array, failure: float = 0.0) -> tuple[Array, Array]:
     """The (ε, δ) pairs that hold together: the smallest ε of all accountants at each δ, and Σε at `failure`.
 
     `failure` is the probability of all events of failure together.
@@ -121,7 +120,7 @@ def pairs(found: dict[str, np.ndarray], deltas: np.ndarray, failure: float = 0.0
     return epsilons, held
 
 
-def printed(charges: Sequence[Charge], deltas: np.ndarray, times: int = 1) -> dict[str, np.ndarray]:
+def printed(charges: Sequence[Charge], deltas: Array, times: int = 1) -> dict[str, Array]:
     """The ε at each δ as the papers' closed forms state it, by name, for those that cover this kind of plan."""
     spends = counts(charges, times)
     sums = Sums.of(spends)
@@ -137,11 +136,11 @@ def printed(charges: Sequence[Charge], deltas: np.ndarray, times: int = 1) -> di
     return out
 
 
-def _each(left: np.ndarray, epsilon: Any) -> np.ndarray:
+def _each(left: Array, epsilon: Any) -> Array:
     return np.array([epsilon(d) if d > 0 else math.inf for d in left.tolist()])
 
 
-def renyi(spend: Event, orders: np.ndarray) -> np.ndarray:
+def renyi(spend: Event, orders: Array) -> Array:
     """The exact Rényi divergence bound of one spend at orders a > 1 (j,).
 
     Gaussian: aμ²/2; aρ where only ρ is known. Pure: that of randomised response with p = 1/(1 + e^−ε₀), which is
@@ -168,7 +167,7 @@ def renyi(spend: Event, orders: np.ndarray) -> np.ndarray:
     return np.clip(found, 0, a * spend.rho)  # zCDP bounds it too, where rounding has eaten the digits
 
 
-def _renyi(spends: Sequence[tuple[Event, int]], left: np.ndarray) -> np.ndarray:
+def _renyi(spends: Sequence[tuple[Event, int]], left: Array) -> Array:
     from dp_accounting.rdp.rdp_privacy_accountant import compute_epsilon
 
     total = np.sum([number * renyi(spend, ORDERS) for spend, number in spends], axis=0)
@@ -184,7 +183,7 @@ def _renyi(spends: Sequence[tuple[Event, int]], left: np.ndarray) -> np.ndarray:
     return _each(left, epsilon)
 
 
-def profile(spend: Spend, at: np.ndarray) -> np.ndarray:
+def profile(spend: Spend, at: Array) -> Array:
     """The δ(at) of one spend that is not Gaussian, the largest over all its mechanisms; `at` are any reals (j,).
 
     Bounded range: the binary pair with log ratios t and t − ε₀ has δ(a) = (1 − e^(t−ε₀))(1 − e^(a−t))/(1 − e^−ε₀), at
@@ -198,7 +197,7 @@ def profile(spend: Spend, at: np.ndarray) -> np.ndarray:
     return np.where(at >= e, 0.0, np.where(at <= -e, -np.expm1(np.minimum(at, 0)), inside))
 
 
-def _loss_distribution(spends: Counts, left: np.ndarray) -> np.ndarray:
+def _loss_distribution(spends: Counts, left: Array) -> Array:
     """The composed loss distribution of the spends' dominating pairs on one grid, rounded up (connect the dots).
 
     All Gaussian spends are one with μ² = Σ μ_i²; many sizes of one kind are rounded up to a few.

@@ -4,13 +4,13 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ..data.privacy_unit import ROW
 from ..privacy.accounting import guarantee
 from ..privacy.accounting.budget import Sums
 from ..privacy.accounting.ledger import Plan
 from ..privacy.accounting.lifetime import Drawn, Event, events_from_json, reserved
+from ..types import Json
 
 SUSPICION = 0.1  # before a release: the example of what it may become
 
@@ -34,7 +34,7 @@ class Promise:
         return cls(plan.budget.epsilon, plan.budget.delta, reserved(plan, adaptive))
 
     @classmethod
-    def of_release(cls, facts: dict[str, Any]) -> "Promise":
+    def of_release(cls, facts: Json) -> "Promise":
         """The promise of a release, from the facts in its release.json."""
         told, who = facts["promise"], ROW if facts["protects"]["unit"] == ROW else "one person"
         return cls(told["epsilon"], told["delta"], events_from_json(told["reserved"]), who)
@@ -105,7 +105,7 @@ class Promise:
         """The sentences about a suspicion and about a guess."""
         return f"{self.suspicion_words} {self.guess_words}"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The numbers behind the sentences, unrounded, by name."""
         return {"guess": self.guess(), "odds": math.exp(min(self.evidence, 700.0)), "except": self.failure}
 

@@ -14,6 +14,7 @@ from scipy.optimize import minimize
 
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import gaussian_share
+from ..types import Array
 from ..workloads import Explicit, Marginals, TableQueries, Union, Workload
 from ..workloads.residuals import ResidualSpaces, spaces_of
 
@@ -35,7 +36,7 @@ class Optimum:
     """
 
     spaces: ResidualSpaces
-    information: np.ndarray
+    information: Array
     lower: float
     upper: float
 
@@ -124,10 +125,10 @@ def _times(ratio: float) -> str:
     return f"{ratio:.2g}" if ratio < 10 else f"{ratio:,.0f}"
 
 
-def _balanced(c: np.ndarray, moves: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
+def _balanced(c: Array, moves: Array, start: Array) -> tuple[Array, float, Array]:
     """The λ that maximises Σ_S √(c_S (λ moves)_S) over the simplex, that sum z, and t = √(c/b)/z."""
 
-    def negative(weights: np.ndarray) -> tuple[float, np.ndarray]:
+    def negative(weights: Array) -> tuple[float, Array]:
         b = np.maximum(weights @ moves, 1e-300)
         total = np.sqrt(c * b).sum()
         return -math.log(total), -(moves @ np.sqrt(c / b)) / (2 * total)
@@ -148,7 +149,7 @@ def _balanced(c: np.ndarray, moves: np.ndarray, start: np.ndarray) -> tuple[np.n
     return weights, total, np.sqrt(c / b) / total
 
 
-def _worst(spaces: ResidualSpaces, t: np.ndarray, start: tuple[int, ...]) -> tuple[tuple[int, ...], float]:
+def _worst(spaces: ResidualSpaces, t: Array, start: tuple[int, ...]) -> tuple[tuple[int, ...], float]:
     """The type of pair with the largest change, and that change; a local maximum where types cannot be listed."""
     if spaces.listed:
         moved = spaces.moved(t)
@@ -177,7 +178,7 @@ def _svd_bound(workload: Workload) -> float | None:
     return 0.0 if k == 1 else 2 * (k / (k - 1)) * float(np.sqrt(values).sum()) ** 2
 
 
-def _gram(workload: Workload) -> np.ndarray | None:
+def _gram(workload: Workload) -> Array | None:
     """The matrix (1/k) W C Wᵀ, or a smaller one with the same nonzero eigenvalues; None where it is too large."""
     if isinstance(workload, Explicit):
         W = workload.matrix - workload.matrix.mean(axis=1, keepdims=True)
@@ -203,7 +204,7 @@ def _listed(workload: Workload) -> Explicit:
     return Explicit(workload.domain, rows)
 
 
-def _overlaps(tables: Marginals) -> np.ndarray:
+def _overlaps(tables: Marginals) -> Array:
     """The matrix (1/k) Q C Qᵀ of all cells' indicators Q: shares of the domain common to two cells, centred."""
     shape = tables.domain.shape
     hot = [np.zeros((tables.m, n)) for n in shape]

@@ -12,10 +12,11 @@ from scipy.special import logsumexp
 
 from ..errors import InputError
 from ..problems import require_enumerable
+from ..types import Array, Rng
 from ..workloads import Workload
 
 
-def gaussian_width(workload: Workload, draws: int, rng: np.random.Generator) -> tuple[float, float]:
+def gaussian_width(workload: Workload, draws: int, rng: Rng) -> tuple[float, float]:
     """An estimate of w(Q), the mean of max_j |⟨q_j, ξ⟩| over `draws` vectors ξ (k,), and its standard error.
 
     Public: no record is asked for. Raises InputError for fewer than two draws, and for cells that cannot be enumerated.
@@ -28,7 +29,7 @@ def gaussian_width(workload: Workload, draws: int, rng: np.random.Generator) -> 
     return float(largest.mean()), float(largest.std(ddof=1) / math.sqrt(draws))
 
 
-def gaussian_width_bound(norms: np.ndarray) -> float:
+def gaussian_width_bound(norms: Array) -> float:
     """An upper bound on w(Q) = E max_{q ∈ ±Q} ⟨q, ξ⟩, ξ ~ N(0, I_k), from the norms ‖q_j‖₂ (m,).
 
     For every λ > 0, E max ≤ (1/λ) log E Σ_j 2 cosh(λ⟨q_j, ξ⟩) = (1/λ) log Σ_j 2 exp(λ²‖q_j‖²/2) by Jensen; λ is chosen.

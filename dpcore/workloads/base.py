@@ -7,6 +7,7 @@ from scipy.sparse import issparse
 from scipy.spatial.distance import pdist
 
 from ..data.domain import Countable, Domain
+from ..types import Array
 
 EXACT_COLUMNS, EXACT_WORK = 3000, 10**9  # up to these numbers of columns and products all pairs are compared
 BLOCK = 10_000_000  # entries of a dense block
@@ -33,19 +34,19 @@ class Workload(Protocol):
         """The workload that Gaussian noise should be added to, so that these answers follow accurately."""
         ...
 
-    def answers(self, D: np.ndarray) -> np.ndarray:
+    def answers(self, D: Array) -> Array:
         """The answers ⟨q_j, D⟩ (m,) of all queries for weights D (k,)."""
         ...
 
-    def answers_of_rows(self, rows: Countable) -> np.ndarray:
+    def answers_of_rows(self, rows: Countable) -> Array:
         """The answers ⟨q_j, P_n⟩ (m,) of all queries on records, without listing the k cells where possible."""
         ...
 
-    def adjoint(self, w: np.ndarray) -> np.ndarray:
+    def adjoint(self, w: Array) -> Array:
         """The sum Σ_j w_j q_j of all queries as a function on cells (k,), for weights w (m,)."""
         ...
 
-    def add_query(self, q: np.ndarray, j: int, amount: float) -> None:
+    def add_query(self, q: Array, j: int, amount: float) -> None:
         """Add amount · q_j in place to q (k,), touching only the support of q_j."""
         ...
 
@@ -54,7 +55,7 @@ class Workload(Protocol):
         ...
 
 
-def extremes(A: Any) -> tuple[np.ndarray, np.ndarray]:
+def extremes(A: Any) -> tuple[Array, Array]:
     """The lowest and the highest entry of every row of A (m, cells), dense or sparse, each (m,)."""
     return dense(A.min(axis=1)).ravel(), dense(A.max(axis=1)).ravel()
 
@@ -76,6 +77,6 @@ def largest_distance(A: Any, norm: int) -> float:
     return 2 * max(float(np.linalg.norm(block, ord=norm, axis=0).max()) for block in blocks)
 
 
-def dense(A: Any) -> np.ndarray:
+def dense(A: Any) -> Array:
     """The matrix A as a dense array, whether it is sparse or dense."""
     return A.toarray() if issparse(A) else A

@@ -10,6 +10,7 @@ from scipy.linalg import qr
 from ..data.domain import Countable, Domain
 from ..data.plain import unchanging
 from ..errors import InputError
+from ..types import Array
 from .base import largest_distance
 
 FACTOR_WORK = 2 * 10**8  # m · k · min(m, k) up to which a whole row space is computed: about a quarter of a second
@@ -27,11 +28,11 @@ class RowSpace:
     follow from few. Source: Micali, Lezane, Betken 2025, section 4.
     """
 
-    basis: np.ndarray
-    coordinates: np.ndarray
+    basis: Array
+    coordinates: Array
 
 
-def row_space(A: np.ndarray, most: int | None = None) -> RowSpace | None:
+def row_space(A: Array, most: int | None = None) -> RowSpace | None:
     """The row space of A (m, k) by pivoted QR, in O(mk min(m, k)) steps; None for a rank above `most`.
 
     Pivoting makes every later column, with what is already explained taken off, no longer than the diagonal entry of R
@@ -58,7 +59,7 @@ class Explicit:
 
     tables: tuple[slice, ...] = ()
 
-    def __init__(self, domain: Domain, matrix: np.ndarray) -> None:
+    def __init__(self, domain: Domain, matrix: Array) -> None:
         matrix = np.asarray(matrix)
         if matrix.dtype.kind not in "biuf":
             raise InputError(f"the query matrix holds no real numbers (its type is {matrix.dtype})")
@@ -98,19 +99,19 @@ class Explicit:
         """The row space of a large matrix, if its rank is at most min(m, k)/8, so products are faster; else None."""
         return row_space(self.matrix, min(self.matrix.shape) // 8) if self.matrix.size >= SKETCH_FROM else None
 
-    def answers(self, D: np.ndarray) -> np.ndarray:
+    def answers(self, D: Array) -> Array:
         """The answers ⟨q_j, D⟩ (m,) for weights D (k,)."""
         return self._short.coordinates @ (self._short.basis @ D) if self._short else self.matrix @ D
 
-    def answers_of_rows(self, rows: Countable) -> np.ndarray:
+    def answers_of_rows(self, rows: Countable) -> Array:
         """The answers ⟨q_j, P_n⟩ (m,) on records, from the matrix columns of occupied cells."""
         return self.matrix[:, self.domain.index(rows.values)] @ (rows.weights / rows.divisor)
 
-    def adjoint(self, w: np.ndarray) -> np.ndarray:
+    def adjoint(self, w: Array) -> Array:
         """The sum Σ_j w_j q_j of all queries (k,), for weights w (m,)."""
         return (w @ self._short.coordinates) @ self._short.basis if self._short else w @ self.matrix
 
-    def add_query(self, q: np.ndarray, j: int, amount: float) -> None:
+    def add_query(self, q: Array, j: int, amount: float) -> None:
         """Add amount · q_j in place to q (k,)."""
         q += amount * self.matrix[j]
 

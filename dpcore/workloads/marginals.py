@@ -10,6 +10,7 @@ import numpy as np
 
 from ..data.domain import Countable, Domain
 from ..errors import InputError
+from ..types import Array
 
 MAX_TABLES = 200_000  # all triples of a hundred columns, and not many more
 MANY_COLUMNS, DRAWN_PAIRS = 30, 200  # columns from which on only this many pairs are scored
@@ -105,11 +106,11 @@ class Marginals:
         return self.axes.index(everything) if everything in self.axes else None
 
     @cached_property
-    def _holds(self) -> np.ndarray:
+    def _holds(self) -> Array:
         """Whether each table contains each column (T, d)."""
         return np.array([[a in axes for a in range(len(self.domain.shape))] for axes in self.axes])
 
-    def containing(self, axes: tuple[int, ...]) -> np.ndarray:
+    def containing(self, axes: tuple[int, ...]) -> Array:
         """Whether each table (T,) contains all of these columns."""
         return np.all(self._holds[:, axes], axis=1)
 
@@ -126,7 +127,7 @@ class Marginals:
         return cls(domain, pairs)
 
     @cached_property
-    def scored(self) -> np.ndarray | None:
+    def scored(self) -> Array | None:
         """The numbers of the tables that the K-marginal score averages over; None unless all of them are here."""
         place = {axes: i for i, axes in enumerate(self.axes)}
         wanted = Marginals.pairs(self.domain).axes
@@ -147,10 +148,10 @@ class Marginals:
             total += square / precision if precision else math.inf
         return total
 
-    def answers(self, D: np.ndarray) -> np.ndarray:
+    def answers(self, D: Array) -> Array:
         """The shares of all marginal cells (m,) for weights D (k,)."""
         out = np.empty(self.m)
-        sums: list[np.ndarray] = [D]
+        sums: list[Array] = [D]
         for _, parent, cut, table in self._tree:
             block = sums[parent].reshape(cut)
             # numpy sums short inner blocks slowly, einsum does not.
@@ -162,16 +163,16 @@ class Marginals:
             out[self.tables[self._whole]] = D
         return out
 
-    def answers_of_rows(self, rows: Countable) -> np.ndarray:
+    def answers_of_rows(self, rows: Countable) -> Array:
         """The shares of all marginal cells (m,) among records: whole counts, divided once."""
         out = np.empty(self.m)
         for axes, shape, table in zip(self.axes, self.shapes, self.tables, strict=True):
             out[table] = rows.count(axes, shape)
         return out / rows.divisor
 
-    def adjoint(self, w: np.ndarray) -> np.ndarray:
+    def adjoint(self, w: Array) -> Array:
         """The sum Σ_j w_j q_j of all queries (k,), by the tree of partial sums from the leaves to the root."""
-        parts: list[np.ndarray | None] = [None] * (len(self._tree) + 1)
+        parts: list[Array | None] = [None] * (len(self._tree) + 1)
         for node, parent, cut, table in reversed(self._tree):
             own = w[self.tables[table]] if table >= 0 else None
             here = reduce(np.add, [part for part in (parts[node], own) if part is not None])
@@ -188,7 +189,7 @@ class Marginals:
         cell = np.unravel_index(j - self.tables[table].start, self.shapes[table])
         return table, tuple(int(c) for c in cell)
 
-    def add_query(self, q: np.ndarray, j: int, amount: float) -> None:
+    def add_query(self, q: Array, j: int, amount: float) -> None:
         """Add `amount` in place to the cells of q (k,) that query j counts."""
         table, cell = self.place(j)
         where: list[slice | int] = [slice(None)] * len(self.domain.shape)
@@ -209,7 +210,7 @@ def subsets(axes: tuple[int, ...]) -> list[tuple[int, ...]]:
     return [B for size in sizes for B in combinations(axes, size)]
 
 
-def components(axes: tuple[int, ...], matrix: np.ndarray) -> dict[tuple[int, ...], float]:
+def components(axes: tuple[int, ...], matrix: Array) -> dict[tuple[int, ...], float]:
     """The summed squares Σ_j ‖g_j‖² of the queries' components g on each subset of axes; `matrix` is (m, *sizes).
 
     A query is the sum, over B ⊆ axes, of functions of the cells of B that sum to 0 along each axis of B (analysis of

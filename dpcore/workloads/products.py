@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 
 from ..data.domain import Domain
 from ..errors import InputError
+from ..types import Array
 from .base import BLOCK, Workload
 from .explicit import Explicit
 from .marginals import Marginals
@@ -50,12 +51,12 @@ class Products:
     multiplied out. Explicit queries are read off the table of all columns; InputError where that has too many cells.
     """
 
-    def __init__(self, workload: Workload, chosen: np.ndarray | None = None) -> None:
+    def __init__(self, workload: Workload, chosen: Array | None = None) -> None:
         require_readable(workload)
         self.m = workload.m if chosen is None else len(chosen)
         self._readers = list(_readers(workload, np.arange(workload.m) if chosen is None else np.asarray(chosen)))
 
-    def answers(self, p: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def answers(self, p: Array, weights: Array) -> Array:
         """The answers (J,) of the mixture with weights (C,): Σ_c w_c ⟨q_j, p_c⟩."""
         out = np.zeros(self.m)
         for reader in self._readers:
@@ -67,7 +68,7 @@ class Products:
             out[reader.rows] += values if reader.matrix is None else reader.matrix @ values
         return out
 
-    def gradient(self, p: np.ndarray, weights: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def gradient(self, p: Array, weights: Array, v: Array) -> Array:
         """The gradient ∂(Σ_j v_j answers_j)/∂p (Σ d_i, C), with every entry of `p` treated as free."""
         out = np.zeros_like(p)
         for reader in self._readers:
@@ -84,14 +85,14 @@ class Products:
 class _RowReader:
     """A reader of the answers number `rows`, as `matrix` @ values (size,) of whole tables and single cells."""
 
-    rows: np.ndarray
+    rows: Array
     matrix: Any
     size: int
     tables: "list[_WholeTable]"
     cells: "list[_SingleCells]"
 
 
-def _readers(workload: Workload, chosen: np.ndarray) -> Iterator[_RowReader]:
+def _readers(workload: Workload, chosen: Array) -> Iterator[_RowReader]:
     """The readers of a workload: one for the queries on tables, one for each explicit member."""
     if isinstance(workload, Marginals):
         yield _reader(workload, np.arange(len(chosen)), None, chosen)
@@ -108,13 +109,13 @@ def _readers(workload: Workload, chosen: np.ndarray) -> Iterator[_RowReader]:
             yield _reader(joint, rows, member.matrix[chosen[rows] - place.start])
 
 
-def _reader(base: Marginals, rows: np.ndarray, matrix: Any, asked: np.ndarray | None = None) -> _RowReader:
+def _reader(base: Marginals, rows: Array, matrix: Any, asked: Array | None = None) -> _RowReader:
     """The reader of those cells of `base` that the matrix uses, or that were requested."""
     if asked is not None:
         wanted, back = np.unique(asked, return_inverse=True)
         if not np.array_equal(wanted, asked):
             matrix = csr_array((np.ones(len(back)), back, np.arange(len(back) + 1)), (len(back), len(wanted)))
-    elif isinstance(matrix, np.ndarray):
+    elif isinstance(matrix, Array):
         wanted = np.arange(matrix.shape[1])
     else:
         wanted = np.unique(matrix.indices)
@@ -142,7 +143,7 @@ class _WholeTable:
     place: slice
     shape: tuple[int, ...]
     parts: list[slice]
-    only: np.ndarray | None
+    only: Array | None
 
     def __post_init__(self) -> None:
         sizes = [(math.prod(self.shape[:i]), math.prod(self.shape[i:])) for i in range(1, len(self.shape) + 1)]
@@ -154,7 +155,7 @@ class _WholeTable:
         step = max(1, BLOCK // (self.left + self.right))
         return (slice(i, i + step) for i in range(0, count, step))
 
-    def answers(self, p: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def answers(self, p: Array, weights: Array) -> Array:
         total = np.zeros((self.left, self.right))
         for piece in self._pieces(p.shape[1]):
             factors = [p[part, piece] for part in self.parts]
@@ -162,7 +163,7 @@ class _WholeTable:
             total += left @ right.T
         return total.ravel() if self.only is None else total.ravel()[self.only]
 
-    def add_gradient(self, out: np.ndarray, p: np.ndarray, weights: np.ndarray, v: np.ndarray) -> None:
+    def add_gradient(self, out: Array, p: Array, weights: Array, v: Array) -> None:
         if self.only is not None:
             v, some = np.zeros(self.left * self.right), v
             v[self.only] = some
@@ -175,14 +176,14 @@ class _WholeTable:
                 _add_factors(out, self.parts[self.cut :], factors[self.cut :], (v.T @ left) * weights[piece], piece)
 
 
-def _multiplied(factors: list[np.ndarray], weights: np.ndarray | None = None) -> np.ndarray:
+def _multiplied(factors: list[Array], weights: Array | None = None) -> Array:
     """The products (Π d_i, C) of one row from each factor (d_i, C), times the weights; the weights for no factor."""
     if weights is not None:
         factors = [factors[0] * weights, *factors[1:]] if factors else [weights[None]]
     return reduce(lambda a, b: (a[:, None] * b).reshape(-1, b.shape[1]), factors)
 
 
-def _add_factors(out: np.ndarray, parts: list[slice], factors: list[np.ndarray], v: np.ndarray, piece: slice) -> None:
+def _add_factors(out: Array, parts: list[slice], factors: list[Array], v: Array, piece: slice) -> None:
     """Add to `out` the gradient of Σ v · _multiplied(factors), for v (Π d_i, C): one factor after the other."""
     while len(factors) > 1:
         others, last = _multiplied(factors[:-1]), factors[-1]
@@ -196,18 +197,18 @@ def _add_factors(out: np.ndarray, parts: list[slice], factors: list[np.ndarray],
 class _SingleCells:
     """A reader of single cells: each is the product of the rows `index` (w, Q) of `p`."""
 
-    def __init__(self, place: np.ndarray, index: np.ndarray) -> None:
+    def __init__(self, place: Array, index: Array) -> None:
         self.place, self.index = place, index
 
-    def _pieces(self) -> Iterator[tuple[slice, np.ndarray]]:
+    def _pieces(self) -> Iterator[tuple[slice, Array]]:
         starts = range(0, self.index.shape[1], PIECE)
         return ((slice(i, i + PIECE), self.index[:, i : i + PIECE]) for i in starts)
 
-    def answers(self, p: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def answers(self, p: Array, weights: Array) -> Array:
         parts = (reduce(np.multiply, (p[rows] for rows in index)) @ weights for _, index in self._pieces())
         return np.concatenate(list(parts))
 
-    def add_gradient(self, out: np.ndarray, p: np.ndarray, weights: np.ndarray, v: np.ndarray) -> None:
+    def add_gradient(self, out: Array, p: Array, weights: Array, v: Array) -> None:
         for piece, index in self._pieces():
             factors, behind = [p[rows] for rows in index], [v[piece, None] * weights]
             for factor in factors[:-1]:

@@ -18,6 +18,7 @@ import numpy as np
 from scipy.special import comb
 
 from ..errors import InputError
+from ..types import Array
 from .marginals import Marginals
 
 MOST_PATTERNS = 2**19  # patterns of agreement between two records that are all compared, at most
@@ -37,12 +38,12 @@ class ResidualSpaces:
     """
 
     classes: tuple[tuple[int, ...], ...]
-    sizes: np.ndarray
-    types: np.ndarray
-    count: np.ndarray
-    d: np.ndarray
-    cells: np.ndarray
-    reads: np.ndarray
+    sizes: Array
+    types: Array
+    count: Array
+    d: Array
+    cells: Array
+    reads: Array
     type_of: dict[tuple[int, ...], int]
 
     @property
@@ -56,12 +57,12 @@ class ResidualSpaces:
         return self.patterns <= MOST_PATTERNS
 
     @cached_property
-    def _kernels(self) -> list[np.ndarray]:
+    def _kernels(self) -> list[Array]:
         most = self.types.max(axis=0)
         return [_kernel(len(self.classes[g]), int(self.sizes[g]), int(c)) for g, c in enumerate(most)]
 
     @cached_property
-    def widest(self) -> np.ndarray:
+    def widest(self) -> Array:
         """Upper bounds on ½ ‖E_S(e_z − e_z')‖² k over all pairs of records, for one column set S of each type.
 
         Π_{l∈S} (n_l a_l − 1) is lowest where an odd number of columns differ: all but one at n − 1, the smallest at −1.
@@ -69,7 +70,7 @@ class ResidualSpaces:
         smallest = np.array([self.sizes[row > 0].min() if row.any() else np.inf for row in self.types])
         return self.d + self.d / (smallest - 1)
 
-    def moved(self, information: np.ndarray) -> np.ndarray:
+    def moved(self, information: Array) -> Array:
         """The change Σ_S t_S 2 (d_S − Π_{l∈S} (n_l a_l − 1)) for each type of pair (m_1 + 1, …) and informations t_S.
 
         Two records that agree on the columns with a_l = 1. With the projection E_S on the space of S among all k cells,
@@ -83,7 +84,7 @@ class ResidualSpaces:
             sums = np.moveaxis(np.tensordot(kernel, sums, axes=(1, g)), 0, g)
         return 2 * (float(information @ (self.count * self.d)) - sums)
 
-    def moves(self, pattern: tuple[int, ...]) -> np.ndarray:
+    def moves(self, pattern: tuple[int, ...]) -> Array:
         """The change in each type of space for one type of pair: Σ over its sets of 2 (d_S − Π_{l∈S} (n_l a_l − 1))."""
         product = np.ones(len(self.types))
         for g, kernel in enumerate(self._kernels):
@@ -168,7 +169,7 @@ def _exchanged(axes: tuple[int, ...], a: int, b: int) -> tuple[int, ...]:
     return tuple(sorted(b if x == a else x for x in axes))
 
 
-def _kernel(m: int, n: int, most: int) -> np.ndarray:
+def _kernel(m: int, n: int, most: int) -> Array:
     """Sums of Π (n a − 1) over c of a class's m columns, (m + 1, most + 1): j columns differ, c = 0..most.
 
     i of the c are among the j that differ: Σ_i C(j, i) (−1)^i C(m − j, c − i) (n − 1)^{c − i}.

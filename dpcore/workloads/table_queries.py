@@ -13,6 +13,7 @@ from scipy.sparse import csr_array, issparse
 
 from ..data.domain import Column, Countable, Domain
 from ..errors import InputError
+from ..types import Array, Rng
 from .base import BLOCK, extremes, largest_distance
 from .marginals import Marginals, components
 
@@ -166,19 +167,19 @@ class TableQueries:
         rank = sum(min(b.shape[0], b.shape[1] - 1) for b in self._blocks())
         return self.base if self.base.variance(self.component_squares) <= rank * self.diameter**2 else self
 
-    def answers(self, D: np.ndarray) -> np.ndarray:
+    def answers(self, D: Array) -> Array:
         """The answers ⟨q_j, D⟩ (m,) for weights D (k,)."""
         return self.matrix @ self.base.answers(D)
 
-    def answers_of_rows(self, rows: Countable) -> np.ndarray:
+    def answers_of_rows(self, rows: Countable) -> Array:
         """The answers ⟨q_j, P_n⟩ (m,) on records, from one count of each table."""
         return self.matrix @ self.base.answers_of_rows(rows)
 
-    def adjoint(self, w: np.ndarray) -> np.ndarray:
+    def adjoint(self, w: Array) -> Array:
         """The sum Σ_j w_j q_j of all queries (k,), for weights w (m,)."""
         return self.base.adjoint(self.matrix.T @ w)
 
-    def add_query(self, q: np.ndarray, j: int, amount: float) -> None:
+    def add_query(self, q: Array, j: int, amount: float) -> None:
         """Add amount · q_j in place to q (k,), on the support of q_j only."""
         table, row = self._owner[j], slice(*self.matrix.indptr[j : j + 2])
         axes = self.base.axes[table]
@@ -198,7 +199,7 @@ class TableQueries:
             yield self.matrix[self._owner == table][:, place]
 
 
-def parts_of(base: Marginals, matrix: Any, owner: np.ndarray) -> Iterator[tuple[tuple[str, ...], csr_array]]:
+def parts_of(base: Marginals, matrix: Any, owner: Array) -> Iterator[tuple[tuple[str, ...], csr_array]]:
     """The columns and the query matrix of each run of neighbouring queries that read the same table, `owner` (m,)."""
     rows = 0
     for table, together in groupby(owner.tolist()):
@@ -257,7 +258,7 @@ def _distinct(domain: Domain, columns: Sequence[str]) -> list[Column]:
     return [domain.columns[a] for a in domain.axes(columns)]
 
 
-def _intervals(domain: Domain, columns: Sequence[str], ends: list[tuple[np.ndarray, np.ndarray]]) -> TableQueries:
+def _intervals(domain: Domain, columns: Sequence[str], ends: list[tuple[Array, Array]]) -> TableQueries:
     """Intervals of each column by their first and last cells."""
     parts, labels = [], []
     for column, (first, last) in zip((domain.columns[a] for a in domain.axes(columns)), ends, strict=True):
@@ -267,14 +268,14 @@ def _intervals(domain: Domain, columns: Sequence[str], ends: list[tuple[np.ndarr
     return TableQueries(domain, parts, labels)
 
 
-def _random_set(size: int, rng: np.random.Generator) -> np.ndarray:
+def _random_set(size: int, rng: Rng) -> Array:
     """A random set of cells with at least one cell inside and one outside; every other cell with probability ½."""
     order, inside = rng.permutation(size), rng.random(size) < 0.5
     inside[0], inside[1:2] = True, False
     return order[inside]
 
 
-def _product(columns: list[Column], sets: list[np.ndarray]) -> tuple[np.ndarray, Label]:
+def _product(columns: list[Column], sets: list[Array]) -> tuple[Array, Label]:
     """The cells of a table that lie in every column's set, and the label of this conjunction."""
     for column, cells in zip(columns, sets, strict=True):
         if not (len(cells) and cells[0] >= 0 and cells[-1] < column.size):
@@ -283,12 +284,12 @@ def _product(columns: list[Column], sets: list[np.ndarray]) -> tuple[np.ndarray,
     return np.ravel_multi_index(np.ix_(*sets), tuple(c.size for c in columns)).ravel(), label
 
 
-def _words(column: Column, cells: np.ndarray) -> str:
+def _words(column: Column, cells: Array) -> str:
     shown = " or ".join(column.labels[cell] for cell in cells[:SHOWN])
     return shown if len(cells) <= SHOWN else f"{shown} or … ({len(cells)} in all)"
 
 
-def _direction(names: Sequence[str], slopes: np.ndarray) -> str:
+def _direction(names: Sequence[str], slopes: Array) -> str:
     """The label of a half-space's direction, such as `0.61·age − 0.79·hours (each scaled to 0..1)`."""
     terms = "".join(f" {'−' if a < 0 else '+'} {abs(a):.3g}·{name}" for name, a in zip(names, slopes, strict=True))
     return terms.removeprefix(" + ").removeprefix(" ") + " (each scaled to 0..1)"

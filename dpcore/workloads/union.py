@@ -11,6 +11,7 @@ from scipy.sparse import csr_array, vstack
 
 from ..data.domain import Countable
 from ..errors import InputError
+from ..types import Array
 from .base import Workload
 from .explicit import Explicit
 from .marginals import Marginals
@@ -71,26 +72,26 @@ class Union:
                 reads[axes] += squares
         return min(every, outer, key=lambda tables: tables.variance(reads))
 
-    def answers(self, D: np.ndarray) -> np.ndarray:
+    def answers(self, D: Array) -> Array:
         """The answers ⟨q_j, D⟩ (m,) for weights D (k,), with one pass for all tables."""
         out = np.zeros(self.m) if self.base is None else self.matrix @ self.base.answers(D)
         for w, place in self._explicit():
             out[place] = w.answers(D)
         return out
 
-    def answers_of_rows(self, rows: Countable) -> np.ndarray:
+    def answers_of_rows(self, rows: Countable) -> Array:
         """The answers ⟨q_j, P_n⟩ (m,) on records."""
         out = np.zeros(self.m) if self.base is None else self.matrix @ self.base.answers_of_rows(rows)
         for w, place in self._explicit():
             out[place] = w.answers_of_rows(rows)
         return out
 
-    def adjoint(self, w: np.ndarray) -> np.ndarray:
+    def adjoint(self, w: Array) -> Array:
         """The sum Σ_j w_j q_j of all queries (k,), for weights w (m,)."""
         q = np.zeros(self.domain.size) if self.base is None else self.base.adjoint(self.matrix.T @ w)
         return q + sum(member.adjoint(w[place]) for member, place in self._explicit())
 
-    def add_query(self, q: np.ndarray, j: int, amount: float) -> None:
+    def add_query(self, q: Array, j: int, amount: float) -> None:
         """Add amount · q_j in place to q (k,)."""
         member, own = self._member(j)
         member.add_query(q, own, amount)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
-import numpy as np
 import pandas as pd
 
 from ...errors import InputError
+from ...types import Array
 from ..column import Column
 from ..domain import Domain
 from ..inputs import explained, opened
@@ -39,7 +39,7 @@ class Tally:
     """The number n of records, and the counts of some tables by their axes: whole numbers that add up."""
 
     n: int
-    tables: dict[Axes, np.ndarray]
+    tables: dict[Axes, Array]
 
     def __add__(self, other: "Tally") -> "Tally":
         return Tally(self.n + other.n, {axes: table + other.tables[axes] for axes, table in self.tables.items()})
@@ -79,7 +79,7 @@ class Chunk(Protocol):
         """The number of records in the chunk."""
         ...
 
-    def encode(self, column: Column) -> np.ndarray:
+    def encode(self, column: Column) -> Array:
         """The codes (rows,) of one column."""
         ...
 
@@ -146,12 +146,12 @@ class Frame:
         """The raw cells of one column."""
         return pd.Series(self.frame[name]).reset_index(drop=True)
 
-    def encode(self, column: Column) -> np.ndarray:
+    def encode(self, column: Column) -> Array:
         """The codes (rows,) of one column."""
         return encoded(column, self.cells(column.name), self.where)
 
 
-def encoded(column: Column, cells: pd.Series, where: str) -> np.ndarray:
+def encoded(column: Column, cells: pd.Series, where: str) -> Array:
     """The codes of `Column.encode`; an InputError names the part of the source."""
     try:
         return column.encode(cells)

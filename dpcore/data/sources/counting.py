@@ -6,6 +6,7 @@ from os.path import commonprefix
 
 import numpy as np
 
+from ...types import Array
 from ..domain import Domain
 from .base import Axes, Chunked, Tally, Watch, places, unwatched
 
@@ -33,7 +34,7 @@ def count(
     return Tally(n, narrowed(counted, tables, domain.shape))
 
 
-def add(counted: Mapping[Axes, np.ndarray], codes: Sequence[np.ndarray], shape: Sequence[int]) -> None:
+def add(counted: Mapping[Axes, Array], codes: Sequence[Array], shape: Sequence[int]) -> None:
     """Add records, as codes (m,) by column, to tables in place; shared columns' keys are computed once.
 
     A key is a whole number below the table's size: of 32 bits where that serves.
@@ -45,7 +46,7 @@ def add(counted: Mapping[Axes, np.ndarray], codes: Sequence[np.ndarray], shape: 
     for start in range(0, m, BLOCK):
         block = slice(start, min(start + BLOCK, m))
         last: Axes = ()
-        keys: list[np.ndarray] = []
+        keys: list[Array] = []
         for axes in sorted(counted):
             shared = len(commonprefix([axes, last]))
             del keys[shared:]
@@ -87,9 +88,7 @@ def cover(tables: Iterable[Axes], shape: Sequence[int]) -> list[Axes]:
     return sorted(out)
 
 
-def narrowed(
-    counted: Mapping[Axes, np.ndarray], tables: Iterable[Axes], shape: Sequence[int]
-) -> dict[Axes, np.ndarray]:
+def narrowed(counted: Mapping[Axes, Array], tables: Iterable[Axes], shape: Sequence[int]) -> dict[Axes, Array]:
     """Each table asked for, summed from the smallest counted one that contains it."""
     ordered = sorted(counted, key=lambda axes: len(counted[axes]))
     out = {}

@@ -8,6 +8,7 @@ from typing import NoReturn
 import numpy as np
 
 from ...errors import InputError, check_rows
+from ...types import Array
 from ..constraints import Constraint
 from ..domain import Domain, Rows
 from .base import Axes, Source, Watch, unwatched
@@ -27,10 +28,10 @@ class Counts:
 
     domain: Domain
     n: int
-    tables: dict[Axes, np.ndarray]
+    tables: dict[Axes, Array]
     source: Source | None = None
     whole: bool = False
-    _summed: dict[Axes, np.ndarray] = field(default_factory=dict, repr=False)
+    _summed: dict[Axes, Array] = field(default_factory=dict, repr=False)
 
     @property
     def divisor(self) -> int:
@@ -47,7 +48,7 @@ class Counts:
         """The same counts without their source, to be sent to another process."""
         return replace(self, source=None)
 
-    def count(self, axes: Sequence[int], shape: Sequence[int]) -> np.ndarray:
+    def count(self, axes: Sequence[int], shape: Sequence[int]) -> Array:
         """The number of records in each cell (size,) of the table on these sorted columns."""
         axes = tuple(axes)
         if axes not in self._summed:
@@ -123,7 +124,7 @@ def _constrained(domain: Domain) -> set[Axes]:
     return {axes for axes in every if math.prod(domain.shape[a] for a in axes) <= CONSTRAINED}
 
 
-def _listed(table: np.ndarray, shape: Sequence[int]) -> Rows:
+def _listed(table: Array, shape: Sequence[int]) -> Rows:
     """The records of a table of all columns, as `Domain.group` returns them."""
     cells = np.flatnonzero(table)
     return Rows(np.column_stack(np.unravel_index(cells, tuple(shape))), table[cells].astype(np.int64))

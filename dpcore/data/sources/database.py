@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...errors import InputError
+from ...types import Array, Json
 from ..cell import DAY, MIDNIGHT, MISSING_TEXTS, POINT, WHOLE, ZERO, written
 from ..column import OTHER, Column
 from ..domain import Domain
@@ -123,7 +124,7 @@ class DatabaseSource:
     def _checked(self, domain: Domain, pushed: Sequence[tuple[Any, list[tuple[Any, Any, str]]]]) -> int:
         """The number n; InputError for the first column with refused cells: the smallest one, and how many."""
         ibis = _ibis()
-        asked: dict[str, Any] = {"n": self.table.count()}
+        asked: Json = {"n": self.table.count()}
         for i, (_, refusals) in enumerate(pushed):
             for j, (bad, cells, _) in enumerate(refusals):
                 asked[f"bad_{i}_{j}"] = bad.ifelse(1, 0).sum()
@@ -138,7 +139,7 @@ class DatabaseSource:
                     raise InputError(f"{self.name}: column {domain.names[i]!r}: {value} {why} {like}")
         return int(found["n"])
 
-    def _grouped(self, codes: Sequence[Any], shape: Sequence[int]) -> np.ndarray:
+    def _grouped(self, codes: Sequence[Any], shape: Sequence[int]) -> Array:
         """The number of records in each cell (size,)."""
         key = codes[0]
         for code, size in zip(codes[1:], shape[1:], strict=True):

@@ -7,13 +7,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow.parquet import ParquetFile
 
 from ...errors import InputError
+from ...types import Array
 from ..column import Column
 from ..domain import Domain
 from ..inputs import explained
@@ -135,7 +135,7 @@ class ArrowChunk:
         """The cells as a table in memory has them."""
         return series(self.table[name])
 
-    def encode(self, column: Column) -> np.ndarray:
+    def encode(self, column: Column) -> Array:
         """The codes (rows,); where few cells differ, each distinct one is encoded once."""
         cells = self.table[column.name]
         if pa.types.is_floating(cells.type) or pa.types.is_nested(cells.type) or pa.types.is_dictionary(cells.type):

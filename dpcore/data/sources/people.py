@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import InputError
+from ...types import Array
 from ..marks import persons
 from ..privacy_unit import PrivacyUnit, limit_rows
 from .base import Frame, Source, SourceWrapper
@@ -81,9 +82,9 @@ class _SeenPeople:
     """A set of people's marks: sorted runs, merged when they have the same length."""
 
     def __init__(self) -> None:
-        self.runs: list[np.ndarray] = []
+        self.runs: list[Array] = []
 
-    def again(self, marks: np.ndarray) -> bool:
+    def again(self, marks: Array) -> bool:
         """Whether one of these marks was seen before, or twice among them; all are added."""
         new = np.unique(marks)
         if len(new) < len(marks) or any(_met(run, new) for run in self.runs):
@@ -94,7 +95,7 @@ class _SeenPeople:
         return False
 
 
-def _met(run: np.ndarray, new: np.ndarray) -> bool:
+def _met(run: Array, new: Array) -> bool:
     """Whether two sorted arrays share a number."""
     if not len(run) or not len(new):
         return False

@@ -8,9 +8,10 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import ClassVar, Protocol, TypeVar
 
 from ...errors import InputError
+from ...types import Json
 from . import conversions
 from .composition import Joint
 
@@ -292,7 +293,7 @@ class Spent:
     mu: float | None
     accounting: Accounting
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The total as a dictionary: epsilon, delta, accounting, and mu or rho."""
-        out: dict[str, Any] = {"epsilon": self.epsilon, "delta": self.delta, "accounting": str(self.accounting)}
+        out: Json = {"epsilon": self.epsilon, "delta": self.delta, "accounting": str(self.accounting)}
         return out | ({"mu": self.mu} if self.mu is not None else {"rho": self.rho})

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.special import erfcx, gammaln, log_ndtr
 
+from ...types import Array
 from . import conversions
 
 ROOM = 1 + 1e-6  # δ found by rounded arithmetic is enlarged by this
@@ -37,7 +38,7 @@ WORK = 1_000_000  # nodes times steps times draws that a composition may take
 MOST = 200_000  # outcomes of draws and pure releases together
 LARGEST = 500  # loss on a grid
 
-Outcomes = tuple[np.ndarray, np.ndarray, float]  # losses (j,), their chances (j,), the chance of an infinite loss
+Outcomes = tuple[Array, Array, float]  # losses (j,), their chances (j,), the chance of an infinite loss
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class Joint:
         return conversions.smallest_epsilon(lambda e: self.log_delta(e, least or delta, planned), delta, 1.0)
 
 
-def gdp_log_deltas(epsilons: np.ndarray, mu: float) -> np.ndarray:
+def gdp_log_deltas(epsilons: Array, mu: float) -> Array:
     """log δ(ε) (j,) of a μ-GDP mechanism with μ > 0 at many ε of either sign; see `conversions.gdp_log_delta`."""
     a, b = mu / 2 - epsilons / mu, -mu / 2 - epsilons / mu
     with np.errstate(all="ignore"):
@@ -115,7 +116,7 @@ def _outcomes(pure: float, pures: int, span: float, draws: int, planned: int, de
 
 
 @lru_cache(maxsize=8)
-def _backwards(span: float, draws: int, delta: float) -> tuple[np.ndarray, np.ndarray] | None:
+def _backwards(span: float, draws: int, delta: float) -> tuple[Array, Array] | None:
     """A grid of x = log y and B^i F₀ on it, rounded up, for i ≤ `draws`; None where that would take too long.
 
     F is kept at the nodes and is linear in y between them: above the true F, which is convex. Below the first node F(x)
@@ -136,7 +137,7 @@ def _backwards(span: float, draws: int, delta: float) -> tuple[np.ndarray, np.nd
     p = np.expm1(i * h - span) / math.expm1(-span)  # (e^s − e^t)/(e^s − 1) at t = ih
     r, g, most = -math.expm1(-h), np.exp(i * h - span) / -math.expm1(-span), math.exp(h)
 
-    def windows(values: np.ndarray, start: int) -> np.ndarray:
+    def windows(values: Array, start: int) -> Array:
         return sliding_window_view(values, c)[start : start + len(x), ::-1]  # (j, i): start + j + c − 1 − i
 
     found[0] = F

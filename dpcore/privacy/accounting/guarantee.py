@@ -11,13 +11,14 @@ import numpy as np
 from scipy.special import expit, ndtr, ndtri
 
 from ...numbers import brief
+from ...types import Array
 from .budget import Budget
 from .conversions import BLUR, optimal_epsilon, optimal_log_delta
 
-Values = np.ndarray | float
+Values = Array | float
 
 
-def worst_profile(at: Values, epsilon: Values, delta: Values) -> np.ndarray:
+def worst_profile(at: Values, epsilon: Values, delta: Values) -> Array:
     """The largest δ(at) = max_E P_1(E) − e^at P_0(E) of any (ε, δ)-DP mechanism; `at` may be any real number.
 
     The worst mechanism says the truth outright with probability δ, else gives a randomised response: P_1 puts δ on
@@ -33,7 +34,7 @@ def worst_profile(at: Values, epsilon: Values, delta: Values) -> np.ndarray:
     return np.where(at >= 0, above, 1 - np.exp(-a) * (1 - above))
 
 
-def best_guess(prior: Values, epsilon: Values, delta: Values) -> np.ndarray:
+def best_guess(prior: Values, epsilon: Values, delta: Values) -> Array:
     """The highest chance of a right guess by someone with belief `prior`: the best bound of the (ε, δ) pairs.
 
     Saying "hers" on the event E is right with probability π P_1(E) + (1 − π)(1 − P_0(E)), that is 1 − π +
@@ -60,7 +61,7 @@ def evidence_bound(epsilon: Values, delta: Values, failure: float) -> float:
     return float(np.min(e[usable] - np.log1p(-share)))
 
 
-def posterior(prior: Values, evidence: Values) -> np.ndarray:
+def posterior(prior: Values, evidence: Values) -> Array:
     """The belief after a prior's log odds moved by `evidence`: π e^t/(π e^t + 1 − π)."""
     p = np.asarray(prior, float)
     return expit(np.log(p) - np.log1p(-p) + evidence)
@@ -86,7 +87,7 @@ def gaussian_guess(prior: float, mu: float) -> float:
     return float(prior * ndtr(mu / 2 - a / mu) + (1 - prior) * ndtr(mu / 2 + a / mu))
 
 
-def trade_off(alpha: Values, epsilon: Values, delta: Values) -> np.ndarray:
+def trade_off(alpha: Values, epsilon: Values, delta: Values) -> Array:
     """The least type II error of any test with type I error `alpha`, by the given (ε, δ) pairs.
 
     max over pairs of max(0, 1 − δ − e^ε α, e^−ε(1 − δ − α)).
@@ -98,12 +99,12 @@ def trade_off(alpha: Values, epsilon: Values, delta: Values) -> np.ndarray:
     return np.maximum(np.maximum(steep, np.exp(-e) * (1 - d - a)).max(axis=-1), 0)
 
 
-def gaussian_trade_off(alpha: Values, mu: float) -> np.ndarray:
+def gaussian_trade_off(alpha: Values, mu: float) -> Array:
     """The exact trade-off Φ(Φ⁻¹(1 − α) − μ) of μ-GDP. Source: Dong, Roth, Su 2022, Definition 6."""
     return ndtr(-ndtri(np.asarray(alpha, float)) - mu)
 
 
-def compose_any(epsilon: float, delta: float, times: int) -> tuple[np.ndarray, np.ndarray]:
+def compose_any(epsilon: float, delta: float, times: int) -> tuple[Array, Array]:
     """The pairs (ε_i, δ_i) that any `times` (ε, δ)-DP releases together satisfy; none can be improved.
 
     ε_i = (k − 2i)ε, i = 0..⌊k/2⌋, are the values that the evidence of k randomised responses takes. With δ'_i theirs

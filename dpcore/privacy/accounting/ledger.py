@@ -12,6 +12,7 @@ import numpy as np
 from ...data.plain import plain
 from ...errors import BudgetError
 from ...numbers import brief
+from ...types import Json
 from .budget import Accounting, Budget, Spend, Spent, SubsampledGaussian, Sums
 from .composition import Joint
 
@@ -31,7 +32,7 @@ class Charge:
     statistic: Any = field(default=None, compare=False, repr=False)
     name: str = field(default="", compare=False)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The charge as a dictionary: verb, kind of spend, its parameter, number of times and total cost in ρ."""
         parameters = {k: v for k, v in asdict(self.spend).items() if v or k != "failure"}
         rho = self.times * self.spend.rho if self.spend.rho < math.inf else None

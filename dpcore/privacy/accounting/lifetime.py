@@ -33,6 +33,7 @@ from scipy.special import log_expit, ndtri_exp
 
 from ...errors import InputError
 from ...numbers import ROOM, brief
+from ...types import Json
 from .budget import Accounting, Approximate, BoundedRange, Budget, Gaussian, Pure, Spend
 from .ledger import Ledger, Plan
 
@@ -260,7 +261,7 @@ def _exactly(parts: tuple[float, ...], x: float) -> tuple[float, ...]:
     return (*out, x)
 
 
-def events_to_json(events: Events) -> list[dict[str, Any]]:
+def events_to_json(events: Events) -> list[Json]:
     """The events as JSON: kind, parameters and number of times of each."""
     return [{"kind": type(event).__name__, **asdict(event), "times": times} for event, times in events]
 

@@ -11,9 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-import numpy as np
-
 from ...errors import InputError
+from ...types import Array, Rng
 from ..statistics.targets import Density, RankError, Target
 from . import alternating, envelope, line, plane, proximal
 
@@ -22,7 +21,7 @@ from . import alternating, envelope, line, plane, proximal
 class Sampler:
     """A way to draw from a density, described in the file it comes from."""
 
-    draw: Callable[[Density, float, np.random.Generator], np.ndarray]
+    draw: Callable[[Density, float, Rng], Array]
     refuses: Callable[[object], str | None]
     error: str
     needs_error: bool = False

@@ -22,6 +22,7 @@ import numpy as np
 
 from ...learning.losses import PiecewiseLinear, SquaredDistance, sloped
 from ...learning.risks import Risk
+from ...types import Array, Rng
 from ..statistics.targets import Density, RegularisedRisk
 
 MOST_RECORDS = 200
@@ -33,9 +34,9 @@ class Proposal:
     """One proposal of Algorithm 2, shown on public samples only: y, x', z (d,), ρ and whether x' was accepted."""
 
     round: int
-    y: np.ndarray
-    x: np.ndarray
-    z: np.ndarray
+    y: Array
+    x: Array
+    z: Array
     rho: float
     accepted: bool
 
@@ -92,7 +93,7 @@ def too_long(_target: object, _k: float, _error: float, n: int) -> str | None:
     return f"the alternating sampler is for n ≤ {MOST_RECORDS}, not {n:,}" if n > MOST_RECORDS else None
 
 
-def estimate(difference: Callable[[], float], rng: np.random.Generator) -> float:
+def estimate(difference: Callable[[], float], rng: Rng) -> float:
     """A random ρ with mean exp(E difference()): 1 + Σ_a Π_{i≤a} difference(), ended at a w.p. a/(1 + a)."""
     rho, product, a = 1.0, 1.0, 0
     while True:
@@ -103,7 +104,7 @@ def estimate(difference: Callable[[], float], rng: np.random.Generator) -> float
             return rho
 
 
-def walk(density: Density, T: int, eta: float, rng: np.random.Generator, x: np.ndarray) -> Iterator[Proposal]:
+def walk(density: Density, T: int, eta: float, rng: Rng, x: Array) -> Iterator[Proposal]:
     """Every proposal of T rounds from x; for public samples only, because the proposals follow the rows."""
     risk, region, k, c = density.risk, density.region, density.k, density.centre
     shrink = 1 + eta * k * density.mu
@@ -113,7 +114,7 @@ def walk(density: Density, T: int, eta: float, rng: np.random.Generator, x: np.n
         y = x + math.sqrt(eta) * rng.standard_normal(len(c))
         middle = (y + eta * k * density.mu * c) / shrink
 
-        def inside(middle: np.ndarray = middle) -> np.ndarray:
+        def inside(middle: Array = middle) -> Array:
             while True:
                 v = middle + deviation * rng.standard_normal(len(middle))
                 if region.contains(v[None])[0]:
@@ -122,7 +123,7 @@ def walk(density: Density, T: int, eta: float, rng: np.random.Generator, x: np.n
         while True:
             new, z = inside(), inside()
 
-            def difference(new: np.ndarray = new, z: np.ndarray = z) -> float:
+            def difference(new: Array = new, z: Array = z) -> float:
                 j = min(int(np.searchsorted(share, rng.random() * share[-1], side="right")), len(share) - 1)
                 return k * (f(float(A[j] @ z), j) - f(float(A[j] @ new), j))
 
@@ -154,7 +155,7 @@ def _single(risk: Risk) -> Callable[[float, int], float]:
     return logistic
 
 
-def draw(density: Density, error: float, rng: np.random.Generator) -> np.ndarray:
+def draw(density: Density, error: float, rng: Rng) -> Array:
     """One draw (d,) within `error` of the law in total variation; only the last state leaves."""
     target = RegularisedRisk(density.risk.loss, density.region, density.mu)
     T, eta = schedule(target, density.k, error)

@@ -38,6 +38,7 @@ from scipy.special import gammainc, gammaincc, gammaln
 from ...geometry.regions import Ball, Box
 from ...learning.losses import Logistic, SquaredDistance, sloped
 from ...learning.risks import Risk, smallest
+from ...types import Array, Rng
 from ..statistics.targets import Density
 from . import proximal
 from .shapes import Envelope, Radial, cut_off, phi
@@ -68,7 +69,7 @@ def refuses_gaussian(target: object) -> str | None:
     return None
 
 
-def quartic(risk: Risk, x: np.ndarray, k: float, M: np.ndarray) -> float:
+def quartic(risk: Risk, x: Array, k: float, M: Array) -> float:
     """An upper bound on the quartic form's maximum Q = max Σ c_i ⟨a_i, v⟩⁴ over ‖v‖_M = 1, c_i = k w_i ℓ''_i at x.
 
     With z = M^{−½}a, ⟨a, v⟩² = ⟨zzᵀ, uuᵀ⟩ for a unit u. Its mean, weighted by c/W, W = Σc, is at most 1/W, and its
@@ -124,7 +125,7 @@ def envelope(density: Density, error: float) -> Envelope | Radial:
 
 
 def _reach(
-    density: Density, x: np.ndarray, M: np.ndarray, kappas: tuple[float, float], slack: float, lost: float,
+    density: Density, x: Array, M: Array, kappas: tuple[float, float], slack: float, lost: float,
     error: float,
 ) -> float:  # fmt: skip
     """The least radius r, from a grid, with mass at most `error` outside ‖v‖_M ≤ r; ∞ if no radius suffices.
@@ -150,7 +151,7 @@ def _reach(
     return math.inf
 
 
-def _log_whole(density: Density, x: np.ndarray, M: np.ndarray, kappa: float) -> float:
+def _log_whole(density: Density, x: Array, M: Array, kappa: float) -> float:
     """A lower bound on the log of the density's integral, log ∫_K exp(−U).
 
     Inside K: U(v) ≤ k⟨g, v⟩ + ψ(κρ)‖v‖²_M where ‖v‖_M ≤ ρ, ψ(S) = (e^S − S − 1)/S², and ⟨g, v⟩ averages to 0 (Jensen):
@@ -178,7 +179,7 @@ def _log_whole(density: Density, x: np.ndarray, M: np.ndarray, kappa: float) -> 
     return found
 
 
-def draw_logistic(density: Density, error: float, rng: np.random.Generator) -> np.ndarray:
+def draw_logistic(density: Density, error: float, rng: Rng) -> Array:
     """One draw (d,) within `error` of the law in total variation; by `proximal` where proposals are hopeless."""
     T, _ = proximal.rounds(density.risk.loss, density.region, density.mu, density.k, error)
     try:
@@ -188,7 +189,7 @@ def draw_logistic(density: Density, error: float, rng: np.random.Generator) -> n
     return found[0] if len(found) else proximal.draw(density, error, rng)
 
 
-def draws(density: Density, error: float, size: int, rng: np.random.Generator, most: float = math.inf) -> np.ndarray:
+def draws(density: Density, error: float, size: int, rng: Rng, most: float = math.inf) -> Array:
     """Independent draws (size, d) by rejection; fewer where more than `most` proposals would be needed."""
     over = envelope(density, error)
     level = float(density.potential(over.at[None])[0])
@@ -206,14 +207,14 @@ def draws(density: Density, error: float, size: int, rng: np.random.Generator, m
     return np.concatenate(found)[:size]
 
 
-def _evenly(ball: Ball, size: int, rng: np.random.Generator) -> np.ndarray:
+def _evenly(ball: Ball, size: int, rng: Rng) -> Array:
     """Points (size, d) drawn uniformly from a ball: better proposals where the density is nearly flat."""
     X = rng.standard_normal((size, len(ball.centre)))
     lengths = ball.radius * rng.random(size) ** (1 / X.shape[1])
     return ball.centre + X * (lengths / np.linalg.norm(X, axis=1))[:, None]
 
 
-def draw_gaussian(density: Density, _error: float, rng: np.random.Generator) -> np.ndarray:
+def draw_gaussian(density: Density, _error: float, rng: Rng) -> Array:
     """One exact draw (d,) for the squared distance: a Gaussian on R^d, restricted to K.
 
     k(½‖x − s̄‖² + μ‖x − c‖²/2) is k(1 + μ)/2 ‖x − (s̄ + μc)/(1 + μ)‖² and a constant.

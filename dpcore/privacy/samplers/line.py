@@ -8,6 +8,7 @@ from scipy.special import erf, erfcx
 
 from ...errors import InputError
 from ...learning.losses import PiecewiseLinear
+from ...types import Array, Rng
 from ..statistics.targets import Density
 
 STEPS = 250  # most steps to invert a piece's distribution function to the last bit
@@ -67,25 +68,25 @@ class PiecewiseGaussian:
         self.log_share -= np.log(total)
         self.cumulative = np.concatenate([[0.0], np.cumsum(np.exp(self.log_share))])
 
-    def _within(self, piece: np.ndarray, t: np.ndarray) -> np.ndarray:
+    def _within(self, piece: Array, t: Array) -> Array:
         """The probability that a draw from a piece lies within t of the piece's left end."""
         whole = log_piece(self.width[piece], self.alpha, self.gamma[piece])
         return np.exp(log_piece(t, self.alpha, self.gamma[piece]) - whole)
 
-    def cdf(self, x: np.ndarray) -> np.ndarray:
+    def cdf(self, x: Array) -> Array:
         """The distribution function P(X ≤ x)."""
         x = np.clip(np.asarray(x, dtype=float), self.edges[0], self.edges[-1])
         piece = np.clip(np.searchsorted(self.edges, x, side="right") - 1, 0, len(self.width) - 1)
         share = np.exp(self.log_share[piece]) * self._within(piece, x - self.edges[piece])
         return np.minimum((self.cumulative[piece] + share) / self.cumulative[-1], 1.0)
 
-    def draw(self, size: int, rng: np.random.Generator) -> np.ndarray:
+    def draw(self, size: int, rng: Rng) -> Array:
         """Independent draws (size,) by inverting the distribution function."""
         u = rng.random(size) * self.cumulative[-1]
         piece = np.minimum(np.searchsorted(self.cumulative, u, side="right") - 1, len(self.width) - 1)
         return self.edges[piece] + self._invert(piece, rng.random(size))
 
-    def _invert(self, piece: np.ndarray, target: np.ndarray) -> np.ndarray:
+    def _invert(self, piece: Array, target: Array) -> Array:
         """The distances t (m,) from the left ends of pieces up to which they hold `target` of their probability.
 
         Newton's steps on the distribution function where they stay between the ends known so far, else half the way.
@@ -106,7 +107,7 @@ class PiecewiseGaussian:
         return t
 
 
-def log_piece(w: np.ndarray, alpha: float, gamma: np.ndarray) -> np.ndarray:
+def log_piece(w: Array, alpha: float, gamma: Array) -> Array:
     """log ∫_0^w exp(−αt²/2 − γt) dt elementwise, α ≥ 0, stable for narrow and for steep pieces; −∞ where w = 0."""
     w, gamma = np.broadcast_arrays(np.asarray(w, dtype=float), np.asarray(gamma, dtype=float))
     out = np.full(w.shape, -np.inf)
@@ -130,7 +131,7 @@ def log_piece(w: np.ndarray, alpha: float, gamma: np.ndarray) -> np.ndarray:
     return out
 
 
-def _falling(first: np.ndarray, last: np.ndarray, drop: np.ndarray, alpha: float) -> np.ndarray:
+def _falling(first: Array, last: Array, drop: Array, alpha: float) -> Array:
     """The log integral over a piece whose exponent falls throughout, by `drop`, with slopes `first` to `last`."""
     if alpha == 0:
         return np.log(-np.expm1(-drop) / first)
@@ -138,12 +139,12 @@ def _falling(first: np.ndarray, last: np.ndarray, drop: np.ndarray, alpha: float
     return np.log(np.sqrt(np.pi / (2 * alpha)) * (erfcx(first / r) - np.exp(-drop) * erfcx(last / r)))
 
 
-def draw(density: Density, _error: float, rng: np.random.Generator) -> np.ndarray:
+def draw(density: Density, _error: float, rng: Rng) -> Array:
     """One exact draw (1,)."""
     return PiecewiseGaussian(density).draw(1, rng)
 
 
-def draw_rank(density: Density, _error: float, rng: np.random.Generator) -> np.ndarray:
+def draw_rank(density: Density, _error: float, rng: Rng) -> Array:
     """One exact draw (1,) from ∝ exp(−k|W(x) − q|), W the share of rows ≤ x: a piece, then uniform on it."""
     risk, loss = density.risk, density.risk.loss
     if not isinstance(loss, PiecewiseLinear):

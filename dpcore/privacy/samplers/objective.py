@@ -9,11 +9,12 @@ import numpy as np
 
 from ...data.domain import Rows
 from ...learning.losses import sloped
+from ...types import Array, Rng
 from ..minimiser import LEAST, minimiser, rounding
 from ..statistics.targets import PerturbedRisk
 
 
-def solve(target: PerturbedRisk, rows: Rows, lam: float, sigma: float, rng: np.random.Generator) -> np.ndarray:
+def solve(target: PerturbedRisk, rows: Rows, lam: float, sigma: float, rng: Rng) -> Array:
     """The minimiser over R^d of F(x) + (Λ/n)‖x − c‖²/2 + ⟨ξ, x⟩/n with ξ ~ N(0, σ² I)."""
     risk, n, c = target.risk(rows), rows.n, target.region.centre
     tilt, mu, loss = sigma * rng.standard_normal(len(c)) / n, lam / n, sloped(risk.loss)

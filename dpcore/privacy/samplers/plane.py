@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from ...learning.losses import SquaredDistance, sloped
+from ...types import Array, Rng
 from ..statistics.targets import Density, PlainRisk, RegularisedRisk
 
 MOST_DIMENSIONS = 2
@@ -45,7 +46,7 @@ class TangentBoxes:
     `mass` (m,) is the log of ∫ exp(−f − ⟨g, t⟩) over each box.
     """
 
-    def __init__(self, density: Density, rng: np.random.Generator) -> None:
+    def __init__(self, density: Density, rng: Rng) -> None:
         self.density = density
         low, high = density.region.bounds
         self.C, self.H = (low + high)[None] / 2, (high - low)[None] / 2
@@ -58,7 +59,7 @@ class TangentBoxes:
             if settled and self._accepted(PILOTS, rng)[1] >= ENOUGH * PILOTS:
                 break
 
-    def _planes(self, C: np.ndarray, H: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _planes(self, C: Array, H: Array) -> tuple[Array, Array, Array]:
         F, G = self.density.risk.tangents(C)
         off = C - self.density.centre
         f = self.density.k * (F + self.density.mu * (off**2).sum(1) / 2)
@@ -87,7 +88,7 @@ class TangentBoxes:
             np.concatenate([a[kept], b]) for a, b in zip(old, new, strict=True)
         )
 
-    def _accepted(self, size: int, rng: np.random.Generator) -> tuple[np.ndarray, int]:
+    def _accepted(self, size: int, rng: Rng) -> tuple[Array, int]:
         """The accepted ones of `size` proposals, in order, and their number."""
         share = np.cumsum(np.exp(self.mass - self.mass.max()))
         box = np.minimum(np.searchsorted(share, rng.random(size) * share[-1], side="right"), len(share) - 1)
@@ -98,7 +99,7 @@ class TangentBoxes:
         good[good] = u[good] >= gap
         return X[good], int(good.sum())
 
-    def draw(self, size: int, rng: np.random.Generator) -> np.ndarray:
+    def draw(self, size: int, rng: Rng) -> Array:
         """Independent draws (size, d)."""
         found, count = [], 0
         while count < size:
@@ -108,7 +109,7 @@ class TangentBoxes:
         return np.concatenate(found)[:size]
 
 
-def log_integral(g: np.ndarray, h: np.ndarray) -> np.ndarray:
+def log_integral(g: Array, h: Array) -> Array:
     """log ∫_{−h}^{h} exp(−gt) dt, elementwise."""
     a = np.abs(g) * h
     small = a < 1e-4
@@ -116,7 +117,7 @@ def log_integral(g: np.ndarray, h: np.ndarray) -> np.ndarray:
     return np.where(small, np.log(2 * h) + a * a / 6, np.log(h) - np.log(safe) + safe + np.log1p(-np.exp(-2 * safe)))
 
 
-def tilted(g: np.ndarray, h: np.ndarray, u: np.ndarray) -> np.ndarray:
+def tilted(g: Array, h: Array, u: Array) -> Array:
     """The point t in −h..h below which exp(−gt) has the share u of its mass, elementwise."""
     a = np.abs(g) * h
     small = a < 1e-9
@@ -125,6 +126,6 @@ def tilted(g: np.ndarray, h: np.ndarray, u: np.ndarray) -> np.ndarray:
     return np.where(small, (2 * u - 1) * h, np.clip(np.where(g >= 0, t, -t), -h, h))
 
 
-def draw(density: Density, _error: float, rng: np.random.Generator) -> np.ndarray:
+def draw(density: Density, _error: float, rng: Rng) -> Array:
     """One exact draw (d,)."""
     return TangentBoxes(density, rng).draw(1, rng)[0]

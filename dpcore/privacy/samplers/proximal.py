@@ -24,6 +24,7 @@ import numpy as np
 
 from ...geometry.regions import Region
 from ...learning.losses import Loss, SquaredDistance, sloped
+from ...types import Array, Rng
 from ..statistics.targets import Density, PlainRisk, RegularisedRisk
 from .shapes import cut_off
 
@@ -69,7 +70,7 @@ def too_long(target: RegularisedRisk | PlainRisk, k: float, error: float, n: int
     return None
 
 
-def chain(density: Density, T: int, eta: float, rng: np.random.Generator) -> np.ndarray:
+def chain(density: Density, T: int, eta: float, rng: Rng) -> Array:
     """The chain's T-th state (d,), started at the centre of K, or at c on R^d."""
     risk, region, k, mu, c = density.risk, density.region, density.k, density.mu, density.centre
     variance = 1 / (1 / eta + k * mu)
@@ -90,7 +91,7 @@ def chain(density: Density, T: int, eta: float, rng: np.random.Generator) -> np.
     return x
 
 
-def draw(density: Density, error: float, rng: np.random.Generator) -> np.ndarray:
+def draw(density: Density, error: float, rng: Rng) -> Array:
     """One draw (d,) within `error` of the law in total variation."""
     loss, region, k = density.risk.loss, density.region, density.k
     T, eta = rounds(loss, region, density.mu, k, error)

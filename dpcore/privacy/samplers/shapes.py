@@ -12,6 +12,7 @@ from scipy.linalg import solve_triangular
 from scipy.special import gammaln, log_ndtr, ndtri_exp
 
 from ...geometry.regions import Ball, Box, Region
+from ...types import Array, Rng
 from .plane import log_integral, tilted
 
 SHELLS = 400
@@ -22,13 +23,13 @@ TRIES = (64, 4096)  # points of a Gaussian tried at once, first and at the most
 class Envelope:
     """The envelope exp(−½vᵀPv − ⟨l, v⟩) about x̂ on the half-space ⟨q, v⟩ ≥ `floor`, where ‖v‖_M ≤ r."""
 
-    at: np.ndarray
-    P: np.ndarray
-    linear: np.ndarray
+    at: Array
+    P: Array
+    linear: Array
     lift: float  # constant of the lower bound on the exponent
-    q: np.ndarray
+    q: Array
     floor: float
-    M: np.ndarray
+    M: Array
     r: float
     least: float  # a lower bound on the exponent on all of K
 
@@ -42,7 +43,7 @@ class Envelope:
         size = len(self.at) * math.log(2 * math.pi) - float(np.linalg.slogdet(self.P)[1])
         return size / 2 - float(self.linear @ mean) / 2 - self.lift + float(log_ndtr(-over))
 
-    def draw(self, size: int, rng: np.random.Generator) -> np.ndarray:
+    def draw(self, size: int, rng: Rng) -> Array:
         """Points v (size, d) of the Gaussian N(−P⁻¹l, P⁻¹) on the half-space."""
         L = np.linalg.cholesky(self.P)
         mean = -np.linalg.solve(self.P, self.linear)
@@ -54,7 +55,7 @@ class Envelope:
         t = -ndtri_exp(np.minimum(u + log_ndtr(-(self.floor - middle) / deviation), -1e-300))
         return V + np.outer((middle + deviation * t - V @ self.q) / variance, across)
 
-    def bound(self, V: np.ndarray) -> np.ndarray:
+    def bound(self, V: Array) -> Array:
         """The lower bound on k(F_μ(x̂ + v) − F_μ(x̂)) at every row of V."""
         return self.lift + V @ self.linear + ((V @ self.P) * V).sum(1) / 2
 
@@ -65,9 +66,7 @@ class Radial:
     The attributes are those of `Envelope`.
     """
 
-    def __init__(
-        self, at: np.ndarray, M: np.ndarray, kappa: float, slack: float, lift: float, r: float, least: float
-    ) -> None:
+    def __init__(self, at: Array, M: Array, kappa: float, slack: float, lift: float, r: float, least: float) -> None:
         self.at, self.M, self.r, self.least = at, M, r, least
         self._inverse_root = np.linalg.inv(np.linalg.cholesky(M)).T
         self._d, self._lift = len(at), lift
@@ -84,7 +83,7 @@ class Radial:
         along = float(mass.max()) + math.log(float(self._share[-1]))
         self.log_mass = sphere + along + lift - float(np.linalg.slogdet(M)[1]) / 2
 
-    def draw(self, size: int, rng: np.random.Generator) -> np.ndarray:
+    def draw(self, size: int, rng: Rng) -> Array:
         """Points v (size, d) of the envelope."""
         shell = np.searchsorted(self._share, rng.random(size) * self._share[-1], side="right")
         shell = np.minimum(shell, SHELLS - 1)
@@ -92,7 +91,7 @@ class Radial:
         X = rng.standard_normal((size, self._d))
         return (X * ((self._middle[shell] + t) / np.linalg.norm(X, axis=1))[:, None]) @ self._inverse_root.T
 
-    def bound(self, V: np.ndarray) -> np.ndarray:
+    def bound(self, V: Array) -> Array:
         """A lower bound on k(F_μ(x̂ + v) − F_μ(x̂)) at every row of V: minus the log of what `draw` draws from."""
         r = np.sqrt(((V @ self.M) * V).sum(1))
         shell = np.minimum((r / (2 * self._half)).astype(int), SHELLS - 1)
@@ -100,13 +99,13 @@ class Radial:
         return tangent + (self._d - 1) * np.log(np.maximum(r, 1e-300)) - self._lift
 
 
-def phi(S: np.ndarray | float) -> np.ndarray:
+def phi(S: Array | float) -> Array:
     """The function (e^{−S} + S − 1)/S² elementwise, ½ at 0, falling and convex."""
     S = np.asarray(S, dtype=float)
     return np.where(S < 1e-3, 0.5 - S / 6 + S * S / 24, (np.expm1(-S) + S) / np.maximum(S, 1e-3) ** 2)
 
 
-def cut_off(mean: np.ndarray, variance: float, region: Region, size: int, rng: np.random.Generator) -> np.ndarray:
+def cut_off(mean: Array, variance: float, region: Region, size: int, rng: Rng) -> Array:
     """Exact independent draws (size, d) from N(mean, variance · I) restricted to a region, however far the mean lies.
 
     In a box points outside are refused or, where most are, each coordinate inverts its distribution function. In a ball

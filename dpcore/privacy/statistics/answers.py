@@ -15,6 +15,7 @@ import numpy as np
 from ...data.domain import Rows
 from ...errors import InputError
 from ...numbers import ROOM
+from ...types import Array
 from ...workloads import Explicit, Marginals, TableQueries, Union, Workload
 from ...workloads.base import largest_distance
 from ...workloads.union import marginal_tables
@@ -87,7 +88,7 @@ class Answers(WorkloadStatistic):
             return math.hypot(*(Answers(member).l2 for member in w.workloads))
         return math.sqrt(2 * len(w.tables)) if isinstance(w, Marginals) else _matrix(w).diameter
 
-    def value(self, rows: Rows) -> np.ndarray:
+    def value(self, rows: Rows) -> Array:
         """The answers on the rows (m,)."""
         return self.workload.answers_of_rows(rows)
 
@@ -99,7 +100,7 @@ class WeightedTables(Answers):
     One record leaves one cell of each table for another: Δ₁ = 2 Σ w_S, Δ₂ = √(2 Σ w_S²), for `weights` w (tables,).
     """
 
-    weights: np.ndarray
+    weights: Array
     each = property(lambda self: np.repeat(self.weights, [t.stop - t.start for t in self.workload.tables]))  # (m,)
     l1 = property(lambda self: 2 * float(self.weights.sum()) * ROOM)
     l2 = property(lambda self: math.sqrt(2 * float(self.weights @ self.weights)) * ROOM)
@@ -115,11 +116,11 @@ class WeightedTables(Answers):
         if not (fit and (self.weights >= NARROWEST).all() and (self.weights <= 1).all()):
             raise InputError(f"marginal tables are weighted, each by a number in {NARROWEST:g}..1")
 
-    def value(self, rows: Rows) -> np.ndarray:
+    def value(self, rows: Rows) -> Array:
         """The weighted tables (m,)."""
         return self.each * super().value(rows)
 
-    def postprocess(self, noisy: np.ndarray) -> np.ndarray:
+    def postprocess(self, noisy: Array) -> Array:
         """The noisy tables (m,), divided by their weights."""
         return noisy / self.each
 
@@ -178,7 +179,7 @@ class SomeAnswers(WorkloadStatistic):
         w = self.workload
         return float(np.ptp(w.matrix[self.part.start])) if isinstance(w, Explicit) else w.width
 
-    def value(self, seen: np.ndarray) -> np.ndarray:
+    def value(self, seen: Array) -> Array:
         """These answers, taken from all answers on the rows (m,)."""
         return seen[self.part]
 
@@ -239,7 +240,7 @@ class CellAnswers(WorkloadStatistic):
         return out, fine
 
     @cached_property
-    def norms(self) -> np.ndarray:
+    def norms(self) -> Array:
         """The norms ‖q_j‖₂ (m,), which times σ give the standard deviation of each answer."""
         if self.workload not in _NORMS:
             _NORMS[self.workload] = _norms(self.workload)
@@ -251,7 +252,7 @@ class CellAnswers(WorkloadStatistic):
         return min(self.workload.m, self.workload.domain.size) if self.basis is None else len(self.basis)
 
     @cached_property
-    def basis(self) -> np.ndarray | None:
+    def basis(self) -> Array | None:
         """The matrix V (p, k) with orthonormal rows in whose coordinates noise is drawn."""
         w = self.workload
         if not (self.subspace and isinstance(w, Explicit)) or w.row_space is None:
@@ -259,13 +260,13 @@ class CellAnswers(WorkloadStatistic):
         V = w.row_space.basis
         return V if len(V) else np.zeros((1, w.domain.size))
 
-    def value(self, rows: Rows) -> np.ndarray:
+    def value(self, rows: Rows) -> Array:
         """The rows' distribution P_n on all cells (k,), or its coordinates (p,)."""
         domain, weights = self.workload.domain, rows.weights / rows.divisor
         cells = domain.index(rows.values)
         return np.bincount(cells, weights, domain.size) if self.basis is None else self.basis[:, cells] @ weights
 
-    def postprocess(self, noisy: np.ndarray) -> np.ndarray:
+    def postprocess(self, noisy: Array) -> Array:
         """The answers (m,) of the noisy cells or coordinates."""
         return self.workload.answers(noisy if self.basis is None else noisy @ self.basis)
 
@@ -297,7 +298,7 @@ def _projected_distance(tables: Marginals) -> float:
     return min(math.sqrt(2 * (same - float(projection.min())) / tables.domain.size), math.sqrt(2)) * ROOM
 
 
-def _norms(workload: Workload) -> np.ndarray:
+def _norms(workload: Workload) -> Array:
     """The norms ‖q_j‖₂ (m,) over the cells of the domain."""
     if isinstance(workload, Union):
         return np.concatenate([_norms(member) for member in workload.workloads])
@@ -318,7 +319,7 @@ class SignedErrors(WorkloadStatistic):
     """
 
     workload: Workload
-    answers: np.ndarray
+    answers: Array
 
     @property
     def sensitivity(self) -> float:
@@ -335,7 +336,7 @@ class SignedErrors(WorkloadStatistic):
         if self.answers.shape != (self.workload.m,) or np.isnan(self.answers).any():
             raise InputError(f"scores of {self.workload.m} queries need as many answers, each a number")
 
-    def value(self, truth: np.ndarray, counted: int = 1) -> np.ndarray:
+    def value(self, truth: Array, counted: int = 1) -> Array:
         """The scores (2m,) from the answers on the rows, which are `counted` = n times as large in counts."""
         errors = truth - near(self.answers, counted)
         return np.concatenate([errors, -errors])

@@ -2,8 +2,7 @@
 
 from typing import Any, ClassVar
 
-import numpy as np
-
+from ...types import Array
 from ..accounting.budget import Gaussian, Pure
 
 
@@ -27,11 +26,11 @@ class Statistic:
     def check(self) -> None:
         """Raise InputError for parameters whose sensitivity is not derived."""
 
-    def value(self, rows: Any) -> np.ndarray:
+    def value(self, rows: Any) -> Array:
         """The statistic's value on the rows, before noise is added."""
         raise NotImplementedError
 
-    def postprocess(self, noisy: np.ndarray) -> np.ndarray:
+    def postprocess(self, noisy: Array) -> Array:
         """The released value: a public function of the noisy one."""
         return noisy
 

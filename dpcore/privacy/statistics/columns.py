@@ -13,13 +13,14 @@ import numpy as np
 
 from ...data.cells import KINDS, RawCells
 from ...errors import InputError
+from ...types import Array
 
 LOWEST, HIGHEST = -30, 48  # powers of two: numbers closer to 0, or farther from it, are counted in the last cell
 MOST_LEAVES = 100_000
 FANOUT = 8  # children of a node
 
 
-def powers(lowest: int = LOWEST, highest: int = HIGHEST) -> np.ndarray:
+def powers(lowest: int = LOWEST, highest: int = HIGHEST) -> Array:
     """The edges of the public dyadic grid, increasing: −2^49 … −2^−30, 2^−30 … 2^49; 0 has the cell in the middle."""
     up = 2.0 ** np.arange(lowest, highest + 2)
     return np.concatenate([-up[::-1], up])
@@ -63,7 +64,7 @@ class Nodes(_Histogram):
 class KindCounts(_Histogram):
     """The numbers of missing values, whole numbers, other numbers, days in each order, and other texts (KINDS,)."""
 
-    def counts(self, cells: RawCells) -> np.ndarray:
+    def counts(self, cells: RawCells) -> Array:
         """The counts (KINDS,) of values of each kind."""
         return cells.kinds.reshape(KINDS)
 
@@ -82,7 +83,7 @@ class _Binned(_Histogram):
 
     whole: bool
 
-    def _leaves(self, cells: RawCells, edges: np.ndarray) -> np.ndarray:
+    def _leaves(self, cells: RawCells, edges: Array) -> Array:
         """The counts (edges − 1 + 1,): v is in cell i for edges[i] ≤ v < edges[i+1], else in the nearest.
 
         With `whole` a number that is not whole counts as none.
@@ -100,7 +101,7 @@ class Magnitudes(_Binned):
 
     whole: bool = False
 
-    def counts(self, cells: RawCells) -> np.ndarray:
+    def counts(self, cells: RawCells) -> Array:
         """The counts (2 · 79 + 1 + 1,), in order of the numbers."""
         return self._leaves(cells, powers())
 
@@ -112,7 +113,7 @@ class TreeCounts(_Binned):
     The last leaf is for what is no number. A row is in one node of every level: Δ₁ = 2L, Δ₂ = √(2L) for L levels.
     """
 
-    edges: np.ndarray
+    edges: Array
     whole: bool = False
 
     def check(self) -> None:
@@ -126,14 +127,14 @@ class TreeCounts(_Binned):
         """The number of levels L for which FANOUT^L leaves are enough."""
         return max(1, math.ceil(math.log(len(self.edges)) / math.log(FANOUT) - 1e-9))
 
-    def counts(self, cells: RawCells) -> np.ndarray:
+    def counts(self, cells: RawCells) -> Array:
         """The counts of all levels, one after the other, the leaves (FANOUT^L,) last."""
         leaves = np.zeros(FANOUT**self.levels, dtype=np.int64)
         found = self._leaves(cells, self.edges)
         leaves[: len(found)] = found
         return np.concatenate([leaves.reshape(FANOUT**level, -1).sum(axis=1) for level in range(1, self.levels + 1)])
 
-    def fitted(self, noisy: np.ndarray, n: int) -> np.ndarray:
+    def fitted(self, noisy: Array, n: int) -> Array:
         """The leaves (len(edges),) that explain noisy counts of all levels best by least squares, for a known total n.
 
         Up: z of a node weighs its own count and the sum of its children's by their variances, 1 and Σ of theirs. Down:
@@ -152,7 +153,7 @@ class TreeCounts(_Binned):
             settled = (children + ((settled - children.sum(axis=1)) / FANOUT)[:, None]).ravel()
         return settled[: len(self.edges)]
 
-    def deviations(self, first: np.ndarray, last: np.ndarray) -> np.ndarray:
+    def deviations(self, first: Array, last: Array) -> Array:
         """The standard deviations (k,) of Σ fitted leaves first..last − 1, for noise of deviation 1 on all counts.
 
         A node's children are its own estimate in equal parts and z less the mean of their z, which is independent of

@@ -13,6 +13,7 @@ from ...geometry.regions import Region
 from ...learning.losses import Loss, SquaredDistance, difference
 from ...learning.risks import Risk
 from ...numbers import ROOM
+from ...types import Array
 from ..minimiser import LEAST, minimiser, rounding
 from .base import Statistic
 from .targets import KnownRisk
@@ -33,7 +34,7 @@ class MeanGradient(KnownRisk, Statistic):
 
     loss: Loss
     region: Region
-    x: np.ndarray
+    x: Array
     clip: float
     location: bool = False
     gridded = False
@@ -56,7 +57,7 @@ class MeanGradient(KnownRisk, Statistic):
         if not SMALLEST <= self.clip <= 1 / SMALLEST:
             raise InputError(f"clip={self.clip:g} must be above 0 and finite: {SMALLEST:g}..{1 / SMALLEST:g}")
 
-    def clipped_sum(self, values: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    def clipped_sum(self, values: Array, counts: Array) -> Array:
         """The sum of the shortened gradients (d,), row i counted counts[i] times."""
         risk = Risk(self.loss, values, np.ones(len(values)), location=self.location)
         if isinstance(self.loss, SquaredDistance):
@@ -69,7 +70,7 @@ class MeanGradient(KnownRisk, Statistic):
             counts = counts * slope
         return (counts * np.minimum(1, self.clip / np.maximum(norms, 1e-300))) @ gradients
 
-    def value(self, rows: Rows) -> np.ndarray:
+    def value(self, rows: Rows) -> Array:
         """The mean clipped gradient on the rows."""
         return self.clipped_sum(rows.values, rows.weights / rows.n)
 
@@ -142,7 +143,7 @@ class RegularisedMinimiser(KnownRisk, Statistic):
                 f"{share:.2g} times what a row can, at most {self.MOST:g} is allowed"
             )
 
-    def value(self, rows: Rows) -> np.ndarray:
+    def value(self, rows: Rows) -> Array:
         """The minimiser on the rows minus c; InputError where their number is not n."""
         if rows.n != self.n:
             raise InputError(f"the minimiser was planned for n={self.n:,} rows, not {rows.n:,}")
@@ -151,6 +152,6 @@ class RegularisedMinimiser(KnownRisk, Statistic):
             return risk.w @ (risk.A - c) / (1 + self.mu)
         return minimiser(risk.with_loss(self._smooth), c, mu=self.mu, goal=self.goal, path=(1e4, 1e2, 1.0))
 
-    def postprocess(self, noisy: np.ndarray) -> np.ndarray:
+    def postprocess(self, noisy: Array) -> Array:
         """The noisy minimiser in the region's coordinates: the noisy difference plus the centre c."""
         return self.region.centre + noisy

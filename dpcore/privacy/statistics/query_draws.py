@@ -10,6 +10,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...numbers import ROOM
+from ...types import Array
 from ...workloads import Workload
 from ..rounding import near
 from .answers import EPS, WorkloadStatistic
@@ -26,7 +27,7 @@ class SummedErrors(WorkloadStatistic):
     """
 
     workload: Workload
-    past: np.ndarray
+    past: Array
     rounds: int
 
     def check(self) -> None:
@@ -49,7 +50,7 @@ class SummedErrors(WorkloadStatistic):
         past = n * self.past
         return SummedErrors(workload, past, self.rounds), EPS * (self.rounds * n + float(np.abs(past).max()))
 
-    def value(self, truth: np.ndarray, counted: int = 1) -> np.ndarray:
+    def value(self, truth: Array, counted: int = 1) -> Array:
         """The scores (2m,) from the answers on the rows, which are `counted` = n times as large in counts."""
         errors = self.rounds * truth - near(self.past, self.rounds * counted)
         return np.concatenate([errors, -errors])
@@ -78,8 +79,8 @@ class AcceptProbabilities(WorkloadStatistic):
     """
 
     workload: Workload
-    drawn: np.ndarray
-    answers: np.ndarray
+    drawn: Array
+    answers: Array
     eta: float
 
     def check(self) -> None:
@@ -113,7 +114,7 @@ class AcceptProbabilities(WorkloadStatistic):
         """The privacy cost B of one bit to one row among `unit`."""
         return bit_range(self.eta * self.workload.width, unit)
 
-    def value(self, truth: np.ndarray) -> np.ndarray:
+    def value(self, truth: Array) -> Array:
         """The log-probabilities (s,) from the workload's answers on the rows."""
         m, limit = self.workload.m, self.eta * self.workload.width
         signs = np.where(self.drawn < m, 1.0, -1.0)

@@ -8,6 +8,7 @@ import numpy as np
 from ...data.domain import Rows
 from ...errors import InputError
 from ...numbers import ROOM
+from ...types import Array
 from ...workloads import Marginals
 from ...workloads.residuals import spaces_of
 from ..grid import on_steps, step
@@ -36,7 +37,7 @@ class Residuals(Statistic):
     """
 
     workload: Marginals
-    weights: np.ndarray
+    weights: Array
 
     def on_grid(self, n: int) -> tuple["Residuals", float]:
         """The residuals with weights on the grid: n times the value is whole numbers times the weights."""
@@ -70,7 +71,7 @@ class Residuals(Statistic):
             raise InputError(f"residuals of {len(cells)} types of tables need as many weights, each in (0, 1/size]")
         check_range(float((self.weights * cells).max(initial=0)))
 
-    def value(self, rows: Rows) -> np.ndarray:
+    def value(self, rows: Rows) -> Array:
         """The residuals of all tables (Σ k_S,); for counted rows they are whole numbers times the weights."""
         shape = self.workload.domain.shape
         out = []

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import InputError
+from ...types import Array
 from ...workloads import Marginals, Workload
 from ..rounding import near
 from .answers import EPS, WorkloadStatistic
@@ -27,9 +28,9 @@ class TableErrors(WorkloadStatistic):
     """
 
     workload: Marginals
-    answers: np.ndarray
-    penalties: np.ndarray
-    weights: np.ndarray
+    answers: Array
+    penalties: Array
+    weights: Array
 
     @property
     def sensitivity(self) -> float:
@@ -66,7 +67,7 @@ class TableErrors(WorkloadStatistic):
         room = EPS * (1 + cells / 8) * most * float(self.weights.max())
         return TableErrors(workload, answers, penalties, self.weights), room
 
-    def value(self, truth: np.ndarray, counted: int = 1) -> np.ndarray:
+    def value(self, truth: Array, counted: int = 1) -> Array:
         """The scores (tables,) from the workload's answers on the rows, `counted` = n times as large in counts."""
         starts = [table.start for table in self.workload.tables]
         distances = np.add.reduceat(np.abs(truth - near(self.answers, counted)), starts)
@@ -83,8 +84,8 @@ class AbsoluteErrors(WorkloadStatistic):
     """
 
     workload: Workload
-    queries: np.ndarray
-    answers: np.ndarray
+    queries: Array
+    answers: Array
     level: float
 
     @property
@@ -109,7 +110,7 @@ class AbsoluteErrors(WorkloadStatistic):
         room = EPS * (n + float(np.abs(answers).max(initial=0)) + abs(level))
         return AbsoluteErrors(workload, self.queries, answers, level), room
 
-    def value(self, truth: np.ndarray, counted: int = 1) -> np.ndarray:
+    def value(self, truth: Array, counted: int = 1) -> Array:
         """The errors minus the level (b,) from the workload's answers on the rows, `counted` = n times as large."""
         return np.abs(truth[self.queries] - near(self.answers, counted)) - near(self.level, 2 * counted)
 

@@ -18,6 +18,7 @@ from ...errors import InputError
 from ...geometry.regions import Ball, Box, Region, Space
 from ...learning.losses import Logistic, Loss, PiecewiseLinear, SquaredDistance, difference, sloped
 from ...learning.risks import Risk
+from ...types import Array
 from ..accounting.budget import Approximate, BoundedRange, Gaussian
 
 LARGE = 100.0  # beyond which a difference of normal tails is bounded, not computed
@@ -32,14 +33,14 @@ class Density:
     region: Region
     k: float
     mu: float
-    at: np.ndarray | None = None
+    at: Array | None = None
 
     @property
-    def centre(self) -> np.ndarray:
+    def centre(self) -> Array:
         """The centre c (d,): that of K unless another was given."""
         return self.region.centre if self.at is None else self.at
 
-    def potential(self, X: np.ndarray) -> np.ndarray:
+    def potential(self, X: Array) -> Array:
         """The potential k(F + μ‖x − c‖²/2) (m,) at every row of X (m, d)."""
         return self.k * (self.risk.values(X) + self.mu * ((X - self.centre) ** 2).sum(1) / 2)
 
@@ -92,7 +93,7 @@ class RegularisedRisk(KnownRisk):
     region: Region
     mu: float
     location: bool = False
-    at: np.ndarray | None = None
+    at: Array | None = None
     payable: ClassVar[tuple[type, ...]] = (Gaussian,)
 
     def check(self) -> None:

@@ -12,6 +12,7 @@ from scipy.spatial import KDTree
 
 from ...data.domain import Rows
 from ...errors import InputError
+from ...types import Array
 from ..accounting.budget import Approximate, Gaussian, Pure
 from .base import Statistic
 
@@ -39,7 +40,7 @@ class Votes(_Voting):
     Algorithm 4.
     """
 
-    candidates: np.ndarray
+    candidates: Array
 
     def check(self) -> None:
         """Raise InputError unless the candidates are finite points."""
@@ -47,14 +48,14 @@ class Votes(_Voting):
         if V.ndim != 2 or not V.size or not (np.abs(V) <= FARTHEST).all():
             raise InputError(f"candidates of shape {V.shape} must be finite points (v, d), at least one")
 
-    def value(self, rows: Rows) -> np.ndarray:
+    def value(self, rows: Rows) -> Array:
         """The shares of the votes (v,)."""
         if rows.values.shape[1] != self.candidates.shape[1]:
             raise InputError(f"candidates have {self.candidates.shape[1]} coordinates, rows {rows.values.shape[1]}")
         counts = np.bincount(self._nearest(rows.values), rows.weights, len(self.candidates))  # whole, so exact
         return counts / rows.divisor
 
-    def _nearest(self, X: np.ndarray) -> np.ndarray:
+    def _nearest(self, X: Array) -> Array:
         """The index (r,) of the nearest candidate of every point X (r, d), the smallest one of several."""
         U, first = np.unique(self.candidates, axis=0, return_index=True)
         order = np.argsort(first)  # so that positions in U, too, are in order of the index
@@ -87,9 +88,9 @@ class CodeVotes(_Voting):
     Raises InputError for candidates outside the bins, or scores too large.
     """
 
-    candidates: np.ndarray
-    bins: tuple[np.ndarray, ...]
-    scales: tuple[np.ndarray | None, ...]
+    candidates: Array
+    bins: tuple[Array, ...]
+    scales: tuple[Array | None, ...]
     unit: int
 
     def check(self) -> None:
@@ -110,7 +111,7 @@ class CodeVotes(_Voting):
         if not 0 < self.unit <= largest < LARGEST:
             raise InputError(f"scores up to {largest} are outside 1..{LARGEST}")
 
-    def value(self, rows: Rows) -> np.ndarray:
+    def value(self, rows: Rows) -> Array:
         """The shares of the votes (v,)."""
         # A code beyond the bins counts in the last one: an error would reveal that such a record exists.
         binned = np.column_stack([b.take(rows.values[:, i], mode="clip") for i, b in enumerate(self.bins)])
@@ -136,7 +137,7 @@ class CodeVotes(_Voting):
         """The number of bins of every column."""
         return tuple(int(b.max()) + 1 for b in self.bins)
 
-    def _features(self, V: np.ndarray) -> np.ndarray:
+    def _features(self, V: Array) -> Array:
         """The candidates' features: 1 at a column's bin; or, where it is ordered, the bins passed and the position."""
         out = []
         for i, (k, scale) in enumerate(zip(self._sizes, self.scales, strict=True)):
@@ -146,7 +147,7 @@ class CodeVotes(_Voting):
                 out += [V[:, i, None] > np.arange(k - 1), (scale - scale[0])[V[:, i], None]]
         return np.concatenate(out, axis=1, dtype=np.float32)
 
-    def _weighted(self, X: np.ndarray) -> np.ndarray:
+    def _weighted(self, X: Array) -> Array:
         """The rows' features: their product with candidates' features is largest where the distance is smallest.
 
         Σ_k g_k |x_k − v_k| = Σ_k g_k x_k + Σ_k g_k v_k − 2 Σ_k g_k x_k v_k for 0/1 vectors x and v of passed bins.
