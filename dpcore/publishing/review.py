@@ -121,7 +121,7 @@ _TOP, _MIDDLE, _BASE = LEVELS
 PROVED, DECLARED, OPEN = Standing.PROVED, Standing.DECLARED, Standing.OPEN
 _QUESTIONS: tuple[tuple[str, str, Callable[[Facts], Said]], ...] = (
     (_TOP, "Who is protected (unit of privacy)?", lambda f: (DECLARED, (
-        f"{f['protects']['unit']} is protected, in a table of {f['protects']['records']:,} rows. Only the owner of the "
+        f"Protected: {f['protects']['unit']}, in a table of {f['protects']['records']:,} rows. Only the owner of the "
         "table knows whether someone has more rows elsewhere."
     ))),
     (_TOP, "How large are ε and δ?", lambda f: (PROVED, (

@@ -386,7 +386,7 @@ def test_the_person_is_asked_for_above_the_grid_and_rows_a_person_once_there_is_
     assert hint in captions()
     assert grid(app)["patient_id"]["state"] == "an ID, which may name people", "and no code of a disease"
     assert not most()
-    app.selectbox(key=f"person-{id(table(app))}").set_value("patient_id").run()
+    app.selectbox(key=f"person-{id(table(app).frame)}").set_value("patient_id").run()
     assert hint not in captions()
     most()[0].set_value(2).run()
     assert (table(app).unit.person, table(app).unit.most_rows) == ("patient_id", 2)

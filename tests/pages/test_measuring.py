@@ -215,7 +215,7 @@ def test_a_sample_whose_schema_is_tried_is_compared_with_its_records_alone():
     mine.change({name: private_entry(entry)})
     app = press(app.run(), TRY)
     assert table(app).domain is not None
-    assert table(app).whence(mine.domain.names[:1]) is None, "it is a distribution over other cells"
+    assert table(app).whence(table(app).domain.names[:1]) is None, "it is a distribution over other cells"
     app = settled(app.switch_page(str(ROOT / "pages/explore.py")).run())
     assert not app.exception
     assert "Typical error" in said(app)

@@ -177,7 +177,7 @@ def protected(current: Table) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", key="who"):
         person = st.selectbox(
             "Which column identifies a person?", columns, columns.index(current.unit.person),
-            key=f"person-{id(current)}", format_func=_whom, width=360,
+            key=f"person-{id(current.frame)}", format_func=_whom, width=360,
         )  # fmt: skip
         if person is not None:
             most = st.number_input("Maximum rows per person", 1, 1000, current.unit.most_rows, help=KEPT, width=240)

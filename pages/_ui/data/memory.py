@@ -35,10 +35,10 @@ _keep = st.components.v2.component("kept_columns", js=KEEP)
 
 def remember(current: Table) -> None:
     """Keep what was typed of an upload; before anything was, ask the browser whether it knows the columns."""
-    back, words = st.session_state.get(BACK) == id(current), said(current)
+    back, words = st.session_state.get(BACK) == id(current.frame), said(current)
     if words is not None:  # what was said since is newer than what the browser knows
-        st.session_state[SAID] = id(current)
-    wanted = not back and st.session_state.get(SAID) != id(current)
+        st.session_state[SAID] = id(current.frame)
+    wanted = not back and st.session_state.get(SAID) != id(current.frame)
     data = {"columns": current.names, "said": words, "wanted": wanted} if current.uploaded else {}
     _keep(key=KEY, data=data | {"forget": st.session_state.pop(FORGOTTEN, False)}, on_found_change=_found)
     if back:
@@ -62,12 +62,12 @@ def said(current: Table) -> dict[str, Any] | None:
 def _found() -> None:
     """Say of the table what the browser knows; it may send what it likes, and is read as a schema is."""
     mine, found = table(), st.session_state[KEY].get("found")
-    if not mine.uploaded or not isinstance(found, dict) or st.session_state.get(BACK) == id(mine):
+    if not mine.uploaded or not isinstance(found, dict) or st.session_state.get(BACK) == id(mine.frame):
         return
-    st.session_state[BACK] = id(mine)
+    st.session_state[BACK] = id(mine.frame)
     person, most = found.get("person"), found.get("most_rows")
     if person in mine.names and isinstance(most, int) and 1 <= most <= 1000:
-        st.session_state[f"person-{id(mine)}"] = person
+        st.session_state[f"person-{id(mine.frame)}"] = person
         mine.protect(PrivacyUnit(person, most))
     attempt(partial(_restore, found))
 

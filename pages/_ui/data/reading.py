@@ -109,7 +109,7 @@ def changing(current: Table) -> bool:
     else:
         twin, problem = found
         if twin.version != version:
-            current.adopt(twin)
+            session().table = twin
         if problem:
             refuse(current, problem)
     st.rerun()

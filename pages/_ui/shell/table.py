@@ -31,8 +31,6 @@ from .opened import Trial
 
 COMFORTABLE_CELLS = 100_000  # of the columns chosen at first
 TYPED, GUESSED, READ_OFF = "typed", "guessed", "read off"  # where a column's entry comes from
-OF_SCHEMA = ("schema", "origins", "confirmed", "read_off", "version", "domain", "problem", "problems")
-OF_SCHEMA += ("encoded", "_checked", "counts", "opening", "trial", "_kept")
 Entry = dict[str, Any]
 Told = Callable[[float, str], object]  # hears how far something is, and in words; what it raises ends it
 
@@ -83,15 +81,10 @@ class Table:
         self.came_with = self.domain
 
     def twin(self) -> "Table":
-        """A copy to try a change on while this one is in use; they share the records."""
+        """A copy to change while this one is in use, and to take its place; they share the records."""
         twin = copy.copy(self)
         twin.origins, twin.encoded, twin._checked = dict(self.origins), dict(self.encoded), dict(self._checked)
         return twin
-
-    def adopt(self, twin: "Table") -> None:
-        """Take over what became of the schema of a copy."""
-        for name in OF_SCHEMA:
-            setattr(self, name, getattr(twin, name))
 
     def set_schema(self, schema: dict[str, Any], told: Told = unheard, *, guessed: bool = False) -> None:
         """Take a whole schema; keep it even when it is not complete yet, and say what is missing.
