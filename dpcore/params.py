@@ -20,7 +20,7 @@ LETTERS = {
     "m": "number of queries; each maps combinations to [-1, 1] and is answered by a mean over rows",
     "d": "number of columns",
     "T": "number of rounds",
-    "ε": "privacy budget: replacing one row changes the probability of any output by a factor of e^ε at most",
+    "ε": "privacy budget, small for a strong promise: replacing one row changes no probability by a factor above e^ε",
     "δ": "how far a probability may lie beyond that factor; loosely, the chance that the promise fails",
     "ρ": "zero-concentrated differential privacy; adds up over releases",
     "μ": "Gaussian differential privacy: as hard to see as a shift of a standard normal by μ; μ² adds up",

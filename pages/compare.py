@@ -54,7 +54,7 @@ except InputError as error:
 
 limit = asked and asked.tolerance
 with chart.container(horizontal=True, vertical_alignment="center"):
-    words = "At this ε the largest error is within your limit in the middle one of the repeats.\n\n"
+    words = "At this ε the largest error was within your limit in every repeat.\n\n"
     words += meaning("frontier", "workload", "sampling floor", "point") or ""
     heading(compare.finding(sweep, limit), Tag.PEEK, words)
     if watch(sweep, "sweep"):

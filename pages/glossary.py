@@ -10,9 +10,12 @@ from pages._ui.shell.controls import number
 from pages._ui.shell.frame import tag
 from pages._ui.shell.words import PICTURES, PLAIN, WORDS
 
+FIRST = {"ε": "privacy budget", "δ": "failure probability"}  # letters that stand before the words
+
 asked = st.text_input("Search", key="glossary-search", placeholder="A word, a letter or an algorithm").casefold()
-rows = [(PICTURES[word], PLAIN[word], word, WORDS[word]) for word in sorted(WORDS)]
-rows += [("", "letter", letter, text) for letter, text in LETTERS.items()]
+rows = [("", said, letter, LETTERS[letter]) for letter, said in FIRST.items()]
+rows += [(PICTURES[word], PLAIN[word], word, WORDS[word]) for word in sorted(WORDS)]
+rows += [("", "letter", letter, text) for letter, text in LETTERS.items() if letter not in FIRST]
 words, algorithms, tags = st.tabs(("Words and letters", "Algorithms", "Where a number comes from"))
 with words:
     frame = pd.DataFrame(rows, columns=pd.Index(["picture", "people say", "experts say", "meaning"]))

@@ -30,7 +30,7 @@ def card(facts: Facts) -> str:
     protects, dataset, means = facts["protects"], facts["dataset"], Promise.of_release(facts)
     asked = "; ".join(map(in_words, facts["queries"]["asked"]))
     board = [
-        ("What was released", f"Synthetic rows, and {facts['queries']['count']:,} answers: {asked}."),
+        ("What was released", f"Synthetic rows, and {facts['queries']['count']:,} answers about {asked}."),
         ("About whom", f"{protects['records']:,} rows. Protected: {protects['unit']}."),
         ("Ranges and values", _origin(facts)),
         *([("Reason for releasing after a look at the data", facts["reason"])] if facts["reason"] else []),
@@ -108,7 +108,7 @@ def _settings(facts: Facts) -> str:
                 (
                     "All releases together",
                     f"ε = {dataset['spent']['epsilon']:.4g} of {dataset['total']['epsilon']:g} at δ = "
-                    f"{brief(dataset['total']['delta'])}",
+                    f"{brief(dataset['total']['delta'])}. At a larger δ, ε is smaller.",
                 ),
             ],
         ),
@@ -117,7 +117,7 @@ def _settings(facts: Facts) -> str:
             [
                 ("Algorithm", f"{made['algorithm']} ({made['source']})"),
                 *((c["name"], f"{_shown(c['value'])} ({c['why']})") for c in facts["plan"]["choices"]),
-                ("Noise", made["noise"]),
+                ("Random numbers", made["noise"]),
             ],
         ),
         ("Columns", _columns(facts)),

@@ -1,6 +1,6 @@
 """The tiles of a verdict, for pages and cards alike: how far off, as exact as which sample, what a guess may reach."""
 
-from ..numbers import amount, points
+from ..numbers import amount
 from ..theory.meaning import times_in_100
 
 Tile = tuple[str, str, str]  # what is measured, its value, and what to compare that with
@@ -11,7 +11,7 @@ def foretold(sizes: tuple[float, float] | None, exact: float | None, n: int, nou
     if sizes is None:
         return []
     typical = error("Typical error", sizes[0], n, noun, "by the noise alone")
-    return [typical, error("19 of 20 answers: within", sizes[1], n, noun), *exactness(exact)]
+    return [typical, error("19 of 20 answers: within", sizes[1], n, noun), *exactness(exact, n, noun)]
 
 
 def error(name: str, gap: float, n: int, noun: str, where: str = "") -> Tile:
@@ -20,9 +20,11 @@ def error(name: str, gap: float, n: int, noun: str, where: str = "") -> Tile:
     return name, counted, f"{of_all}, {where}" if where else of_all
 
 
-def exactness(share: float | None) -> list[Tile]:
-    """The tile of `as_exact_as_sample`; none where it is not known."""
-    return [] if share is None else [("As exact as", f"a sample of {points(share)}%", "of the rows, without noise")]
+def exactness(share: float | None, n: int, noun: str) -> list[Tile]:
+    """The tile of `as_exact_as_sample`, of two significant digits; none where it is not known."""
+    if share is None:
+        return []
+    return [("As exact as asking", f"{float(f'{share * n:.2g}'):,.0f} {noun}", f"of these {n:,}, without noise")]
 
 
 def guess(chance: float, epsilon: float) -> Tile:

@@ -98,12 +98,13 @@ class Promise:
     def suspicion_words(self) -> str:
         """The sentence that states what a suspicion may become."""
         rarely = f", except {one_in(self.failure)}" if self.delta else ", without exception"
-        return f"A suspicion of {percent(SUSPICION)} about {self.who} rises to {self.suspicion} at most{rarely}."
+        before = f"In the worst release a suspicion of {percent(SUSPICION)} about {self.who}"
+        return f"{before} rises to {self.suspicion} at most{rarely}."
 
     @property
     def words(self) -> str:
-        """The sentences about a suspicion and about a guess."""
-        return f"{self.suspicion_words} {self.guess_words}"
+        """The sentences about a guess and about a suspicion."""
+        return f"{self.guess_words} {self.suspicion_words}"
 
     def to_json(self) -> Json:
         """The numbers behind the sentences, unrounded, by name."""

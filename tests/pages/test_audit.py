@@ -48,8 +48,8 @@ def test_the_page_opens_on_a_finished_game_with_its_picture():
     right, allowed = audits.guesses(found)
     assert (found.budget, times_in_100(allowed)) == (Budget(1.0, 1e-9), "54 times in 100"), "as other pages have it"
     chance = 100 / np.sqrt(found.runs)
-    told = f"No breach found:** {100 * right:.0f} right guesses in 100, give or take {chance:.0f}. 54 are allowed"
-    assert told in plainly(app.success[0].value)
+    told = f"the guesser was right {100 * right:.0f} times in 100 (a coin: 50). 54 are allowed."
+    assert f"{told} Chance moves this by {chance:.0f}." in plainly(app.success[0].value)
     (points,) = figures(app)[0]["data"]
     assert points["text"] == ["a coin: 50", f"guessed: {100 * right:.0f}", "allowed: 54"]
     assert _plain(points["x"]) == pytest.approx([50, 100 * right, 100 * allowed])
@@ -82,7 +82,8 @@ def test_a_kept_promise_is_consistent_and_its_curve_stands_under_the_limit():
 def test_the_planted_bug_is_caught():
     app = played(500, bug=True, epsilon=3.0, delta=0.01)
     assert re.search(
-        r"The promise is broken:\*\* \d+ right guesses in 100, give or take 4.", plainly(app.error[0].value)
+        r"The promise is broken:\*\* .*was right \d+ times in 100 .* Chance moves this by 4.",
+        plainly(app.error[0].value),
     )
     assert "ε is at least" in app.error[0].value
     assert "Promised was 3." in app.error[0].value

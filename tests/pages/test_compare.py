@@ -251,7 +251,7 @@ def test_another_tools_table_becomes_a_line_at_its_own_error():
     name = "<b>other</b>.csv"
     uploader(app).set_value((name, other.to_csv(index=False).encode(), "text/csv")).run()
     assert not app.exception
-    line = next(t for t in figures(app)[0]["data"] if "other" in t.get("name", ""))
+    line = next(t for t in figures(app)[0]["data"] if "other&lt;" in t.get("name", ""))
     assert line["name"].startswith("&lt;b&gt;")
     pairs = Marginals.all(table.domain, 2)
     gap = np.abs(

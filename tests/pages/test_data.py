@@ -107,7 +107,7 @@ def test_the_button_to_explore_says_what_is_missing_and_the_page_how_much_is_lef
     assert app.subheader[0].value == "1 thing to decide"
     assert explore(app) == (False, "**Explore it**: first decide about 3 columns")
     press(app, READ)
-    assert app.subheader[0].value == "Nothing left to decide"
+    assert app.subheader[0].value == "Ready, if each row is another person"
     assert explore(app) == (True, "**Explore it**")
     table(app).set_schema({"columns": {}})
     assert explore(app.run()) == (False, "**Explore it**: first mend what is named below")

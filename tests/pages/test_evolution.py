@@ -98,9 +98,9 @@ def test_a_person_reads_how_near_how_private_and_what_may_be_published():
     app = watched(**{"pe-rounds": 3})
     curve = next(trace for trace in figures(app)[1]["data"] if trace.get("name") == "measured")
     first, *_, last = _plain(curve["y"])  # of two repeats median and mean are one
-    assert app.subheader[1].value == f"Invented points come {first / last:.2g} times nearer"
+    assert app.subheader[1].value == f"Invented points come {100 * (1 - last / first):.0f}% nearer"
     assert f"From {first:.0%} to {last:.0%} of the map's width, in 3 steps." in captions(app)
-    assert "This was measured: for so few points no theorem guarantees it." in captions(app)
+    assert "This was measured. With so few points no theorem promises it." in captions(app)
     tile = next(m.value for m in app.markdown if m.value.startswith("Someone who knows"))
     assert "**guesses right 54 times in 100**" in tile, "as on other pages"
     assert "Publish only the orange points." in captions(app)

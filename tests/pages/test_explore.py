@@ -16,7 +16,7 @@ from dpcore.data.domain import Domain
 from dpcore.errors import BudgetError
 from dpcore.evaluation.run import Run
 from dpcore.intervals.usefulness import foreseen, uses
-from dpcore.numbers import amount, points
+from dpcore.numbers import amount
 from dpcore.parsing.queries import read_queries
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
@@ -116,7 +116,7 @@ def test_the_tiles_show_the_numbers_of_the_run():
     for name, gap in (("Typical", final.mean_error), ("Largest", final.max_error)):
         size, people = amount(gap, rows.n, "people").split(" ≈ ")
         assert f"{name} error  \n**{people}**  \n{size}" in tiles(app)
-    assert f"**a sample of {points(final.as_exact_as_sample)}%**" in tiles(app)
+    assert f"**{float(f'{final.as_exact_as_sample * rows.n:.2g}'):,.0f} people**" in tiles(app)
     assert f"**guesses right {times_in_100(run.promise.guess())}**" in tiles(app)
     assert uses(foreseen(run.problem, run.plan), rows.n).sentence in captions(app).replace("\u2060", "")
 
@@ -314,7 +314,10 @@ def test_the_sentence_says_whether_waiting_pays():
         outcome.stopped(pd.DataFrame({"t": t, "max_error": 0.1 / t})) == "No: 0.13 points at step 75, 0.1 at step 100."
     )
     still = np.where(t < 60, 0.1, 0.0044)
-    assert outcome.stopped(pd.DataFrame({"t": t, "max_error": still})) == "Yes: 0.44 points since step 75."
+    assert (
+        outcome.stopped(pd.DataFrame({"t": t, "max_error": still}))
+        == "Yes: waiting longer brings nothing. 0.44 points since step 75."
+    )
     assert outcome.stopped(pd.DataFrame({"t": [1], "max_error": [0.01]})) == "After 1 steps: 1 points."
 
 

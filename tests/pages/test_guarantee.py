@@ -83,7 +83,7 @@ def test_what_epsilon_alone_allows_stands_behind_the_number():
 def test_both_small_chances_are_said():
     app = page()
     told = " ".join(c.value for c in app.caption)
-    assert "δ = 1e-9 is the setting" in told
+    assert "from the failure probability δ = 1e-9" in told
     assert "A belief may pass its limit 1 time in 10 million" in told
     app.slider(key="releases").set_value(4).run()
     assert Promise(1.0, 1e-9, releases=4).suspicion_words in said(app)

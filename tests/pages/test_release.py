@@ -197,8 +197,8 @@ def test_a_further_release_is_a_new_plan_on_what_is_left(tmp_path):
     assert len(sized) == 2
     app = press(app)
     told = " ".join(c.value for c in app.caption)
-    assert "You may publish all of these files" in said(app)
-    assert "line 3 of the budget record" in told
+    assert "you may publish all of these files" in said(app)
+    assert "This release is in the budget record" in told
     assert set(sized) <= {m.value for m in app.markdown}, "the accuracy foretold is the accuracy stated"
     assert "Released from berkeley" in [h.value for h in app.subheader]
     button(app, "Prepare another release").click().run()
@@ -483,9 +483,9 @@ def test_on_a_server_for_others_nobody_is_told_where_the_ledger_lies(tmp_path, m
 def test_what_was_released_stays_on_the_page_when_the_table_or_the_ledger_goes(tmp_path):
     app = press(opened(tmp_path))
     app.session_state["session"].table.set_schema({"columns": {}})
-    assert "A suspicion of 10" in said(app.run())
+    assert "a suspicion of 10" in said(app.run())
     (tmp_path / "ledger.sqlite").write_text("gone")
-    assert "A suspicion of 10" in said(app.run())
+    assert "a suspicion of 10" in said(app.run())
     assert wrong(app)
 
 

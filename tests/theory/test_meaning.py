@@ -60,7 +60,7 @@ def test_the_guess_is_exact_for_gaussian_noise_and_both_sentences_are_said():
     assert alone.guess() == pytest.approx(math.e / (1 + math.e), rel=1e-6)
     assert own.suspicion_words == alone.suspicion_words, "what beliefs may become is the promise's"
     assert own.suspicion_words == (
-        "A suspicion of 10% about one person rises to 23.4% at most, except 1 time in 10 million."
+        "In the worst release a suspicion of 10% about one person rises to 23.4% at most, except 1 time in 10 million."
     )
     assert "at most 54 times in 100 (a coin: 50)" in own.guess_words
     assert "at most 74 times in 100 (a coin: 50)" in alone.guess_words

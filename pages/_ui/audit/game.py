@@ -126,11 +126,11 @@ def guesses(found: Audit) -> tuple[float, float]:
 
 
 def score(found: Audit) -> str:
-    """Say how often the guesser was right, and how often the promise allows."""
+    """Say how often the guesser was right, how often a coin is and the promise allows, and what chance may do."""
     right, allowed = guesses(found)
     least = times_in_100(allowed).split()[0]
-    said = f"{100 * right:.0f} right guesses in 100, give or take {100 / np.sqrt(found.runs):.0f}."
-    return f"{said} {least} are allowed (a coin: 50)."
+    said = f"in {found.runs:,} games on each table the guesser was right {100 * right:.0f} times in 100"
+    return f"{said} (a coin: 50). {least} are allowed. Chance moves this by {100 / np.sqrt(found.runs):.0f}."
 
 
 def scale(found: Audit) -> go.Figure:
@@ -175,7 +175,7 @@ def piles(found: Audit) -> go.Figure:
         )  # fmt: skip
     out.add_vline(x=0, line={"color": charts.GREY, "width": 2})
     out.update_layout(barmode="overlay", bargap=0.05)
-    out.update_xaxes(title="below 0 the guess is “first”, above it “second”")
+    out.update_xaxes(title="score of a release: below 0 the guess is “first”, above it “second”")
     return charts.finish(out.update_yaxes(title="share of releases", tickformat=".0%"), 300)
 
 

@@ -117,7 +117,7 @@ def groups(frame: pd.DataFrame, title: str) -> go.Figure:
         "customdata": names, "hovertemplate": "%{customdata}: %{x:.2%}<extra></extra>",
     }  # fmt: skip
     beside = {"title": {"text": figure_text(title)}, "autorange": "reversed"} | ticks(names, 30)
-    words = "disagreement: 0% identical, 100% completely different"
+    words = "share of the group that is counted at a wrong value"
     below = {"title": {"text": words}, "tickformat": ".2~%", "rangemode": "tozero"}
     figure = go.Figure({"data": [bars], "layout": {"xaxis": below, "yaxis": beside}})
     return finish(figure, 120 + 26 * min(len(names), 30))

@@ -50,7 +50,7 @@ class Frames:
             "top": top, "ticks": [tenth / 10 for tenth in range(round(10 * top) + 1)],
             "legend": {
                 "real": "" if self.real is None else "real", "synthetic": self.shown,
-                "range": f"range of {drawings} repeats with fresh noise" if drawings > 1 else "",
+                "range": f"range of all {drawings} repeats with fresh noise" if drawings > 1 else "",
             },
             "again": "Repeat with fresh noise",
         }  # fmt: skip

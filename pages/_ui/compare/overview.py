@@ -36,7 +36,7 @@ from .sweeps import TITLES, Dot, Sweep
 
 FIRST = ("gaussian_maxent", "aim", "mwem")
 EPSILONS = (0.1, 0.3, 0.5, 1.0, 3.0)
-CHANCE, BEST = "chance error already in the real table", "best method at each ε"
+CHANCE, BEST = "another sample is as far off", "best method at each ε"
 LINES = [CHANCE, "guessing without data", "each column alone", BEST]
 SIZES = {"the table itself": 0.0, "a tenth of its rows": 0.1, "as many rows": 1.0, "ten times as many": 10.0}
 
@@ -93,8 +93,9 @@ def settings(table: Table, sweep: Sweep) -> tuple[Workload, Callable[[], Planned
 
 
 def finding(sweep: Sweep, limit: float | None) -> str:
-    """Which ε tried keeps the median of the largest errors within a limit; where none is set, what the chart shows."""
-    found = steps(middles(sweep.table(lambda dot: dot.point.errors.get("max_error"))))
+    """Which ε tried keeps the largest error of every repeat within a limit; where none is set, what the chart shows."""
+    middle = middles(sweep.table(lambda dot: dot.point.errors.get("max_error")))
+    found = steps(middle.assign(error=middle["high"]))
     if limit is None or not len(found):
         return "How far off is the worst answer?"
     enough = found["epsilon"][found["error"] <= limit]
@@ -156,7 +157,8 @@ def _exactness(sweep: Sweep) -> str:
     if not len(runs):
         return ""
     best = runs.loc[runs["error"].idxmax()]
-    return f"At ε = {best['epsilon']:g} the best is as exact as asking {points(best['error'])}% of the people."
+    asked = f"asking {points(best['error'])}% of the people, without noise"
+    return f"At ε = {best['epsilon']:g} the best is as exact as {asked}."
 
 
 def lines(dots: pd.DataFrame) -> pd.DataFrame:

@@ -48,6 +48,7 @@ KEPT = (
     "A hash of a person's rows decides which of them are left out. Rows that name nobody count as one person. "
     f"All noise is scaled to this many rows. {COUNTED}"
 )
+READY = ("Nothing left to decide", "Ready, if each row is another person")  # where a column names people, or none
 SHOWN, NAMED = 4, 80  # lines of one list, and characters of the names in one
 
 
@@ -73,7 +74,7 @@ def decide(current: Table) -> bool:
         why = f": first decide about {_columns(columns)}"
     st.html(STYLE)
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="go"):
-        heading(f"{many} thing{'s' * (many > 1)} to decide" if many else "Nothing left to decide")
+        heading(f"{many} thing{'s' * (many > 1)} to decide" if many else READY[current.unit.person is None])
         st.page_link(
             "pages/explore.py", label=f"**Explore it**{why}", icon=":material/query_stats:", disabled=bool(why),
             width="content",

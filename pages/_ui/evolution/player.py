@@ -54,7 +54,7 @@ def watch_it() -> None:
     plan = algorithm.plan(problem, budget)
     right = Promise.of_plan(plan, adaptive=algorithm.adaptive).guess()
     with side:
-        words = "Publish only the orange points. Blue ones would be real people's."
+        words = "Publish only the orange points. These blue ones are invented; yours would be real people's."
         show_tiles([tiled.guess(right, budget.epsilon)], words)
     mine = tab_runs("evolve")
     asked = (sample, n, budget, tuple(sorted(texts.items())), seeds)
@@ -182,7 +182,7 @@ def _curve(found: dict[str, list[Result]], problem: PointRelease) -> None:
     first, last = float(by.iloc[0]), float(by.iloc[-1])
     noise = {name: settled[name] for name in ("alpha", "sigma", "levels", "samples")}
     err = theory.error(**noise, d=d, D=D)
-    heading(f"Invented points come {first / last:.2g} times nearer")
+    heading(f"Invented points come {100 * (1 - last / first):.0f}% nearer")
     summary = f"From {first:.0%} to {last:.0%} of the map's width, in {T} steps."
-    words = "" if err < D else " This was measured: for so few points no theorem guarantees it."
+    words = "" if err < D else " This was measured. With so few points no theorem promises it."
     results.panel(evolution_charts.distances(frame), summary + words, frame, "distance")

@@ -104,12 +104,12 @@ def groups(shown: Shown) -> None:
     found = subgroups(both, column)
     frame = pd.DataFrame({"group": found.labels, "share": found.share, "error": found.error})
     frame = frame[frame["share"] > 0].sort_values("share", ignore_index=True)
-    small, large = frame.iloc[0], frame.iloc[-1]
-    summary = (
-        f"The tables disagree about {clean(small['group'])} ({small['share']:.2%} of rows) by {small['error']:.2%}, "
-        f"about {clean(large['group'])} ({large['share']:.1%}) by {large['error']:.2%}. "
-        "0% is identical, 100% completely different."
+    small, large = (
+        f"of {clean(row['group'])} {row['error']:.1%} ({shown.n * row['share'] * row['error']:,.0f} of "
+        f"{shown.n * row['share']:,.0f} {shown.noun})"
+        for _, row in frame.iloc[[0, -1]].iterrows()
     )
+    summary = f"Counted at a wrong value: {small}, {large}."
     panel(base.groups(frame, column), summary, frame, "groups")
 
 

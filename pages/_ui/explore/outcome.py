@@ -100,7 +100,7 @@ def verdict(table: Table, chosen: Chosen, result: Result, real: Comparison) -> D
     tiles = [
         tiled.error("Typical error", float(real.gaps.mean()), n, each),
         tiled.error("Largest error", float(real.gaps[worst]), n, each, question(real.workload.label(worst))),
-        *tiled.exactness(result.summary["final"]["as_exact_as_sample"]),
+        *tiled.exactness(result.summary["final"]["as_exact_as_sample"], n, each),
         tiled.guess(result.summary["promise"]["guess"], chosen.budget.epsilon),
     ]
     return show_tiles(tiles, _uses(chosen))
@@ -165,7 +165,7 @@ def stopped(own: pd.DataFrame) -> str:
         return f"After {steps:,} steps: {last} points."
     since, error = int(late["t"].iloc[0]), late["max_error"]
     if error.max() - error.min() <= 0.1 * end["max_error"]:
-        return f"Yes: {last} points since step {since:,}."
+        return f"Yes: waiting longer brings nothing. {last} points since step {since:,}."
     return f"No: {points(error.iloc[0])} points at step {since:,}, {last} at step {steps:,}."
 
 

@@ -59,8 +59,7 @@ body:has(.st-key-replays) .st-key-screen::before {content: ""; position: absolut
   background: #0072B2; animation: runs 1.5s ease-in-out infinite alternate;}
 @keyframes runs {from {left: 0;} to {left: 80%;}}
 @media (max-width: 640px) {.block-container {padding-left: 0.8rem; padding-right: 0.8rem;}
-  .st-key-tiles {flex-wrap: nowrap !important; overflow-x: auto;}
-  .st-key-tiles > div {flex: 0 0 auto; max-width: 14rem; min-width: 7rem;}
+  .st-key-tiles > div {flex: 1 1 40%; min-width: 40%;}
   /* The sentence below the tiles stands below the charts. */
   :has(> .st-key-verdict), .st-key-verdict {display: contents !important;}
   :has(> .st-key-uses) {order: 1;} :has(> .st-key-sections) {order: 2;}}

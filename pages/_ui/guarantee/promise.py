@@ -108,8 +108,8 @@ def suspicion(budget: Budget, times: int, planned: Planned | None) -> None:
         summary += f" This may fail {one_in(one.failure)}"
         summary += f", and after all {times} releases {one_in(all_of_them.failure)}." if times > 1 else "."
         st.caption(
-            f"There are two small chances. δ = {brief(budget.delta)} is the setting: so rarely may a release give "
-            f"everything away. A belief may pass its limit {one_in(one.failure)}: that follows from δ."
+            f"A belief may pass its limit {one_in(one.failure)}. "
+            f"That follows from the failure probability δ = {brief(budget.delta)}."
         )
     panel(promise.posteriors(frame, prior), summary, frame, "posterior")
     if times > 1:

@@ -98,7 +98,7 @@ def outputs(made: Made) -> None:
         st.markdown("**What was measured of the schema, protected:**")
         lines = [f"- **{plain(m['column'])}**: {plain(m['found'], 500)}." for m in facts["measured"]]
         st.markdown("\n".join(lines))
-    st.markdown("**You may publish all of these files.**")
+    st.markdown("**Once the card is signed, you may publish all of these files.**")
     with st.container(horizontal=True):
         st.download_button(
             "All files (ZIP)", lambda: archive(made.files), f"release-{number}.zip", "application/zip", type="primary",
@@ -112,7 +112,7 @@ def outputs(made: Made) -> None:
         name = st.selectbox("Other files", others, format_func=lambda name: WORDS.get(name, name), key="release-file")
         _download(made, name, "Download this file")
     st.caption(
-        f"This is line {number} of the budget record, and a copy of all files lies beside it. "
+        "This release is in the budget record, and a copy of all files lies beside it. "
         "Downloading again uses no budget. " + plain(f"Noise: {facts['made_by']['noise']}.", 400)
     )
 

@@ -80,7 +80,10 @@ def dataset(table: Table, sets: Sequence[DataSet]) -> dict[str, Any]:
     unit = table.unit
     person = "one row" if unit.person is None else f"all rows of one person ({unit.most_rows} or fewer)"
     counted = "" if unit.person is None else f" {COUNTED}"
-    st.caption(f"Protected: {plain(unit.words, 300)}.", help=plain(f"{NEIGHBOURS.format(person)}{counted}", 600))
+    st.caption(
+        "ε does not add up like money. The bar above shows the share that this release really uses.",
+        help=plain(f"Protected: {unit.words}. {NEIGHBOURS.format(person)}{counted}", 900),
+    )
     return fields
 
 

@@ -29,7 +29,7 @@ MENU: dict[str, list[Entry]] = {
         Entry(
             "pages/start.py",
             "Start",
-            "Move the slider to see how privacy changes the answers.",
+            "Make a copy of your table that protects people. First see how far off its answers are.",
             title="What does privacy cost on my table?",
             first=True,
         ),

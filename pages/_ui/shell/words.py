@@ -5,8 +5,8 @@ import re
 
 WORDS = {
     "cell": "One combination of values, such as female and 25–34. Every row has exactly one.",
-    "disagreement": "How much the real and the synthetic table differ about a group: 0% identical, 100% completely "
-    "different. It is the sum of all differences of shares, divided by the sum of all shares of both.",
+    "disagreement": "How many rows of a group the synthetic table counts at a wrong value: 0% none, 100% all. It is "
+    "the sum of all differences of shares, divided by the sum of all shares of both.",
     "frontier": "The smallest error that any run reached at each ε.",
     "marginal": "A table of counts over some of the columns: how many rows have each pair of values, for example.",
     "neighbours": "Two tables that differ in one person's rows and in nothing else. The promise limits how well anyone "
@@ -19,7 +19,7 @@ WORDS = {
     "workload": "All the questions that are asked together. Errors are measured over every one of them.",
 }
 PLAIN = {
-    "cell": "combination", "disagreement": "difference", "frontier": "best so far", "marginal": "table of counts",
+    "cell": "combination", "disagreement": "counted wrong", "frontier": "best so far", "marginal": "table of counts",
     "neighbours": "with you, without you", "point": "hundredth", "sampling floor": "luck of the sample",
     "seed": "repeat number", "trial": "try-out", "workload": "questions",
 }  # fmt: skip

@@ -21,7 +21,7 @@ def test_a_press_of_run_right_after_an_upload_is_served(page, server):
     bring(page, "people.csv", CELLS)
     expect(page.get_by_text("2 columns without values")).to_be_visible()
     bring(page, "schema.json", SCHEMA % '["planted-0", "planted-1", "planted-2"]', 1)
-    expect(page.get_by_text("Nothing left to decide")).to_be_visible()
+    expect(page.get_by_text("Ready, if each row is another person")).to_be_visible()
     page.get_by_role("link", name="Compare", exact=True).click()
     page.get_by_role("button", name="Run the comparison").click()
     expect(page.locator(".js-plotly-plot .points path").first).to_be_visible(timeout=90_000)

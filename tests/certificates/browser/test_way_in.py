@@ -97,7 +97,7 @@ def test_a_messy_table_goes_from_upload_to_explore_in_six_clicks_and_a_minute_an
     for label in clicks:
         press(page, label)
         expect(page.get_by_role("button", name=label, exact=True)).to_have_count(0)
-    expect(page.get_by_text("Nothing left to decide")).to_be_visible()
+    expect(page.get_by_text("Ready, if each row is another person")).to_be_visible()
     expect(page.get_by_text("is outside the promise")).to_be_visible()
     explore.click()
     expect(page.get_by_text("columns to begin with")).to_be_visible()
@@ -129,7 +129,7 @@ def test_two_hundred_columns_are_ready_and_explore_begins_with_some(page, server
     expect(page.get_by_text("200 columns without values or a range")).to_be_visible()
     uploaded = time.perf_counter() - start
     press(page, READ)
-    expect(page.get_by_text("Nothing left to decide")).to_be_visible()
+    expect(page.get_by_text("Ready, if each row is another person")).to_be_visible()
     expect(page.get_by_text("10^139 combinations").first).to_be_visible()
     print(f"\n200 columns: shown after {uploaded:.1f} s, ready after {time.perf_counter() - start:.1f} s")
     page.get_by_role("link", name="Explore it", exact=True).click()
