@@ -122,7 +122,7 @@ def test_a_table_that_is_forgotten_or_replaced_while_it_is_read_leaves_nothing(m
 
 def test_a_file_that_is_waiting_is_let_go_of_at_once():
     work = Work(job=lambda _: UNIQUE)
-    reading.Reading(work).close()
+    work.close()
     assert work.job is None
     work.run()
     assert (work.state, work.result) == ("stopped", None)
