@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from pages._ui.data import reading
-from pages._ui.jobs.work import Stopped, Work
+from pages._ui.jobs.work import Stopped, Work, begin
 from pages._ui.shell.table import READ_OFF, Table
 from tests.pages.test_data import CSV, KNOWN, READ, opened, table
 from tests.pages.test_pages import button, settled
@@ -65,7 +65,7 @@ def tables_left():
 def all_idle():
     """Whether all threads that read have come to an end of what they did."""
     together = threading.Barrier(reading.AT_ONCE)
-    works = [reading.begin(reading.KIND, lambda _: together.wait(60), reading.AT_ONCE) for _ in range(reading.AT_ONCE)]
+    works = [begin(reading.KIND, lambda _: together.wait(60), reading.AT_ONCE) for _ in range(reading.AT_ONCE)]
     return all(work.wait(60) for work in works)
 
 
