@@ -198,7 +198,8 @@ def experts(played: Judged) -> None:
             f"{ALGORITHMS[found.algorithm].about.title}, {found.runs:,} games on each of two tables of "
             f"{found.records:,} rows: {telling(found, frame)}"
         )
-        panel(figure(frame), summary, frame, "audit")
+        names = {"right": "this game", "limit": "limit by ε and δ", "gaussian": "limit by the plan's μ"}
+        panel(_trade_off(frame, names), summary, frame, "audit")
         st.caption(
             "The blue curve is from games that did not shape the test. It may cross its limit by chance. "
             f"The verdict uses Clopper–Pearson bounds at {CONFIDENCE:.1%} confidence."
@@ -211,7 +212,12 @@ def experts(played: Judged) -> None:
                 "ratio under the stated noise judges their answers."
             )
             frame = transcript_curves(evidence)
-            panel(transcript_figure(frame, evidence), in_words(evidence), frame, "transcripts")
+            names = {
+                "right": "measured",
+                "promised": f"promised: {symbol(evidence)} = {evidence.promised:.3g}",
+                "shown": f"shown with {TRUST:.0%} confidence: {evidence.low:.3g}",
+            }
+            panel(_trade_off(frame, names), in_words(evidence), frame, "transcripts")
 
 
 def symbol(evidence: AuditResult) -> str:
@@ -269,27 +275,10 @@ def telling(found: Audit, frame: pd.DataFrame) -> str:
     )  # fmt: skip
 
 
-def figure(frame: pd.DataFrame) -> go.Figure:
-    """Draw right answers against false alarms, under their limits."""
-    names = {"right": "this game", "limit": "limit by ε and δ", "gaussian": "limit by the plan's μ"}
-    return _trade_off(frame, {name: title for name, title in names.items() if name in frame})
-
-
-def transcript_figure(frame: pd.DataFrame, evidence: AuditResult) -> go.Figure:
-    """Draw the trade-off of transcripts: measured, promised, and shown with confidence."""
-    return _trade_off(
-        frame,
-        {
-            "right": "measured",
-            "promised": f"promised: {symbol(evidence)} = {evidence.promised:.3g}",
-            "shown": f"shown with {TRUST:.0%} confidence: {evidence.low:.3g}",
-        },
-    )
-
-
 def _trade_off(frame: pd.DataFrame, names: dict[str, str]) -> go.Figure:
-    """Draw curves of a frame over its false alarms, the measured one first."""
+    """Draw the named curves that a frame has over its false alarms, the measured one first, and a coin's."""
     frame = frame.assign(coin=frame["false alarms"])
+    names = {name: title for name, title in names.items() if name in frame}
     titles = "false alarms: says second, is first", "right: says second, is second"
     share = {"tickformat": ".0%", "range": [-0.01, 1.01]}
     figure = charts.curves(frame, "false alarms", names | {"coin": "a coin"}, titles)
