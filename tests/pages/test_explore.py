@@ -12,6 +12,7 @@ from dpcore.data.column import Column
 from dpcore.data.domain import Domain
 from dpcore.errors import BudgetError
 from dpcore.intervals.usefulness import foreseen, uses
+from dpcore.numbers import amount, points
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.theory.meaning import times_in_100
 from dpcore.theory.optimal_noise import against_line, least_rmse
@@ -21,7 +22,6 @@ from pages._ui.explore import run as replaying
 from pages._ui.shell import controls
 from pages._ui.shell.session import session
 from pages._ui.shell.table import Table
-from pages._ui.shell.text import amount, points
 from tests.pages.test_compare import _plain, berkeley
 from tests.pages.test_pages import EXPLORE, ROOT, button, figures, open_page, said, settled
 
