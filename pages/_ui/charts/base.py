@@ -27,7 +27,7 @@ LINES = {  # error: colour, dash, words
 
 
 def finish(figure: go.Figure, height: int = 380) -> go.Figure:
-    """A figure with the margins, height and letters of every figure; lines are named at their ends, not in a legend."""
+    """Return a figure in the frame of all figures; lines are named at their ends, not in a legend."""
     legend = {"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0, "font": TEXT}
     figure.update_layout(height=height, margin={"l": 8, "r": 8, "t": 40, "b": 8}, legend=legend, font=TEXT)
     figure.update_xaxes(tickfont=TEXT, title_font=TEXT)
@@ -57,7 +57,7 @@ End = tuple[str, str, float]  # of a line: its name and colour, and how high it 
 
 
 def named_ends(lines: Sequence[End], seen: np.ndarray, height: float, *, log: bool) -> list[dict]:
-    """Annotations with the names of lines at their ends, in their colours; names that would meet are moved apart.
+    """Return labels with the names of lines at their ends, in their colours; names that would meet are moved apart.
 
     Names are escaped already. `seen` are all values along the vertical axis, `height` is the figure's in pixels.
     """
@@ -82,12 +82,12 @@ def named_ends(lines: Sequence[End], seen: np.ndarray, height: float, *, log: bo
 
 
 def room(lines: Sequence[End]) -> int:
-    """The margin in pixels that the longest name at the end of a line takes."""
+    """Return the margin in pixels that the longest name at the end of a line takes."""
     return 8 + LEADER + LETTER * max(len(part) for name, *_ in lines for part in short(name).split("\n"))
 
 
 def short(title: str) -> str:
-    """What a line is called at its end: its nickname, on two lines if it is long."""
+    """Return what a line is called at its end: its nickname, on two lines if it is long."""
     title = nickname(title)
     spaces = (i for i, c in enumerate(title) if c == " " and len(title) > 14)
     middle = min(spaces, key=lambda i: abs(i - len(title) / 2), default=None)
@@ -95,7 +95,7 @@ def short(title: str) -> str:
 
 
 def spread(places: list[float], heights: list[float]) -> list[float]:
-    """Middles of labels, near their places and no two of them on top of each other; places must rise."""
+    """Return the middles of labels, near their places and no two of them on top of each other; places must rise."""
     found: list[float] = []
     for i, place in enumerate(places):
         found.append(place if not i else max(place, found[-1] + (heights[i - 1] + heights[i]) / 2))
@@ -106,13 +106,13 @@ def spread(places: list[float], heights: list[float]) -> list[float]:
 
 
 def ticks(labels: list[str], most: int) -> dict[str, list]:
-    """Tick positions and texts, thinned so that they do not overlap."""
+    """Return tick positions and texts, thinned so that they do not overlap."""
     shown = list(range(0, len(labels), max(1, -(-len(labels) // most))))
     return {"tickvals": shown, "ticktext": [labels[i] for i in shown]}
 
 
 def curves(frame: pd.DataFrame, x: str, lines: dict[str, str], titles: tuple[str, str], *, log: str = "") -> go.Figure:
-    """Columns of a table against one of them; `lines` maps columns to words, `log` says which axes are: "xy", "y"."""
+    """Draw columns of a table over one of them; `lines` maps columns to words, `log` says which axes are: "xy", "y"."""
     figure = go.Figure()
     styles = zip((SYNTHETIC, REAL, THIRD, FOURTH), ("solid", "dash", "dot", "dashdot"), strict=True)
     for (column, words), (colour, dash) in zip(lines.items(), styles, strict=False):
@@ -122,7 +122,7 @@ def curves(frame: pd.DataFrame, x: str, lines: dict[str, str], titles: tuple[str
 
 
 def groups(frame: pd.DataFrame, title: str) -> go.Figure:
-    """Error by group, the smallest group on top, its share of the records beside its name."""
+    """Draw the error by group, the smallest group on top, its share of the records beside its name."""
     names = [f"{g} ({s:.2%})" for g, s in zip(short_names(frame["group"], 20), frame["share"], strict=True)]
     places = list(range(len(names)))
     bars = {
@@ -137,7 +137,7 @@ def groups(frame: pd.DataFrame, title: str) -> go.Figure:
 
 
 def bars(frame: pd.DataFrame, title: str) -> go.Figure:
-    """Real beside synthetic shares of one column's values."""
+    """Draw real beside synthetic shares of one column's values."""
     figure = go.Figure()
     names = short_names(frame["value"], 22)
     for name, colour, pattern in (("real", REAL, ""), ("synthetic", SYNTHETIC, "/")):

@@ -89,7 +89,7 @@ def _refused(column: OpenColumn, n: int, group: int, budget: Budget, part: float
 
 
 def _trial(current: Table, budget: Budget, part: float | None) -> None:
-    """The button, and what the last trial found."""
+    """Draw the button that tries the measurement, and what the last trial found."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="try-it"):
         words = "The same number repeats the same noise, and so finds the same."
         st.number_input(
@@ -112,7 +112,7 @@ def _trial(current: Table, budget: Budget, part: float | None) -> None:
 
 @peek
 def _results(current: Table, trial: Trial, budget: Budget, part: float | None) -> None:
-    """What the last trial found, column by column."""
+    """Draw what the last trial found, column by column."""
     heading("What the trial found", Tag.PEEK, meaning("trial"))
     st.caption(trial.words)
     if (trial.division.budget, trial.part) != (budget, part):
@@ -157,7 +157,7 @@ def _try() -> None:
 
 
 def _found(found: ColumnFindings, beside: str) -> None:
-    """What was found of one column, its first cells, and what the records say if that was asked for."""
+    """Draw what was found of one column, its first cells, and what the records say if that was asked for."""
     labels = found.column.labels
     cells = _few(labels)
     icon = ":material/warning: " if found.nothing else ""
@@ -169,7 +169,7 @@ def _found(found: ColumnFindings, beside: str) -> None:
 
 
 def _beside(current: Table) -> dict[str, str]:
-    """What the records say, by column, once a person asks for it; {} until it is there."""
+    """Return what the records say, by column, once a person asks for it; {} until it is there."""
     with st.container(horizontal=True, vertical_alignment="center"):
         asked = st.toggle("Show the real rows beside it", key=f"beside-{current.version}")
         if asked:
@@ -200,6 +200,6 @@ def _read(current: Table, columns: Sequence[OpenColumn], work: Work) -> dict[str
 
 
 def _few(texts: Sequence[object]) -> str:
-    """The first of them, and how many more there are."""
+    """Return the first texts, and how many more there are."""
     more = len(texts) - FEW
     return ", ".join(clean(text, 30) for text in texts[:FEW]) + (f" and {more:,} more" if more > 0 else "")

@@ -57,7 +57,7 @@ def refuse(current: Table, problem: str) -> None:
 
 
 def drop() -> None:
-    """Another table was chosen: no file is wanted any more, and no change of the last one."""
+    """Stop reading a file and changing a schema: another table was chosen."""
     for name in (ARRIVAL, CHANGE):
         let_go(name)
 
@@ -106,7 +106,7 @@ def _change_of(current: Table) -> Work | None:
 
 
 def _read(name: str, file: Any, work: Work, format: TextFormat | None = None) -> Table:
-    """The table in an uploaded file."""
+    """Return the table in an uploaded file."""
     words = "The file is read"
     work.tell(0.0, words)
     reading = read(file, name, UPLOADED, format=format, told=lambda share: work.tell(READ * share, words))
@@ -139,7 +139,7 @@ def made_of(reading: Read, name: str, work: Work, large: Large | None = None) ->
 
 
 def _changed(twin: Table, changes: tuple[Change, ...], work: Work) -> tuple[Table, str]:
-    """What became of a copy of the table, and what could not be changed."""
+    """Return a copy of the table as it was changed, and in words what could not be changed."""
     refused = []
     for change in changes:
         try:

@@ -35,7 +35,7 @@ OFF = "W1 may be off by"
 
 
 def choose() -> None:
-    """The whole part. Raises InputError for budgets that a method cannot serve."""
+    """Draw the part that compares the methods. Raises InputError for budgets that a method cannot serve."""
     table = present()
     if table is None:
         return
@@ -70,7 +70,7 @@ def choose() -> None:
 
 
 def _start(mine: Runs, table: Table, columns: list[Column], budget: Budget) -> None:
-    """Points in the unit box: every column by its public bounds, what is missing in the middle of them."""
+    """Start all runs on points in the unit box: columns scaled by public bounds, missing numbers in the middle."""
     names = tuple(c.name for c in columns)
     scaled = {c.name: _scaled(c, table.kept[c.name]) for c in columns}
     region = box([0.0], [1.0], names)
@@ -88,7 +88,7 @@ def _start(mine: Runs, table: Table, columns: list[Column], budget: Budget) -> N
 
 
 def _scaled(column: Column, cells: pd.Series) -> np.ndarray:
-    """A column's numbers as shares of its public range; ½ where missing."""
+    """Return a column's numbers as shares of its public range; ½ where missing."""
     low, high = float(column.low or 0.0), float(column.high or 0.0)
     return np.nan_to_num((column.numbers(cells) - low) / (high - low), nan=0.5)
 
@@ -117,7 +117,7 @@ def _draw(mine: Runs) -> None:
 
 
 def verdict(found: pd.DataFrame, d: int, n: int, budget: Budget) -> str:
-    """One honest sentence, from the means, and what follows from it."""
+    """Return a sentence that ranks the methods by their means, and one that says what follows."""
     groups = found.groupby("method")
     means, off = groups["w1"].mean().sort_values(), groups[OFF].mean()
     told = {

@@ -115,7 +115,7 @@ FIGURES = {
 
 
 def figures() -> None:
-    """Choose a figure, run it in the pool, draw it beside the reference."""
+    """Draw the widgets that choose a figure, run it in the pool, draw it beside the reference."""
     with st.container(border=True, key="figure-settings"):
         left, middle, right = st.columns(3)
         name = left.selectbox("Figure", list(FIGURES), 1, key="pe-figure", **KEPT)
@@ -163,7 +163,7 @@ def _wanted(figure: Figure, n: int, runs: int) -> Iterator[WantedRun]:
 
 @peek
 def _draw(mine: Runs, figure: Figure, n: int) -> None:
-    """Means and standard errors of what has come back, and how they agree with the reference."""
+    """Draw means and standard errors of what has come back, and how they agree with the reference."""
     lines = [
         {"line": line, "x": float(record.t) if figure.every == 1 else x, "w1": record.to_json()["w1"]}
         for (line, x), result in mine.results

@@ -22,14 +22,14 @@ ROUNDS = 14  # as for n = 1000
 
 
 def printed_delta(_tries: Tries) -> LessonFinding:
-    """The true δ of the printed noise at (1, 10⁻⁴), in multiples of the claim: 1, 2 or 40."""
+    """Return the true δ of the printed noise at (1, 10⁻⁴), in multiples of the claim: 1, 2 or 40."""
     printed = theory.printed_partition_noise(epsilon=1.0, delta=1e-4)
     ratio = math.exp(conversions.gdp_log_delta(1.0, math.sqrt(2) / printed)) / 1e-4
     return LessonFinding(nearest(ratio, (1, 2, 40)), f"It keeps {1e-4 * ratio:.2g}, {ratio:.2g} times what is claimed.")
 
 
 def forgotten_rounds(_tries: Tries) -> LessonFinding:
-    """The ε of all rounds together at ε = 1 each: 1, √14, or the 14 that a plain sum says."""
+    """Return the ε of all rounds together at ε = 1 each: 1, √14, or the 14 that a plain sum says."""
     together = conversions.optimal_epsilon(1.0, ROUNDS, 1e-4)
     words = f"At δ = 10⁻⁴ all {ROUNDS} steps together keep ε = {together:.3g} at best."
     return LessonFinding(nearest(together, (1, math.sqrt(ROUNDS), ROUNDS)), words)
@@ -58,7 +58,7 @@ COMPOSITION = Lesson(
 
 
 def lessons() -> None:
-    """Both, one after the other."""
+    """Draw both lessons, one after the other."""
     with st.container(border=True, key="lesson-settings"):
         left, right = st.columns(2)
         epsilon = left.select_slider("ε, as claimed", EPSILONS, 1.0, number, key="lesson-epsilon", **KEPT)
@@ -70,7 +70,7 @@ def lessons() -> None:
 
 
 def _partition(epsilon: float, delta: float) -> None:
-    """Claimed against true δ of the printed noise on counts, at this ε."""
+    """Draw the δ that the printed noise on counts claims against the δ that it keeps, at this ε."""
     heading("What δ does the printed noise keep?")
     lines = []
     for claimed in DELTAS[1:]:
@@ -91,7 +91,7 @@ def _partition(epsilon: float, delta: float) -> None:
 
 
 def _composition(epsilon: float, delta: float) -> None:
-    """Claimed against true ε of T uncomposed rounds, and the ε₀ a round that keeps the claim."""
+    """Draw the ε that T uncomposed rounds claim, the ε that they keep, and the ε₀ a round that keeps the claim."""
     heading("What ε do all steps together keep?")
     lines = []
     for T in (1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20):

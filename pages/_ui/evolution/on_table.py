@@ -44,7 +44,7 @@ def present() -> Table | None:
 
 
 def on_a_table() -> None:
-    """The whole part. Raises InputError for a budget that the recipe cannot serve."""
+    """Draw the part that evolves rows. Raises InputError for a budget that the recipe cannot serve."""
     mine = present()
     if mine is None:
         return
@@ -81,7 +81,7 @@ def on_a_table() -> None:
 
 @peek
 def _settles(result: Result) -> None:
-    """The errors on all pairs of columns, round by round."""
+    """Draw the errors on all pairs of columns, round by round."""
     heading("Do columns become related?")
     frame = results.curves([result])
     first, last = frame.iloc[0], frame.iloc[-1]
@@ -95,7 +95,7 @@ def _settles(result: Result) -> None:
 
 @peek
 def _evolves(rows: Rows, result: Result, problem: QueryRelease) -> None:
-    """One column and one pair of columns after round t."""
+    """Draw one column and one pair of columns after round t."""
     domain = problem.domain
     heading("How do real and synthetic compare, step by step?")
     T = len(result.path)

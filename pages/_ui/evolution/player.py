@@ -38,7 +38,7 @@ SECOND = 0.7  # of a step, while it plays
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def points(sample: str, n: int, seed: int = 0) -> tuple[PointRelease, Rows]:
-    """n points of a public sample, and the problem of releasing them."""
+    """Return n points of a public sample, and the problem of releasing them."""
     rows = point_rows(DISC, NAMES, POINT_SAMPLES[sample].table(n, seed))
     return PointRelease(DISC, rows.n, NAMES), rows
 
@@ -139,7 +139,7 @@ def _player(rows: Rows, start: Result, path: Result) -> None:
 
 
 def _plays(private: np.ndarray, steps: list[tuple[np.ndarray, np.ndarray]], place: Any) -> None:
-    """The chart of step t, a slider over t, and in `place` a button that moves it on by itself."""
+    """Draw the chart of step t, a slider over t, and in `place` a button that moves it on by itself."""
     T, now = len(steps) - 1, st.session_state
     at, plays, shown = f"evolve-t-{T}", "evolve-plays", "evolve-shown"
     if plays not in now:  # it plays by itself once
@@ -173,7 +173,7 @@ def _plays(private: np.ndarray, steps: list[tuple[np.ndarray, np.ndarray]], plac
 
 @peek
 def _curve(found: dict[str, list[Result]], problem: PointRelease) -> None:
-    """W1 against t as a share of the width; a theorem whose error exceeds the width is a sentence, not a line."""
+    """Draw W1 against t as a share of the width; a theorem whose error exceeds the width is a sentence, not a line."""
     frame = results.curves(found["start"] + found["curve"])
     settled = found["curve"][0].summary["parameters"]
     D, d, T = problem.diameter, problem.d, int(settled["rounds"])

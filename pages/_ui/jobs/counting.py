@@ -45,7 +45,7 @@ def have(table: Table, workload: Workload, key: str = "asked") -> bool:
 
 
 def told(work: Work, large: Large) -> Watch:
-    """Tells a job how much of a table was read."""
+    """Return a function that tells a job how many rows of a table were read."""
     start = time.monotonic()
 
     def read(rows: int) -> None:
@@ -79,7 +79,7 @@ def _there(table: Table, wanted: WantedTables, key: str) -> bool:
 
 
 def _count(large: Large, unit: PrivacyUnit, wanted: WantedTables, work: Work) -> Counts | str:
-    """The counts, or in words what the schema refuses: that may quote a cell, and is not for everybody."""
+    """Return the counts, or in words what the schema refuses: that may quote a cell, and is not for everybody."""
     watching = told(work, large)
     try:
         with counted.named(large.source.name):
