@@ -6,9 +6,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from dpcore.algorithms.base import Step, make_plan
+from dpcore.algorithms.base import make_plan
+from dpcore.evaluation.run import Run, generators
 from dpcore.privacy import grid
-from dpcore.privacy.curators import curator_of
 from dpcore.privacy.measurement import Measurement, deviation
 from tests.helpers import identical
 
@@ -72,10 +72,6 @@ def exact_run(algorithm, problem, rows, budget, seed: int = 0):
     return plan, curator, list(algorithm.steps(problem, plan, curator, np.random.default_rng(seed)))
 
 
-def releases(algorithm, problem, plan, curator) -> list[Step]:
-    return list(algorithm.steps(problem, plan, curator, np.random.default_rng(5)))
-
-
 def kind(statistic) -> type:
     return statistic if isinstance(statistic, type) else type(statistic)
 
@@ -102,15 +98,19 @@ def asked_as_planned(algorithm, plan, asked) -> None:
         assert isinstance(named, type) or sizes(named) == pytest.approx(sizes(question), rel=1e-12)
 
 
-def replay(algorithm, problem, rows, budget) -> None:
-    """Run as planned, run again without data, and compare every release bit for bit."""
-    plan = make_plan(algorithm, problem, budget)
-    recorder = Recorder(curator_of(problem, rows, plan, np.random.default_rng(3)))
-    first = releases(algorithm, problem, plan, recorder)
-    asked_as_planned(algorithm, plan, recorder.asked)
-    replayer = Replayer(recorder.tape)
-    again = releases(algorithm, problem, plan, replayer)
+def recorded(algorithm, problem, rows, budget, plan=None) -> Run:
+    """A run that keeps all its releases and, in its curator's place, a Recorder of what it asks."""
+    run = Run(algorithm, problem, rows, budget, plan=plan, path=True)
+    run._curator = Recorder(run._curator)
+    return run
+
+
+def replay(run: Run) -> None:
+    """A recorded run, finished, asked what its plan says; again without data it releases the same bit for bit."""
+    asked_as_planned(run.algorithm, run.plan, run._curator.asked)
+    replayer = Replayer(run._curator.tape)
+    again = list(run.algorithm.steps(run.problem, run.plan, replayer, generators(run.seed)[1]))
     assert not replayer._tape, "the second run asked for less"
-    assert [(s.t, s.note) for s in first] == [(s.t, s.note) for s in again]
-    for a, b in zip(first, again, strict=True):
-        assert identical(a.release, b.release), "not the same bit for bit"
+    assert [(s.t, s.note) for s in again] == [(r.t, r.note) for r in run.records]
+    for a, b in zip(run.path, again, strict=True):
+        assert identical(a, b.release), "not the same bit for bit"

@@ -18,7 +18,6 @@ from dpcore.geometry.transport import w1
 from dpcore.params import build, parameters
 from dpcore.privacy import grid
 from dpcore.privacy.accounting.budget import Budget
-from dpcore.privacy.curators import curator_of
 from dpcore.privacy.statistics.answers import CellAnswers
 from dpcore.problems import PointRelease, QueryRelease, RiskMinimisation
 from dpcore.releases import Histogram, UnbiasedAnswers
@@ -39,7 +38,7 @@ from tests.helpers import (
     variants,
     wide_task,
 )
-from tests.tape import Recorder, Replayer, releases, replay
+from tests.tape import recorded, replay
 
 BUDGET, PURE = Budget(1, 1e-6), Budget(1, 0)
 BUDGETS = [BUDGET, PURE, Budget(0.01, 1e-9)]
@@ -86,15 +85,14 @@ def records(name: str, where: str):
 
 
 def served(name, settings, where, budget):
-    """The algorithm, its problem and its records; no algorithm where the budget or the task is refused."""
+    """The algorithm, its problem, its records and its plan; no plan where the budget or the task is refused."""
     algorithm, (problem, rows) = build(ALGORITHMS[name], settings), records(name, where)
     for array in (rows.values, rows.weights):
         array.flags.writeable = False
     try:
-        make_plan(algorithm, problem, budget)
+        return algorithm, problem, rows, make_plan(algorithm, problem, budget)
     except InputError:
-        algorithm = None
-    return algorithm, problem, rows
+        return algorithm, problem, rows, None
 
 
 def start(name, settings, where, budget, **options) -> Run:
@@ -116,25 +114,24 @@ def test_every_algorithm_serves_every_task_with_its_defaults(name):
 def test_every_variant_serves_a_task_of_the_grid():
     for kind, (settings, _, two) in KINDS.items():
         for name, setting in settings:
-            assert any(served(name, setting, where, BUDGET)[0] for where in (COMMON[kind], *two)), (name, setting)
-    learners = {name for name in risk_tasks.LEARNERS if served(name, {}, "median", PURE)[0]}
+            assert any(served(name, setting, where, BUDGET)[-1] for where in (COMMON[kind], *two)), (name, setting)
+    learners = {name for name in risk_tasks.LEARNERS if served(name, {}, "median", PURE)[-1]}
     assert learners == {"exponential", "rank_exponential"}
 
 
 @quiet
 @every_case
 def test_a_run_keeps_the_contract(name, settings, where, budget):
-    algorithm, problem, rows = served(name, settings, where, budget)
-    if algorithm is None:
+    algorithm, problem, rows, plan = served(name, settings, where, budget)
+    if plan is None:
         return
-    plan = make_plan(algorithm, problem, budget)
     assert plan == make_plan(algorithm, replace(problem), budget), "of public numbers only"
     assert all(choice.why for choice in plan.choices)
     assert {p.name for p in parameters(type(algorithm))} <= {c.name for c in plan.choices}
-    run, kept = Run(algorithm, problem, rows, budget), []
-    for _ in run:
-        kept.append((run.release, copy.deepcopy(run.release)))
-    assert all(identical(now, then) for now, then in kept), "later steps leave earlier releases alone"
+    run = recorded(algorithm, problem, rows, budget, plan)
+    copies = [copy.deepcopy(run.release) for _ in run]
+    assert all(map(identical, run.path, copies)), "later steps leave earlier releases alone"
+    replay(run)  # on the records the releases depend through the curator only
     # The promise.
     planned = Counter((charge.verb, charge.spend) for charge in plan.charges for _ in range(charge.times))
     charged = Counter(run.events)
@@ -200,14 +197,6 @@ RELEASED = {QueryRelease: answers_hold, PointRelease: points_hold, RiskMinimisat
 
 
 @quiet
-@every_case
-def test_releases_depend_on_the_records_through_the_curator_only_and_as_planned(name, settings, where, budget):
-    algorithm, problem, rows = served(name, settings, where, budget)
-    if algorithm is not None:
-        replay(algorithm, problem, rows, budget)
-
-
-@quiet
 @every_variant
 def test_same_seed_same_run_whatever_is_recorded_of_it_and_another_seed_another(name, settings):
     """Fewer records are the same ones, and a population that errors are compared with is not used to fit."""
@@ -233,9 +222,11 @@ def test_same_seed_same_run_whatever_is_recorded_of_it_and_another_seed_another(
 @pytest.mark.parametrize(("name", "settings"), [*point_tasks.variants(), *risk_tasks.variants()[::3]], ids=str)
 def test_same_seed_same_points_and_parameters_and_another_seed_others(name, settings):
     where = COMMON[ALGORITHMS[name].problem]
-    algorithm, problem, rows = served(name, settings, where, BUDGET)
-    if algorithm is not None:
-        first, again, other = (Run(algorithm, problem, rows, BUDGET, seed=s).finish().release for s in (4, 4, 5))
+    algorithm, problem, rows, plan = served(name, settings, where, BUDGET)
+    if plan:
+        first, again, other = (
+            Run(algorithm, problem, rows, BUDGET, seed=s, plan=plan).finish().release for s in (4, 4, 5)
+        )
         assert identical(first, again)
         assert not identical(first, other) or len(arrays(first)["points"]) == 1
 
@@ -316,9 +307,9 @@ def test_a_table_whose_cells_cannot_be_listed_is_served_within_its_budget(name, 
         with pytest.raises(InputError, match="delta=0 cannot be promised"):
             make_plan(algorithm, problem, budget)
         return
-    run = Run(algorithm, problem, rows, budget).finish()
+    run = recorded(algorithm, problem, rows, budget).finish()
     if budget == BUDGET:
-        replay(algorithm, problem, rows, budget)
+        replay(run)
     assert run.spent.epsilon <= budget.epsilon
     assert run.spent.delta <= budget.delta
     assert run.release.junction.cells <= run.plan["cells"] <= 1500
@@ -414,17 +405,15 @@ def test_a_leak_is_caught():
     problem, rows = task("2-way")
     rows.values[0, 0] = 1
     with pytest.raises(AssertionError, match="bit for bit"):
-        replay(Leaking(), problem, rows, Budget(1, 1e-6))
+        replay(recorded(Leaking(), problem, rows, BUDGET).finish())
 
 
 def test_asking_more_than_before_is_caught():
     problem, rows = task("2-way")
-    algorithm = ALGORITHMS["dpfw"](rounds=3)
-    plan = algorithm.plan(problem, Budget(1, 1e-6))
-    recorder = Recorder(curator_of(problem, rows, plan, np.random.default_rng(0)))
-    releases(algorithm, problem, plan, recorder)
+    run = recorded(ALGORITHMS["dpfw"](rounds=3), problem, rows, BUDGET).finish()
+    run._curator.tape.pop()
     with pytest.raises(IndexError):
-        releases(algorithm, problem, plan, Replayer(recorder.tape[:-1]))
+        replay(run)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -449,15 +438,16 @@ def test_a_plan_that_lies_is_caught():
     problem, rows = task("2-way")
     fresh, maxent = ALGORITHMS["dpam"](noise="subspace", rounds=3), ALGORITHMS["gaussian_maxent"](rounds=3)
     honest = make_plan(fresh, problem, BUDGET).charges[0].statistic
-    replay(Lying(statistic=honest, inner=fresh), problem, rows, BUDGET)
+    replay(recorded(Lying(statistic=honest, inner=fresh), problem, rows, BUDGET).finish())
     for named, inner in (
         (None, maxent),  # nothing
         (honest, maxent),  # another kind
         (CellAnswers, fresh),  # which may have whole noise
         (CellAnswers(problem.workload, subspace=False), fresh),  # and another sensitivity
     ):
+        run = recorded(Lying(statistic=named, inner=inner), problem, rows, BUDGET).finish()
         with pytest.raises(AssertionError):
-            replay(Lying(statistic=named, inner=inner), problem, rows, BUDGET)
+            replay(run)
 
 
 @pytest.mark.parametrize(("noise", "fits"), [("reused", True), ("fresh", True), ("subspace", False)])
