@@ -172,7 +172,7 @@ def _multiplied(one: tuple[Array, Axes], two: tuple[Array, Axes], left: Axes) ->
 
     def matrices(table: Array, axes: Axes, *groups: list[int]) -> Array:
         turned = table.transpose([axes.index(x) for group in groups for x in group])
-        return turned.reshape([math.prod(sizes[x] for x in group) for group in groups])
+        return np.ascontiguousarray(turned).reshape([math.prod(sizes[x] for x in group) for group in groups])
 
     out = matrices(first, a, batch, rows, gone) @ matrices(second, b, batch, gone, columns)
     axes = (*batch, *rows, *columns)
