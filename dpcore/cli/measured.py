@@ -13,14 +13,14 @@ from ..data.domain import Rows
 from ..data.open_schema import OpenSchema
 from ..data.readers import read_table
 from ..data.schema import domain_to_json
-from ..errors import BudgetError, InputError
+from ..errors import InputError
 from ..evaluation.run import Run
 from ..evaluation.schema_trial import explore_schema
 from ..parsing.questions import understand
 from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease
 from ..schemas.measure import MeasuredSchema
-from ..schemas.plan import default_share, describe, divide, plan_within
+from ..schemas.plan import describe, plan_within, share_of
 from ..tags import Tag
 from ..theory.optimal_noise import least_rmse
 from ..types import Json
@@ -50,14 +50,6 @@ class Measured:
         self._found: tuple[Any, MeasuredSchema] | None = None  # the last one, and what it was measured with
         self._told: set[str] = set()
 
-    def run(self, algorithm: Algorithm, budget: Budget, seed: int, *, every: Every = 1) -> Run:
-        """A run that measures its own schema within one budget; the schema is the same for every algorithm."""
-        categories = any(c.categorical for c in self.schema.open)
-        try:
-            return self._run(algorithm, budget, seed, categories, False, every)
-        except BudgetError:
-            return self._run(algorithm, budget, seed, categories, True, every)
-
     @cached_property
     def limited(self) -> pd.DataFrame:
         """The rows that count: all, or at most the allowed number of each person."""
@@ -79,11 +71,11 @@ class Measured:
         """The least RMSE of any unbiased Gaussian release of the queries in this run's schema."""
         return least_rmse(problem.workload, budget, problem.effective_n)
 
-    def _run(self, algorithm: Algorithm, budget: Budget, seed: int, categories: bool, fails: bool, every: Every) -> Run:
-        share = self.chosen.schema_share
-        if share is None:
-            share = default_share(len(self.schema.open), len(self.limited), self.unit.most_rows, budget)
-        division = divide(budget, share, categories=categories, fails=fails)
+    def run(self, algorithm: Algorithm, budget: Budget, seed: int, *, every: Every = 1) -> Run:
+        """A run that measures its own schema within one budget; the schema is the same for every algorithm."""
+        first = self.placeholder
+        share = share_of(self.schema.open, self.chosen.schema_share, first.n, first.group, budget)
+        division, _ = share.planned(algorithm, first, budget, exact=False)
         if self._found is None or self._found[0] != (division, seed):
             found = explore_schema(self.schema, self.frame, self.unit, division, seed=seed)
             self._found = (division, seed), found

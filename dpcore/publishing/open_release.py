@@ -16,7 +16,7 @@ from ..privacy.accounting.lifetime import Event, Filtered
 from ..privacy.column_curator import ColumnCurator
 from ..problems import QueryRelease
 from ..schemas.measure import MeasuredSchema, measure_schema
-from ..schemas.plan import Division, SchemaPlan, SchemaShare, check_whole, default_share, plan_schema, plan_within
+from ..schemas.plan import Division, SchemaPlan, check_whole, plan_schema, plan_within, share_of
 from ..types import Rng
 from ..workloads import Workload
 from .request import PreparedRelease, ReleaseRequest
@@ -117,9 +117,8 @@ def prepare_open(request: ReleaseRequest, opening: Opening, records: OpenRecords
     problem = QueryRelease(request.workload, n, group)
     affordable(request.algorithm, problem, request.budget)
     exact = request.noise != "float"
-    known = any(c.categorical for c in columns)
-    share = default_share(len(columns), n, group, request.budget) if opening.share is None else opening.share
-    division, plan = SchemaShare(share, known).planned(request.algorithm, problem, request.budget, exact=exact)
+    share = share_of(columns, opening.share, n, group, request.budget)
+    division, plan = share.planned(request.algorithm, problem, request.budget, exact=exact)
     request.check_exact(plan.exact)
     measuring = plan_schema(columns, n, group, division, exact=exact)
     return OpenRelease(

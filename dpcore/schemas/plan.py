@@ -245,6 +245,12 @@ class SchemaShare:
             return division, plan_within(algorithm, problem, division, exact=exact)
 
 
+def share_of(columns: Sequence[OpenColumn], part: float | None, n: int, group: int, budget: Budget) -> SchemaShare:
+    """A schema's share of a budget: the one that was chosen, else by how many columns and records there are."""
+    part = default_share(len(columns), n, group, budget) if part is None else part
+    return SchemaShare(part, any(column.categorical for column in columns))
+
+
 def plan_within(algorithm: Algorithm, problem: QueryRelease, division: Division, *, exact: bool) -> Plan:
     """The algorithm's plan with at most the rest of the budget, on every path that it may take.
 

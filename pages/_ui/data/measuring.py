@@ -12,14 +12,14 @@ from dpcore.errors import InputError
 from dpcore.evaluation.schema_trial import explore_schema
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.schemas.measure import ColumnFindings
-from dpcore.schemas.plan import divide, plan_schema
+from dpcore.schemas.plan import divide, plan_schema, share_of
 from dpcore.tags import Tag
 
 from ..jobs.job import watch
 from ..jobs.work import Work, owned
 from ..shell import controls, priced
 from ..shell.frame import heading, peek, tag
-from ..shell.opened import Trial, chosen_part, share_of, share_slider
+from ..shell.opened import Trial, chosen_part, share_slider
 from ..shell.results import as_table
 from ..shell.session import session
 from ..shell.state import stakeholder, table
@@ -52,7 +52,7 @@ def panel(current: Table) -> None:
     with left:
         epsilon = controls.epsilon_slider()
     budget = Budget(epsilon, controls.delta_slider(middle))
-    usual = share_of(opening, None, n, group, budget).part
+    usual = share_of(opening.open, None, n, group, budget).part
     with right:
         part = share_slider(usual)
     mine, many = usual if part is None else part, len(opening.open)
@@ -141,7 +141,7 @@ def _try() -> None:
         if mine.opening is None:
             raise InputError("the schema is not complete, or nothing of it is to be measured")
         n, group = mine.n, mine.unit.most_rows
-        share = share_of(mine.opening, part, n, group, budget)
+        share = share_of(mine.opening.open, part, n, group, budget)
         division = divide(budget, share.part, categories=share.categories)
         found = explore_schema(
             mine.opening,

@@ -15,13 +15,13 @@ from dpcore.privacy.accounting import guarantee
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.publishing.proof import Proof, joint_proof, proof
-from dpcore.schemas.plan import plan_schema
+from dpcore.schemas.plan import plan_schema, share_of
 from dpcore.theory import accountants
 from dpcore.theory.meaning import Promise
 
 from ..jobs.counting import ready
 from ..shell import controls, questions
-from ..shell.opened import chosen_part, share_of
+from ..shell.opened import chosen_part
 from ..shell.session import session
 from ..shell.state import stakeholder
 from ..shell.table import Table
@@ -107,7 +107,7 @@ def _made(
         made = make_plan(algorithm, problem, budget)
         return made.charges, proof(name, algorithm, made), Promise.of_plan(made, adaptive=algorithm.adaptive)
     part = chosen_part() if table.trial is None else table.trial.part
-    share, columns = share_of(table.opening, part, problem.n, problem.group, budget), table.opening.open
+    share, columns = share_of(table.opening.open, part, problem.n, problem.group, budget), table.opening.open
     division, made = share.planned(algorithm, problem, budget, exact=False)
     first = plan_schema(columns, problem.n, problem.group, division, exact=False)
     why = joint_proof(name, algorithm, made, first.plan, division)

@@ -9,7 +9,7 @@ from dpcore.data.open_schema import OpenSchema
 from dpcore.numbers import brief
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.schemas.measure import MeasuredSchema
-from dpcore.schemas.plan import Division, SchemaShare, default_share
+from dpcore.schemas.plan import Division, SchemaShare, share_of
 
 AUTO = "auto"
 SHARES = [AUTO, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 0.9]
@@ -37,7 +37,7 @@ class Trial:
 
     def share(self, budget: Budget) -> SchemaShare:
         """The schema's share of another budget, chosen in the same way."""
-        return share_of(self.opening, self.part, self.n, self.group, budget)
+        return share_of(self.opening.open, self.part, self.n, self.group, budget)
 
     def elsewhere(self, budget: Budget) -> str:
         """What to know where another budget is chosen; empty at the trial's own."""
@@ -57,12 +57,6 @@ class Trial:
             f"Schema: measured in a trial with repeat number {self.seed}, for {part:.1%} of "
             f"ε = {budget.epsilon:g} at δ = {brief(budget.delta)}. A release measures it anew."
         )
-
-
-def share_of(opening: OpenSchema, part: float | None, n: int, group: int, budget: Budget) -> SchemaShare:
-    """A schema's share of a budget: the one that was chosen, else by how many columns and records there are."""
-    part = default_share(len(opening.open), n, group, budget) if part is None else part
-    return SchemaShare(part, any(column.categorical for column in opening.open))
 
 
 def share_slider(usual: float) -> float | None:
