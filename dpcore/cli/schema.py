@@ -14,8 +14,9 @@ A schema is public: it says what is public knowledge about the columns, so it mu
 
 Missing values and values out of range are refused unless the column says "missing": "category" or
 "out_of_range": "clip". Columns that are not in the schema are never read. "read" says how a value is read first: year,
-month or weekday of y-m-d, d/m/y or m/d/y; "amount, decimal point" or "amount, decimal comma"; "any case"; or of codes
-"first character", "first 2 characters" and so on, up to 6. A plain file {"name": size, ...} of integer codes works too.
+month, weekday or hour of y-m-d, d/m/y or m/d/y; "amount, decimal point" or "amount, decimal comma"; "any case"; or of
+codes "first character", "first 2 characters" and so on, up to 6. A plain file {"name": size, ...} of integer codes
+works too.
 
 Constraints say which combinations cannot occur. {"from": 20, "to": 29} names the bins that lie wholly there, null
 the missing values. No synthetic row breaks a constraint. A real row that breaks one is counted as it is.

@@ -55,6 +55,11 @@ STRAYS, UNKNOWN = 5, 0.5  # texts without a digit that may stand beside numbers,
 MOST_CODES = 100  # categories that the first characters of codes are offered for
 DATE, TEXT = "date", "text"
 UNREADABLE = {"missing": "category", "unreadable": "missing"}
+CALENDAR = {
+    "month": {"kind": "integer", "low": 1, "high": 12},
+    "weekday": {"kind": "categorical", "values": [*WEEKDAYS], "ordered": True},
+    "hour": {"kind": "integer", "low": 0, "high": 23},
+}
 ASIDE = {
     "empty": "no value in any row",
     "constant": "the same value in every row, so there is nothing to learn",
@@ -62,7 +67,7 @@ ASIDE = {
     "person": "looks like names, addresses, e-mail, phone or person numbers, which identify people",
     "birth": "looks like dates of birth, which help to identify people",
     "code": "holds codes in too many different values; use their first characters",
-    "date": "dates are too detailed; use the year, the month or the weekday",
+    "date": "dates are too detailed; use the year, month, weekday or hour",
     "text": "looks like free text, with too many different values to count",
     "unnamed": "no name in the header",
 }
@@ -72,8 +77,9 @@ ASIDE = {
 class Guess:
     """A guess about a column: its kind, or "date" or "text"; its reading; the reason if it is not used.
 
-    `offers` are other readings that would make something of it: of a date its parts, of codes their first characters,
-    of spellings one value. Where it is `unreadable`, a few texts stand beside its numbers, and count as missing.
+    `offers` are other readings that would make something of it: of a date its parts that differ, of codes their first
+    characters, of spellings one value; `parts` are those of them that are the same in every order of dates. Where it
+    is `unreadable`, a few texts stand beside its numbers, and count as missing.
     """
 
     name: str
@@ -81,6 +87,7 @@ class Guess:
     read: str = AS_WRITTEN
     aside: str = ""
     offers: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
     unreadable: bool = False
 
     @property
@@ -139,9 +146,11 @@ def guess_column(name: str, cells: pd.Series) -> Guess:
         return Guess(name=name, kind="categorical", aside="empty")
     constant = len(seen.texts) == 1 and not seen.missing
     if orders := _orders(seen.texts):
-        offers = tuple(f"{part} of {order}" for order in orders for part in PARTS)
+        parts = [part for part in PARTS if _differs(f"{part} of {orders[0]}", seen.texts)] or PARTS[:1]
+        offers = tuple(f"{part} of {order}" for order in orders for part in parts)
         aside = "constant" if constant else "birth" if BORN.fullmatch(header) else "date"
-        return Guess(name=name, kind=DATE, aside=aside, offers=offers)
+        same = tuple(part for part in parts if len(orders) == 1 or part in ("year", "hour"))
+        return Guess(name=name, kind=DATE, aside=aside, offers=offers, parts=same)
     read, numbers, unreadable = _numbers(seen)
     if not constant and _names_people(header, seen, numbers is not None):
         return Guess(name=name, kind=TEXT, aside="person")
@@ -226,12 +235,9 @@ def begun(read: str) -> dict[str, Any]:
 
 
 def of_calendar(read: str) -> dict[str, Any]:
-    """The schema entry of a column of months or weekdays, whose values are known; empty for other readings."""
-    if read.startswith("month"):
-        return {"kind": "integer", "low": 1, "high": 12, "read": read}
-    if read.startswith("weekday"):
-        return {"kind": "categorical", "values": list(WEEKDAYS), "ordered": True, "read": read}
-    return {}
+    """The schema entry of a column of months, weekdays or hours, whose values are known; empty for other readings."""
+    known = CALENDAR.get(read.partition(" of ")[0])
+    return known | {"read": read} if known else {}
 
 
 def _blanks(cells: pd.Series) -> dict[str, Any]:
@@ -260,6 +266,12 @@ def _orders(texts: Sequence[str]) -> tuple[str, ...]:
         return ()
     fit = tuple(order for order in ORDERS if all(read_date(text, order) for text in texts))
     return fit[:1] if fit[:1] == ("y-m-d",) else fit
+
+
+def _differs(read: str, texts: Sequence[str]) -> bool:
+    """Whether not all texts are read alike."""
+    of = category_of if of_categories(read) else number_of
+    return len({of(text, read) for text in texts}) > 1
 
 
 def _numbers(seen: _Seen) -> tuple[str, np.ndarray | None, bool]:

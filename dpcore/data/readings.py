@@ -13,7 +13,7 @@ from .cell import MISSING_TEXTS, Number, canonical
 
 AS_WRITTEN, ANY_CASE = "", "any case"
 POINT, COMMA = "amount, decimal point", "amount, decimal comma"
-PARTS, ORDERS = ("year", "month", "weekday"), ("y-m-d", "d/m/y", "m/d/y")
+PARTS, ORDERS = ("year", "month", "weekday", "hour"), ("y-m-d", "d/m/y", "m/d/y")
 DATES = tuple(f"{part} of {order}" for part in PARTS for order in ORDERS)
 PREFIX = {"first character": 1} | {f"first {k} characters": k for k in range(2, 7)}
 READINGS = (AS_WRITTEN, ANY_CASE, POINT, COMMA, *DATES, *PREFIX)
@@ -21,6 +21,7 @@ WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 PIVOT = 69  # two-digit years from here on are of the last century, as POSIX has it
 YEAR_FIRST = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?:[ T].*)?", re.ASCII | re.DOTALL)
 YEAR_LAST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})(?:[ T].*)?", re.ASCII | re.DOTALL)
+HOUR = re.compile(r"\S+?[ T]+(\d{1,2}):.*?(?:([AP])\.?M\.?)?", re.ASCII | re.DOTALL | re.IGNORECASE)
 SIGNS = r"[\s\u00a0\u202f]*(?:[$€£¥₹%‰]|(?:USD|EUR|GBP|CHF|JPY|SEK|NOK|DKK|kr)\b\.?)?[\s\u00a0\u202f]*"
 BODY = r"(?P<sign>[-+\u2212]?){}(?P<whole>[1-9]\d{{0,2}}(?:(?:{}|[ \u00a0\u202f'])\d{{3}})+|\d+)?(?:{}(?P<part>\d+))?{}"
 AMOUNT = {
@@ -39,7 +40,7 @@ def number_of(text: str, how: str = AS_WRITTEN) -> float:
             if found := AMOUNT[how].fullmatch(text):
                 return _amount(found)
         elif day := read_date(text, how.partition(" of ")[2]):
-            return float({"year": day.year, "month": day.month}.get(how.partition(" of ")[0], math.nan))
+            return {"year": day.year, "month": day.month, "hour": _hour(text)}.get(how.partition(" of ")[0], math.nan)
     try:
         number = float(text)
     except ValueError:
@@ -83,6 +84,16 @@ def read_date(text: str, order: str) -> date | None:
         return date(number, int(month), int(day))
     except ValueError:
         return None
+
+
+def _hour(text: str) -> float:
+    """The hour of a text that begins with a day, 0 to 23; NaN where it says no time."""
+    if not (found := HOUR.fullmatch(text)):
+        return math.nan
+    hour = int(found[1])
+    if found[2]:
+        hour = hour % 12 + 12 * (found[2] in "Pp")
+    return hour if hour < 24 else math.nan
 
 
 def _amount(found: re.Match) -> float:

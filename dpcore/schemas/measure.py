@@ -2,21 +2,21 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data.cells import COMMAS, DATES, MISSING, NUMBER, TEXT, WHOLE
+from ..data.cells import COMMAS, DATES, KINDS, MISSING, NUMBER, TEXT, WHOLE
 from ..data.domain import Column, Domain
 from ..data.open_schema import OpenColumn, OpenSchema
-from ..data.readings import AS_WRITTEN, COMMA
+from ..data.readings import AS_WRITTEN, COMMA, ORDERS
 from ..errors import BudgetError
 from ..privacy.accounting.budget import Gaussian, Pure
 from ..privacy.column_curator import ColumnCurator
 from ..privacy.statistics.columns import KindCounts, Magnitudes
 from ..tags import Tag
-from .numbers import SURE, Leaves, even_cuts, grid, quantile_cuts
+from .numbers import BEYOND, SURE, Leaves, even_cuts, grid, quantile_cuts
 from .plan import SchemaPlan
 
 MOSTLY = 0.9  # share of present cells that makes a column one of numbers, or of dates
@@ -84,19 +84,18 @@ def guess_kinds(names: Sequence[str], plan: SchemaPlan, curator: ColumnCurator) 
     out = []
     for place, name in enumerate(names):
         seen = curator.count(place, KindCounts(), plan.kinds)  # type: ignore[arg-type]
-        counts = seen.values
-        days = {order: counts[DATES[order]] for order in DATES}
-        best = max(days, key=lambda order: days[order])
+        counts = seen.values + (plan.n - seen.values.sum()) / KINDS  # by least squares, as the total is known
+        days = counts[list(DATES.values())]
         broken = counts[NUMBER] + counts[COMMAS]
-        numbers, dates, texts = counts[WHOLE] + broken, sum(days.values()), counts[TEXT]
+        numbers, dates, texts = counts[WHOLE] + broken, days.sum(), counts[TEXT]
         # No count is cut off at 0: sums of many such would see other kinds where noise is all there is.
-        few = (1 - MOSTLY) * max(plan.n - counts[MISSING], 0.0) + SURE * seen.stddev
+        few = (1 - MOSTLY) * max(plan.n - counts[MISSING], 0.0) + BEYOND * seen.stddev
         if dates + texts <= min(few, numbers):
             kind = "numeric" if broken >= (1 - MOSTLY) * numbers else "integer"
             read = COMMA if kind == "numeric" and counts[COMMAS] > counts[NUMBER] + SURE * seen.stddev else AS_WRITTEN
             out.append(OpenColumn(name=name, kind=kind, ordered=True, read=read, quantiles=kind == "numeric"))
         elif numbers + texts <= min(few, dates):
-            out.append(OpenColumn(name=name, kind="integer", ordered=True, read=f"year of {best}"))
+            out.append(OpenColumn(name=name, kind="integer", ordered=True, read=f"year of {ORDERS[days.argmax()]}"))
         else:
             out.append(OpenColumn(name=name, kind="categorical"))
     return out
@@ -125,6 +124,9 @@ def _bounds(column: OpenColumn, leaves: Leaves, plan: SchemaPlan) -> ColumnFindi
     off = f"at most about {beyond:,.0f} rows lie beyond the ends (19 times in 20)"
     if column.whole:
         low, high = math.ceil(low), max(math.ceil(high) - 1, math.ceil(low))
+        if column.read.startswith("year") and low == high and plan.unknown:
+            own = replace(column, read=column.read.replace("year", "month")).of_whole(1, 12)
+            return ColumnFindings(own, f"nearly all dates are of {low}: months instead, or read weekday or hour; {off}")
         if high - low < column.bins:
             return ColumnFindings(column.of_whole(low, high), f"{low} to {high}; {off}")
     elif last == first + 1:

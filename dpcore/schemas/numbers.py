@@ -73,7 +73,7 @@ class Leaves:
         left = below[low - 1] if low else 0.0
         right = above[high + 1] if high + 1 < len(above) else 0.0
         outside = max(sums[low] + sums[-1] - sums[high + 1], 0.0)
-        return low, high + 1, float(outside + BEYOND * math.hypot(left, right))
+        return low, high + 1, float(min(outside + BEYOND * math.hypot(left, right), self.n))
 
     def finer(self) -> np.ndarray | None:
         """The edges of smaller cells around the numbers, with room on both sides; None where no smaller ones
@@ -109,18 +109,19 @@ def grid(seen: NoisyCounts, whole: bool, gaussian: bool) -> np.ndarray | None:
 
     What is known of the records here is what the noisy counts say. None where no power seems to hold any.
     """
-    ends, cells, full = powers(), len(seen.values) - 1, _full(seen, gaussian)
+    ends, middle, full = powers(), len(seen.values) // 2 - 1, _full(seen, gaussian)
     if not len(full):
         return None
     depth = min(FINEST, int(math.log2(LEAVES / (len(full) + 1))))
     edges: list[float] = []
     for i in range(full[0], full[-1] + 1):
-        low, high = ends[i], ends[i + 1]
-        middle = low < 0 < high
-        parts = 2**depth if i in full and not middle else 1
-        edges += list(np.linspace(low, high, parts + 1)[:-1]) if not middle else [0.0] if i == full[0] else [low]
-    edges.append(float(ends[full[-1] + 1]) if full[-1] != cells // 2 else 0.0)
-    out = np.unique(np.ceil(edges) if whole else np.array(edges))
+        parts = 2**depth if i in full and i != middle else 1
+        edges += np.linspace(ends[i], ends[i + 1], parts + 1).tolist()
+    if full[0] == middle:
+        edges[0] = 0.0
+    if full[-1] == middle:
+        edges[-1] = 0.0
+    out = np.unique(np.ceil(edges) if whole else edges)
     if len(out) < 2:  # nothing but zeros
         out = np.array([out[0], out[0] + 1])
     step = math.ceil(len(out) / LEAVES)

@@ -87,9 +87,11 @@ def test_a_column_is_what_it_seems_and_set_aside_with_a_reason(name, texts):
 def test_spellings_and_orders_of_days_are_offered():
     offers = {name: guess_column(name, pd.Series(KINDS[name][0])).offers for name in ("answer", "when", "born")}
     assert offers["answer"] == (ANY_CASE,)
-    assert offers["when"] == ("year of y-m-d", "month of y-m-d", "weekday of y-m-d")
+    assert offers["when"] == ("month of y-m-d", "weekday of y-m-d"), "in one year"
+    times = guess_column("t", pd.Series(["2020-05-04 10:00", "2020-05-18 11:00"]))
+    assert times.offers == ("hour of y-m-d",), "on a weekday of a month"
     assert offers["born"][0] == "year of d/m/y"
-    both = guess_column("d", pd.Series(["1/2/2020", "3/4/2021"])).offers
+    both = guess_column("d", pd.Series(["1/2/2020", "3/4/2022"])).offers
     assert (both[0], both[-1]) == ("year of d/m/y", "weekday of m/d/y"), "a person must say which"
     american = guess_column("d", pd.Series(["1/22/2020", "3/4/2021"])).offers
     assert american[0] == "year of m/d/y"
@@ -145,11 +147,11 @@ def test_codes_are_offered_by_their_first_characters():
 
 
 def test_parts_of_the_calendar_are_not_read_off():
-    for cells in (["2020-01-01"], ["2020-06-30", "2020-07-01"]):
-        assert read_off("x", pd.Series(cells), "date", "month of y-m-d") == {
-            "kind": "integer", "low": 1, "high": 12, "read": "month of y-m-d",
-        }  # fmt: skip
-        assert read_off("x", pd.Series(cells), "date", "weekday of y-m-d")["values"][0] == "Mon"
+    cells = pd.Series(["2020-06-30", "2020-07-01"])
+    assert read_off("x", cells, "date", "month of y-m-d") == {
+        "kind": "integer", "low": 1, "high": 12, "read": "month of y-m-d",
+    }  # fmt: skip
+    assert read_off("x", cells, "date", "weekday of y-m-d")["values"][0] == "Mon"
     years = read_off("x", pd.Series(["1.2.1999", "n/a", "2004-02-03"]), "integer", "year of d/m/y")
     assert (years["low"], years["high"], years["missing"]) == (1999, 2004, "category")
 

@@ -41,16 +41,20 @@ def test_what_is_no_amount_is_no_number(text):
     assert math.isnan(number_of(text, POINT))
 
 
-@given(st.dates(date(1969, 1, 1), date(2068, 12, 31)), st.sampled_from("-/."), st.booleans(), st.booleans())
+TIMES = [("", math.nan), ("T10:30", 10), (" 12:05 am", 0), (" 3:00 p.m.", 15)]
+
+
+@given(st.dates(date(1969, 1, 1), date(2068, 12, 31)), st.sampled_from("-/."), st.booleans(), st.sampled_from(TIMES))
 def test_a_day_written_in_an_order_is_read_in_it(day, between, short, timed):
     year = f"{day.year % 100:02d}" if short else str(day.year)
-    after = " 10:30" if timed else ""
+    after, hour = timed
     parts = {"d/m/y": (day.day, day.month, year), "m/d/y": (day.month, day.day, year)}
     for order, written in parts.items():
         assert read_date(between.join(map(str, written)) + after, order) == day
         assert read_date(day.isoformat() + after, order) == day, "four digits first say so themselves"
         assert category_of(between.join(map(str, written)), f"weekday of {order}") == WEEKDAYS[day.weekday()]
         assert number_of(between.join(map(str, written)), f"month of {order}") == day.month
+        assert number_of(day.isoformat() + after, f"hour of {order}") == pytest.approx(hour, nan_ok=True)
     assert read_date(between.join(map(str, parts["d/m/y"])), "y-m-d") is None
 
 

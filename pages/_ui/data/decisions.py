@@ -131,13 +131,16 @@ def offers(current: Table) -> Iterator[Decision]:
     entries, missing = current.entries, current.words_missing
     aside = [guess for guess in current.guesses if guess.name not in entries]
     dates = [guess for guess in aside if guess.aside == "date"]
-    clear = all(len(guess.offers) == len(PARTS) for guess in dates)  # else the year alone is the same in every order
     free = [n for n in current.done if entries[n].get("values") not in (None, PRIVATE) and not entries[n].get("read")]
     said = [name for name in free if name in missing]
     words = {f"“{clean(word)}”" for name in said for word in missing[name]}
     spelled = [name for name in free if ANY_CASE in current.guess(name).offers]
     for what, ways, names in (
-        ("dates, which are too detailed", {f"Use the {p}": p for p in PARTS[: 3 if clear else 1]}, _names(dates)),
+        (
+            "dates, which are too detailed",
+            {f"Use the {p}": p for p in PARTS if all(p in guess.parts for guess in dates)},
+            _names(dates),
+        ),
         (
             "codes of too many values",
             {"Use their first characters": USE},
@@ -146,7 +149,7 @@ def offers(current: Table) -> Iterator[Decision]:
         ("values that differ only in case or spaces", {repairs.FIXES[repairs.ONE]: repairs.ONE}, spelled),
         (f"words for missing ({_named(sorted(words), 40)})", {repairs.FIXES[repairs.OWN]: repairs.OWN}, said),
     ):
-        if names:
+        if names and ways:
             holds = f"{_columns(names)} hold{'s' * (len(names) == 1)}"
             yield Decision(f"Optional: {holds} {what}: {_named(names)}", names, ways, needed=False)
 
