@@ -12,7 +12,7 @@ from dpcore.data import samples
 from dpcore.evaluation.run import Run
 from dpcore.intervals.cells import cell_intervals
 from dpcore.intervals.known import known
-from dpcore.intervals.questions import answer, compare
+from dpcore.intervals.questions import answer, compare_questions
 from dpcore.parsing.queries import read_queries
 from dpcore.parsing.questions import understand
 from dpcore.privacy.accounting.budget import Budget
@@ -74,7 +74,7 @@ def test_typed_questions_carry_intervals_and_are_compared(by_hand, kind):
     for question in both:
         assert ask.in_words(answer(told, question, n)).replace("\\", "") in words(app)
         assert f"{question.text}: **Real " in words(app)
-    found = compare(told, *both, n, kind)
+    found = compare_questions(told, *both, n, kind)
     assert ask.in_words(found, kind).replace("\\", "") in words(app)
     assert found.low < found.unbiased < found.high
     assert "(conservative)" not in words(app)
