@@ -38,6 +38,22 @@ def brief(value: float) -> str:
     return f"{value:g}".replace("e+", "e").replace("e0", "e").replace("e-0", "e-")
 
 
+def points(probability: float) -> str:
+    """A difference of probabilities in percentage points with two significant digits."""
+    return f"{float(f'{100 * probability:.2g}'):g}"
+
+
+def noun(rows_each: int) -> str:
+    """What is counted where a person has so many rows at most: people, or rows that one of them may have several of."""
+    return "people" if rows_each == 1 else "rows"
+
+
+def amount(probability: float, n: float, noun: str) -> str:
+    """A difference of probabilities in points and, as seen by whoever counts, in people: `0.44 points ≈ 88 people`."""
+    many = probability * n
+    return f"{points(probability)} points ≈ {f'{many:,.0f}' if many >= 10 else f'{many:.2g}'} {noun}"
+
+
 def machine_memory() -> float:
     """The memory of this machine in bytes; ∞ where the system does not report it."""
     try:

@@ -5,15 +5,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..data.privacy_unit import COUNTED, ROW
-from ..numbers import brief
+from ..numbers import brief, noun
 from ..parsing.queries import in_words
 from ..privacy.accounting.budget import Accounting, Budget
 from ..privacy.accounting.lifetime import Lifetime, events_from_json
-from ..theory.meaning import Promise, times_in_100
+from ..theory.meaning import Promise
 from .gauge import gauge
 from .printing import Facts, page, text
+from .tiles import foretold, guess
 
-ACCURACY = ("Typical error", "19 of 20 answers: within")  # what the tiles of a release by its noise alone say
 OTHERS = "What is true of a large group can be learned, also about people who are not in the table."
 OUTSIDE = "Releases of the same people that are not in this budget record, here or elsewhere, are not counted."
 SEVERAL = "A person with several rows is protected for each row, not for all of them together."
@@ -22,7 +22,6 @@ PEEKED = f"Ranges or values of columns were filled in from the data without prot
 LOOKED = "Someone looked at the data before choosing what to release. What the choice itself reveals is not covered."
 FLOATING = "Noise was drawn with floating-point numbers. What their last digits reveal is outside the promise."
 STARTED = "It began at a table that its maker calls public. What that table shows about people is not covered."
-SAMPLED = "of the rows, without noise"  # beside the share of rows that a release is as exact as
 SIGNED = ("Name", "Role", "Date and signature")
 
 
@@ -50,13 +49,11 @@ def card(facts: Facts) -> str:
 
 def _tiles(facts: Facts, means: Promise) -> str:
     """The first page's tiles: the accuracy of the release and the chance of a right guess, by public numbers."""
-    exact, noise, n = facts["utility"]["as_exact_as_sample"], facts["utility"]["noise"], facts["protects"]["records"]
-    tiles = [
-        (head, f"{n * f:,.0f} rows", f"{100 * f:.2g} points") for head, f in zip(ACCURACY, noise or (), strict=False)
-    ]
-    if exact is not None:
-        tiles.append(("As exact as", f"a sample of {100 * exact:.3g}%", SAMPLED))
-    tiles.append(("Someone who knows everyone else", f"guesses right {times_in_100(means.guess())}", "a coin: 50"))
+    useful, protects = facts["utility"], facts["protects"]
+    tiles = foretold(
+        useful["noise"], useful["as_exact_as_sample"], protects["records"], noun(protects["rows_per_person"])
+    )
+    tiles.append(guess(means.guess(), facts["promise"]["epsilon"]))
     return "".join(f"<div>{text(head)}<b>{text(value)}</b>{text(beside)}</div>" for head, value, beside in tiles)
 
 

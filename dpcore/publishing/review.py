@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ..numbers import brief
+from ..numbers import brief, points
 from ..theory.meaning import Promise
 from .printing import Facts, page, text
 
@@ -81,7 +81,7 @@ def _algorithm(facts: Facts) -> Said:
 def _utility(facts: Facts) -> Said:
     told, useful = facts.get("errors"), facts["utility"]
     exact = useful["as_exact_as_sample"]
-    sample = "" if exact is None else f" The answers are as exact as a sample of {100 * exact:.3g}% of the rows."
+    sample = "" if exact is None else f" The answers are as exact as a sample of {points(exact)}% of the rows."
     if told is None:
         return Standing.MEASURED if useful["good_for"] or useful["not_for"] else Standing.OPEN, (
             f"{useful['sentence']}{sample} No answer was measured alone. No error against the real table was computed, "

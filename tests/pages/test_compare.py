@@ -15,6 +15,7 @@ from dpcore.algorithms import ALGORITHMS
 from dpcore.evaluation.purposes import TESTS, Purposes, alarms_in_words
 from dpcore.evaluation.run import Run, compare, subgroups
 from dpcore.experiments.frontier import step_frontier
+from dpcore.numbers import points
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
@@ -28,7 +29,7 @@ from pages._ui.compare.sweeps import TITLES
 from pages._ui.jobs.several import Several
 from pages._ui.shell.state import sample_table
 from pages._ui.shell.table import Table
-from pages._ui.shell.text import plain, points
+from pages._ui.shell.text import plain
 from tests.pages.test_pages import figures, settled
 
 pytestmark = pytest.mark.usefixtures("tab")

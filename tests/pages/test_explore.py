@@ -16,6 +16,7 @@ from dpcore.data.domain import Domain
 from dpcore.errors import BudgetError
 from dpcore.evaluation.run import Run
 from dpcore.intervals.usefulness import foreseen, uses
+from dpcore.numbers import amount, points
 from dpcore.parsing.queries import read_queries
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
@@ -27,7 +28,6 @@ from pages._ui.explore import run as replaying
 from pages._ui.shell import controls
 from pages._ui.shell.session import session
 from pages._ui.shell.table import Table
-from pages._ui.shell.text import amount, points
 from tests.pages.test_compare import _plain
 from tests.pages.test_pages import EXPLORE, ROOT, button, figures, open_page, said, settled
 

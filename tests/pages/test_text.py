@@ -4,7 +4,8 @@ import unicodedata
 
 import pytest
 
-from pages._ui.shell.text import HIDDEN, clean, distinct, figure_text, plain, points, question
+from dpcore.numbers import points
+from pages._ui.shell.text import HIDDEN, clean, distinct, figure_text, plain, question
 
 MARKS = ["*", "_", "`", "[", "]", "(", ")", "<", ">", "$", "~", "#", "!", "|", "&", "\\", ":", "{", "}"]
 

@@ -14,7 +14,7 @@ from dpcore.data.domain import Rows
 from dpcore.evaluation.diagnosis import baselines, draw, empirical
 from dpcore.evaluation.run import Comparison
 from dpcore.experiments.frontier import middles, regret, step_frontier
-from dpcore.numbers import brief
+from dpcore.numbers import brief, points
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
@@ -28,7 +28,7 @@ from ..shell.frame import heading, peek
 from ..shell.results import QUIET, below
 from ..shell.state import shared
 from ..shell.table import Table
-from ..shell.text import clean, plain, points
+from ..shell.text import clean, plain
 from . import forecast, overlay, unbiased
 from .measures import Measure
 from .solve import points_words

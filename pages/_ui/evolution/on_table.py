@@ -11,6 +11,7 @@ from dpcore.algorithms import ALGORITHMS
 from dpcore.data.domain import Rows
 from dpcore.evaluation.run import compare
 from dpcore.experiments.pool import Result
+from dpcore.numbers import points
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
@@ -28,7 +29,7 @@ from ..shell.opened import WHOLE
 from ..shell.results import panel
 from ..shell.state import shared, table
 from ..shell.table import Table
-from ..shell.text import clean, points
+from ..shell.text import clean
 
 RECIPE = ALGORITHMS["private_evolution_table"]
 

@@ -16,6 +16,7 @@ from dpcore.geometry.regions import point_rows
 from dpcore.params import build, parameters
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import PointRelease
+from dpcore.publishing import tiles as tiled
 from dpcore.theory import evolution as theory
 from dpcore.theory.meaning import Promise
 
@@ -23,10 +24,10 @@ from ..charts import evolution as evolution_charts
 from ..jobs.job import watch
 from ..jobs.runs import LAST, WantedRun, tab_runs
 from ..shell import results
-from ..shell import verdict as tiled
 from ..shell.controls import KEPT, delta_slider, epsilon_slider, number
 from ..shell.frame import heading, peek
 from ..shell.state import stakeholder
+from ..shell.verdict import show_tiles
 
 PE = ALGORITHMS["private_evolution"]
 OWN, AS_PRESET = "our defaults", "as the preset"
@@ -54,7 +55,7 @@ def watch_it() -> None:
     right = Promise.of_plan(plan, adaptive=algorithm.adaptive).guess()
     with side:
         words = "Publish only the orange points. Blue ones would be real people's."
-        tiled.draw([tiled.guess(right, budget.epsilon)], words)
+        show_tiles([tiled.guess(right, budget.epsilon)], words)
     mine = tab_runs("evolve")
     asked = (sample, n, budget, tuple(sorted(texts.items())), seeds)
     if mine.asked != asked:

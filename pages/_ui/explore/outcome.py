@@ -15,19 +15,20 @@ from dpcore.errors import InputError
 from dpcore.evaluation.run import Comparison
 from dpcore.experiments.pool import Result
 from dpcore.intervals.usefulness import foreseen, uses
-from dpcore.numbers import brief
+from dpcore.numbers import amount, brief, noun, points
+from dpcore.publishing import tiles as tiled
 from dpcore.theory.optimal_noise import against_line
 from dpcore.theory.plain_noise import plain_noise
 from dpcore.theory.rates import RATES
 from dpcore.workloads import Workload
 
 from ..charts import screen as charts
-from ..shell import verdict as tiled
 from ..shell.frame import peek
 from ..shell.results import curves
 from ..shell.session import session
 from ..shell.table import Table
-from ..shell.text import amount, noun, points, question
+from ..shell.text import question
+from ..shell.verdict import show_tiles
 from ..shell.words import meaning
 from .keep import least_error, pinned
 from .run import Worlds
@@ -102,7 +103,7 @@ def verdict(table: Table, chosen: Chosen, result: Result, real: Comparison) -> D
         *tiled.exactness(result.summary["final"]["as_exact_as_sample"]),
         tiled.guess(result.summary["promise"]["guess"], chosen.budget.epsilon),
     ]
-    return tiled.draw(tiles, _uses(chosen))
+    return show_tiles(tiles, _uses(chosen))
 
 
 def _uses(chosen: Chosen) -> str:

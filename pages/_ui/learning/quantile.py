@@ -14,18 +14,19 @@ from dpcore.parsing.tasks import read_task, task_text
 from dpcore.privacy.accounting import guarantee
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import RiskMinimisation
+from dpcore.publishing import tiles as tiled
 from dpcore.theory.meaning import Promise
 
 from ..charts import learning as learning_charts
 from ..jobs.job import watch
 from ..shell import controls
-from ..shell import verdict as tiled
 from ..shell.frame import peek
 from ..shell.results import panel
 from ..shell.session import session
 from ..shell.state import shared
 from ..shell.table import Table
 from ..shell.text import clean, distinct, plain
+from ..shell.verdict import show_tiles
 from .runs import LearningRuns
 
 PARTS = ("A middle value", "A straight line", "A prediction", "For experts")
@@ -156,7 +157,7 @@ def _answer(problem: RiskMinimisation, spend: Budget, law: LineLaw) -> None:
         ("Private value, for example", f"{example:.4g}", f"9 of 10: {law.low:.4g}–{law.high:.4g}"),
         tiled.guess(promise.guess(), spend.epsilon),
     ]
-    tiled.draw(tiles, "A release draws the private value at random and uses budget. The real value is never published.")
+    show_tiles(tiles, "A release draws the private value at random and uses budget. The real value is never published.")
 
 
 def cautions(spend: Budget, table: Table) -> None:

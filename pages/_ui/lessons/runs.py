@@ -10,13 +10,13 @@ from typing import Any
 from dpcore.algorithms import ALGORITHMS
 from dpcore.data.samples import Sample
 from dpcore.evaluation.run import Run, compare, pairs_with, subgroups
+from dpcore.numbers import points
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals
 
 from ..shell.state import SAMPLES
-from ..shell.text import points
 
 SEEDS = (0, 1, 2, 3, 4)
 FEW = 100  # combinations

@@ -8,12 +8,14 @@ from typing import Any
 
 import streamlit as st
 
+from dpcore.numbers import noun
+from dpcore.publishing import tiles as tiled
 from dpcore.tags import Tag
 from dpcore.theory.meaning import Promise
 
-from ..shell import verdict as tiled
 from ..shell.frame import heading
-from ..shell.text import noun, plain
+from ..shell.text import plain
+from ..shell.verdict import show_tiles
 
 WORDS = {
     "synthetic.csv": "Synthetic rows (CSV)",
@@ -90,7 +92,7 @@ def outputs(made: Made) -> None:
     each = noun(protects["rows_per_person"])
     tiles = tiled.foretold(useful["noise"], useful["as_exact_as_sample"], protects["records"], each)
     tiles.append(tiled.guess(means.guess(), facts["promise"]["epsilon"]))
-    tiled.draw(tiles, useful["sentence"])
+    show_tiles(tiles, useful["sentence"])
     st.markdown(f"**{plain(means.words, 500)}**")
     if facts["measured"]:
         st.markdown("**What was measured of the schema, protected:**")

@@ -15,12 +15,13 @@ from dpcore.algorithms import ALGORITHMS
 from dpcore.data.privacy_unit import COUNTED
 from dpcore.errors import InputError, OverspendError
 from dpcore.intervals.usefulness import foreseen, foreseen_sizes, uses
-from dpcore.numbers import MAX_ROWS, brief
+from dpcore.numbers import MAX_ROWS, brief, noun
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Accounting, Budget
 from dpcore.privacy.accounting.guarantee import cautions
 from dpcore.privacy.accounting.lifetime import Lifetime, events_from_json
 from dpcore.problems import QueryRelease
+from dpcore.publishing import tiles as tiled
 from dpcore.publishing.chain import is_new
 from dpcore.publishing.ledger_store import LONGEST_NAME, DataSet, Reservation, Store
 from dpcore.publishing.open_release import OpenRecords, OpenRelease, prepare_open
@@ -32,14 +33,14 @@ from ..jobs.job import watch
 from ..jobs.work import Work, begin
 from ..shell import controls, deployments, questions
 from ..shell import gauge as shared_gauge
-from ..shell import verdict as tiled
 from ..shell.counted import Large, LedgerSource
 from ..shell.ledger import FILE, dataset_key, dataset_name, dataset_of
 from ..shell.results import plan as plan_tables
 from ..shell.session import session
 from ..shell.state import give, shared
 from ..shell.table import Table
-from ..shell.text import noun, plain
+from ..shell.text import plain
+from ..shell.verdict import show_tiles
 from . import opened
 from .files import noise
 
@@ -147,7 +148,7 @@ def verdict(ready: PreparedRelease, of: tuple) -> None:
     unknown = [("Error", "known after the release", "Explore shows it with repeats of fresh noise")]
     tiles = tiled.foretold(sizes, None, n, noun(group)) or unknown
     guess = Promise(budget.epsilon, budget.delta, ready.events).guess()
-    tiled.draw([*tiles, tiled.guess(guess, budget.epsilon)], uses(known, n, laplace=laplace).sentence)
+    show_tiles([*tiles, tiled.guess(guess, budget.epsilon)], uses(known, n, laplace=laplace).sentence)
     if ready.plan.accounting is Accounting.ZCDP:
         st.caption(CAUTION)
 

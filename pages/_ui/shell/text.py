@@ -61,19 +61,3 @@ def figure_text(text: object, longest: int = 32) -> str:
 def question(label: tuple[tuple[str, str], ...]) -> str:
     """A query in words, as plain text: `sex = Female and age = 17–24`."""
     return " and ".join(f"{clean(column)} = {clean(value)}" for column, value in label)
-
-
-def points(probability: float) -> str:
-    """A difference of probabilities in percentage points with two significant digits."""
-    return f"{float(f'{100 * probability:.2g}'):g}"
-
-
-def noun(rows_each: int) -> str:
-    """What is counted where a person has so many rows at most: people, or rows that one of them may have several of."""
-    return "people" if rows_each == 1 else "rows"
-
-
-def amount(probability: float, n: float, noun: str) -> str:
-    """A difference of probabilities in points and, as seen by whoever counts, in people: `0.44 points ≈ 88 people`."""
-    many = probability * n
-    return f"{points(probability)} points ≈ {f'{many:,.0f}' if many >= 10 else f'{many:.2g}'} {noun}"

@@ -10,6 +10,7 @@ from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import make_plan
 from dpcore.data.domain import Rows
 from dpcore.evaluation.run import Comparison, Run, compare
+from dpcore.numbers import points
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.theory.meaning import Promise, times_in_100
@@ -20,7 +21,6 @@ from ..shell.controls import EPSILONS, number
 from ..shell.frame import heading
 from ..shell.results import below
 from ..shell.state import sample_table, stakeholder
-from ..shell.text import points
 
 SAMPLE, ALGORITHM, DELTA = "berkeley", "gaussian_maxent", 1e-9
 SHOWN = ("Gender", "Admission")

@@ -1,0 +1,31 @@
+"""The tiles of a verdict, for pages and cards alike: how far off, as exact as which sample, what a guess may reach."""
+
+from ..numbers import amount, points
+from ..theory.meaning import times_in_100
+
+Tile = tuple[str, str, str]  # what is measured, its value, and what to compare that with
+
+
+def foretold(sizes: tuple[float, float] | None, exact: float | None, n: int, noun: str) -> list[Tile]:
+    """The tiles of a release's accuracy by its noise alone: the typical error, that of 19 in 20 answers, the sample."""
+    if sizes is None:
+        return []
+    typical = error("Typical error", sizes[0], n, noun, "by the noise alone")
+    return [typical, error("19 of 20 answers: within", sizes[1], n, noun), *exactness(exact)]
+
+
+def error(name: str, gap: float, n: int, noun: str, where: str = "") -> Tile:
+    """The tile of an error: in people, with points beside, and the question that has it."""
+    of_all, counted = amount(gap, n, noun).split(" ≈ ")
+    return name, counted, f"{of_all}, {where}" if where else of_all
+
+
+def exactness(share: float | None) -> list[Tile]:
+    """The tile of `as_exact_as_sample`; none where it is not known."""
+    return [] if share is None else [("As exact as", f"a sample of {points(share)}%", "of the rows, without noise")]
+
+
+def guess(chance: float, epsilon: float) -> Tile:
+    """The tile of the promise: how often a guess about one person is right, at the most."""
+    right = f"guesses right {times_in_100(chance)}"
+    return "Someone who knows everyone else", right, f"a coin: 50 · ε = {epsilon:.4g}"
