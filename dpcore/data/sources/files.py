@@ -32,7 +32,7 @@ def source_at(
     """
     path = Path(path)
     ending = path.suffix.lower()
-    if path.is_dir() or ending == ".parquet":
+    if os.path.isdir(path) or ending == ".parquet":  # which a name that is too long does not make fail
         source = ParquetSource(path)
         if workers is None:
             large = source.rows * len(source.columns) >= PARALLEL
