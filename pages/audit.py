@@ -5,20 +5,20 @@ import streamlit as st
 from dpcore.errors import InputError
 from pages._ui.audit import game as audits
 from pages._ui.jobs.job import watch
+from pages._ui.shell.session import session
 from pages._ui.shell.text import plain
 
-game = audits.current()
 left, right = st.columns([5, 3], gap="large")
 with right:
     place = st.container()
     try:
-        audits.settings(game)
+        audits.settings()
     except InputError as error:
         st.error(plain(error, 400))
         st.stop()
 with left:
-    done = game.work is None or watch(game.work, "audit")
-    played = audits.opening() if game.work is None else game.work.result if done else None
+    game = session().held.get(audits.GAME)
+    played = audits.opening() if game is None else game.result if watch(game, "audit") else None
     if played is not None:
         audits.picture(played.found)
 if played is not None:

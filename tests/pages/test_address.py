@@ -33,7 +33,9 @@ def test_the_server_hands_on_what_a_browser_says_beside_a_message(tmp_path):
             page = urlopen(f"{server.address}/{path}", timeout=60).read().decode()
             assert 0 < page.index("history.pushState") < page.index("<script type")
         tab.line.send("?epsilon=0.3&sample=titanic")
-        assert "2,201" in tab.open("guarantee")
+        told = tab.open("guarantee")  # the first deep link of a new server goes by the entry
+        assert "2,201" in told
+        assert "Share" in told, "the frame is drawn around it"
         assert "ε = 0.3 and δ = 1e-9" in tab.text
         tab.line.send("")
         tab.line.send("?sample=berkeley")

@@ -19,6 +19,7 @@ from dpcore.numbers import points
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
+from dpcore.theory.meaning import Promise, times_in_100
 from dpcore.theory.optimal_noise import least_rmse
 from dpcore.workloads import Marginals
 from pages._ui.charts import base, frontier
@@ -114,73 +115,53 @@ def test_how_long_all_runs_take_is_said_before_where_it_is_long(monkeypatch):
     assert said(app)[0].startswith("Forecast: about 60 s for 4 runs, ")
 
 
-def test_every_dot_is_the_run_with_its_seed():
-    app = compared()
-    found = dots(app)
+def test_every_dot_is_the_run_with_its_seed_by_every_measure():
+    app, key = compared(), ("gaussian_maxent", 1.0, 1)
+    found, run, table = dots(app), berkeley(*key), sample_table("berkeley")
     assert set(found) == {(a, e, s) for a in ("gaussian_maxent", "dpfw") for e in (0.1, 1.0) for s in (0, 1)}
-    for key in (("gaussian_maxent", 1.0, 1), ("dpfw", 0.1, 0)):
-        assert found[key] == pytest.approx(100 * berkeley(*key).records[-1].empirical.max_error, rel=1e-6), "in points"
+    for one, drawn in ((key, run), (("dpfw", 0.1, 0), berkeley("dpfw", 0.1, 0))):
+        assert found[one] == pytest.approx(100 * drawn.records[-1].empirical.max_error, rel=1e-6), "in points"
     names = {trace.get("name") for trace in figures(app)[0]["data"]}
     assert {CHANCE, "your limit: 1 point"} <= names, "and no other line that nobody asked for"
     assert names.isdisjoint(LINES[1:])
     app.multiselect(key="lines").set_value(LINES[1:]).run()
     assert set(LINES[1:]) <= {trace.get("name") for trace in figures(app)[0]["data"]}
+    workload, real = run.problem.workload, run.truth.answers
+    gaps = np.abs(run.release.answers(workload) - real)
+    pairs = compare(run.release, table.rows(table.domain.names), workload)
+    lost = [np.abs(pairs.real[t] - pairs.synthetic[t]).sum() / 2 for t in workload.tables]
+
+    def measured(name):
+        app.selectbox(key="measure").set_value(name).run()
+        assert not app.exception
+        return dots(app)[key]
+
+    assert measured("one question") == pytest.approx(100 * gaps[real.argmax()], rel=1e-6)
+    assert 0 < measured("one group") < 100
+    assert measured(measures.BELOW) == pytest.approx(1000 * np.mean(lost)), "1000 less the K-marginal"
+    app.segmented_control(key="unit").set_value("rows")
+    assert measured("largest error") == pytest.approx(gaps.max() * len(table.frame), rel=1e-6)
 
 
-def test_more_budgets_add_dots_and_keep_the_others():
+def test_more_budgets_add_dots_another_delta_is_another_comparison_and_a_population_another_truth():
     app = compared(seeds=1)
     before = dots(app)
     app.multiselect(key="epsilons").set_value([0.1, 1.0, 3.0])
     after = dots(again(app))
     assert before.items() <= after.items()
     assert len(after) == 6
-    app.select_slider(key="delta").set_value(1e-6)
-    assert dots(again(app)).items().isdisjoint(before.items()), "another δ is another comparison"
-
-
-def test_errors_of_one_question_and_of_one_group_are_drawn():
-    app = compared(seeds=1)
-    table = sample_table("berkeley")
-    run = berkeley("gaussian_maxent", 1.0, 0)
-    app.selectbox(key="measure").set_value("one question").run()
-    assert not app.exception
-    workload, real = run.problem.workload, run.truth.answers
-    j = int(real.argmax())
-    gap = abs(run.release.answers(workload) - real)[j]
-    assert dots(app)[("gaussian_maxent", 1.0, 0)] == pytest.approx(100 * gap, rel=1e-6)
-    app.selectbox(key="measure").set_value("one group").run()
-    assert not app.exception
-    assert 0 < dots(app)[("gaussian_maxent", 1.0, 0)] < 100
-    app.selectbox(key="measure").set_value(measures.BELOW).run()
-    pairs = compare(run.release, table.rows(table.domain.names), workload)
-    lost = [np.abs(pairs.real[t] - pairs.synthetic[t]).sum() / 2 for t in workload.tables]
-    assert dots(app)[("gaussian_maxent", 1.0, 0)] == pytest.approx(1000 * np.mean(lost)), "1000 less the K-marginal"
-    app.selectbox(key="measure").set_value("largest error")
-    app.segmented_control(key="unit").set_value("rows").run()
-    assert dots(app)[("gaussian_maxent", 1.0, 0)] == pytest.approx(
-        run.records[-1].empirical.max_error * len(table.frame), rel=1e-6
-    )
-
-
-def test_the_truth_is_the_table_or_the_population_it_was_drawn_from():
-    app = compared(seeds=1)
+    app.select_slider(key="delta").set_value(0.0)
+    pure = dots(again(app))
+    assert set(pure) == {("dpfw", epsilon, 0) for epsilon in (0.1, 1.0, 3.0)}, "the one that can serve"
+    assert pure.items().isdisjoint(after.items())
+    assert any(c.value.startswith("Gaussian") and "promised with Gaussian noise" in c.value for c in app.caption)
     app.selectbox(key="records").set_value("ten times as many")
-    app = again(app)
-    own = dots(app)
+    own = dots(again(app))
     app.segmented_control(key="truth").set_value("its population").run()
-    named = {trace.get("name"): trace for trace in figures(app)[0]["data"]}
     beyond = dots(app)
     assert beyond.keys() == own.keys()
-    sampling = named[CHANCE]["y"][0]
+    sampling = next(t for t in figures(app)[0]["data"] if t.get("name") == CHANCE)["y"][0]
     assert all(0 < abs(beyond[key] - own[key]) <= 1.001 * sampling for key in own), "by the triangle inequality"
-
-
-def test_an_algorithm_that_cannot_serve_is_named_and_the_others_run():
-    app = compared(seeds=1)
-    app.select_slider(key="delta").set_value(0.0)
-    app = again(app)
-    assert set(dots(app)) == {("dpfw", 0.1, 0), ("dpfw", 1.0, 0)}
-    assert any(c.value.startswith("Gaussian") and "promised with Gaussian noise" in c.value for c in app.caption)
 
 
 MIDDLE = pd.DataFrame(
@@ -201,9 +182,6 @@ def test_the_drawing_is_sound_svg_and_holds_hostile_names_as_text():
     assert heights[0][0] < heights[0][1], "smaller errors stand lower"
     assert heights[0][0] < heights[1][0]
     assert heights[0][1] > heights[1][1]
-
-
-def test_errors_of_zero_do_not_break_the_drawing():
     zero = MIDDLE.assign(error=0.0)
     assert "nothing to draw" in drawing.frontier(zero, step_frontier(zero), {}, frontier.look(["a", "b"]), "t")
 
@@ -226,8 +204,8 @@ def test_theory_passes_through_the_algorithms_own_dots_and_says_what_was_put_in(
     assert "up to constants" in told
 
 
-def test_what_all_questions_need_is_said_by_the_largest_errors_and_as_exact_as_which_sample():
-    app = compared(("gaussian_maxent",), (0.1, 1.0, 3.0), seeds=1)
+def test_what_all_questions_need_what_no_method_beats_and_another_tools_table_are_said_and_drawn():
+    app, pairs = compared(("gaussian_maxent",), (0.1, 1.0, 3.0), seeds=1), berkeley("gaussian_maxent", 1.0, 0).problem
     errors = {epsilon: berkeley("gaussian_maxent", epsilon, 0).records[-1].empirical for epsilon in (0.1, 1.0, 3.0)}
     for tolerance in (0.001, 0.005, 0.1):
         app.select_slider(key="ask-tolerance").set_value(tolerance).run()
@@ -237,42 +215,37 @@ def test_what_all_questions_need_is_said_by_the_largest_errors_and_as_exact_as_w
         (limit,) = [t for t in figures(app)[0]["data"] if t.get("name", "").startswith("your limit")]
         assert _plain(limit["y"]) == pytest.approx([100 * tolerance] * 2)
     share = points(errors[3.0].as_exact_as_sample)
-    assert any(f"At ε = 3 the best is as exact as asking {share}% of" in c.value.replace("\\", "") for c in app.caption)
-
-
-def uploader(app):
-    return next(u for u in app.get("file_uploader") if u.label == "Synthetic table")
-
-
-def test_another_tools_table_becomes_a_line_at_its_own_error():
-    app = compared(("gaussian_maxent",), (1.0,), seeds=1)
+    assert f"At ε = 3 the best is as exact as asking {share}% of" in captions(app)
+    least = "least of any unbiased method"
+    assert least not in {t.get("name") for t in figures(app)[0]["data"]}
+    app.selectbox(key="measure").set_value("root mean square over questions").run()
+    expected = [least_rmse(pairs.workload, Budget(e, 1e-9), pairs.n) for e in errors]
+    (line,) = [t for t in figures(app)[0]["data"] if t.get("name") == least]
+    assert _plain(line["x"]) == list(errors)
+    assert _plain(line["y"]) == pytest.approx([100 * e for e in expected])
+    assert f"any unbiased Gaussian release of these questions is {100 * expected[-1]:.3g} points" in captions(app)
+    ratio = f"{expected[-1] / errors[3.0].rmse:.2g} × below what any unbiased method could do"
+    assert f"Gaussian + maximum entropy: {ratio}" in captions(app)
+    app.selectbox(key="measure").set_value("largest error")
     table = sample_table("berkeley")
     other = table.frame.sample(400, random_state=0)
-    name = "<b>other</b>.csv"
-    uploader(app).set_value((name, other.to_csv(index=False).encode(), "text/csv")).run()
+    uploader(app).set_value(("<b>other</b>.csv", other.to_csv(index=False).encode(), "text/csv")).run()
     assert not app.exception
     line = next(t for t in figures(app)[0]["data"] if "other" in t.get("name", ""))
     assert line["name"].startswith("&lt;b&gt;")
-    pairs = Marginals.all(table.domain, 2)
-    gap = np.abs(
-        pairs.answers_of_rows(table.domain.encode(other)) - pairs.answers_of_rows(table.domain.encode(table.frame))
-    )
-    assert _plain(line["y"]) == pytest.approx([100 * gap.max()] * 2)
+    theirs, ours = (pairs.workload.answers_of_rows(table.domain.encode(frame)) for frame in (other, table.frame))
+    assert _plain(line["y"]) == pytest.approx([100 * np.abs(theirs - ours).max()] * 2)
     uploader(app).set_value(("bad.csv", b"Gender,Department\nX,A\nX,A\n", "text/csv")).run()
     assert not app.exception
     assert any("no column" in e.value for e in app.error)
 
 
-def test_an_error_is_taken_apart_into_parts_that_sum_to_it():
-    app = compared(("dpfw",), (0.1,), seeds=1)
-    app.session_state["details"] = "Where from"
-    next(b for b in app.run().button if b.label == "Take this error apart").click().run()
-    assert not app.exception
-    parts = next(d.value for d in app.dataframe if "part" in d.value)["share"].to_numpy()
-    assert parts[:-1].sum() == pytest.approx(parts[-1])
-    run = berkeley("dpfw", 0.1, 0)
-    worst = np.abs(run.release.answers(run.problem.workload) - run.truth.answers).max()
-    assert abs(parts[-1]) == pytest.approx(worst), "the worst question is the first of the list"
+def captions(app):
+    return " ".join(c.value for c in app.caption).replace("\\", "").replace("\u2060", "")
+
+
+def uploader(app):
+    return next(u for u in app.get("file_uploader") if u.label == "Synthetic table")
 
 
 def test_lines_carry_titles_at_their_ends_and_the_table_is_sorted_without_gaps():
@@ -307,8 +280,10 @@ def test_names_at_line_ends_never_meet(places):
         assert found == places, "what is apart stays"
 
 
-def test_the_worst_column_pair_and_group_are_those_of_the_run():
-    app = compared(("dpfw",), (0.1,), seeds=1, details="Where from")
+def test_the_worst_column_pair_and_group_are_those_of_the_run_and_an_error_is_taken_apart():
+    app = compared(("dpfw",), (0.1,), seeds=1)
+    app.session_state["details"] = "Where from"
+    app.run()
     run, table = berkeley("dpfw", 0.1, 0), sample_table("berkeley")
     rows, domain = table.rows(table.domain.names), table.domain
 
@@ -327,27 +302,16 @@ def test_the_worst_column_pair_and_group_are_those_of_the_run():
     worst, name = max((e, f"{name} = {label}") for name in domain.names for e, label in disagreements(both, name))
     words = next(c.value for c in app.caption if "disagree most" in c.value).replace("\\", "")
     assert f"about the group {name}: by {worst:.2%}" in words
+    next(b for b in app.button if b.label == "Take this error apart").click().run()
+    assert not app.exception
+    parts = next(d.value for d in app.dataframe if "part" in d.value)["share"].to_numpy()
+    assert parts[:-1].sum() == pytest.approx(parts[-1])
+    assert abs(parts[-1]) == pytest.approx(run.records[-1].empirical.max_error), "the worst question is the first"
 
 
 def disagreements(both, name):
     found = subgroups(both, name)
     return [(e, label) for e, s, label in zip(found.error, found.share, found.labels, strict=True) if s > 0]
-
-
-def test_the_least_error_of_any_unbiased_method_is_drawn_and_said():
-    app = compared(("residual", "gaussian_maxent"), (0.1, 1.0), seeds=1, measure="root mean square over questions")
-    table = sample_table("berkeley")
-    pairs, n = Marginals.all(table.domain, 2), table.rows(table.domain.names).n
-    expected = [least_rmse(pairs, Budget(e, 1e-9), n) for e in (0.1, 1.0)]
-    (line,) = [t for t in figures(app)[0]["data"] if t.get("name") == "least of any unbiased method"]
-    assert _plain(line["x"]) == [0.1, 1.0]
-    assert _plain(line["y"]) == pytest.approx([100 * e for e in expected])
-    told = " ".join(c.value for c in app.caption).replace("\\", "").replace("\u2060", "")
-    assert f"any unbiased Gaussian release of these questions is {100 * expected[1]:.3g} points" in told
-    ratio = expected[1] / berkeley("gaussian_maxent", 1.0, 0).records[-1].empirical.rmse
-    assert f"Gaussian + maximum entropy: {ratio:.2g} × below what any unbiased method could do" in told
-    app.selectbox(key="measure").set_value("largest error").run()
-    assert not [t for t in figures(app)[0]["data"] if t.get("name") == "least of any unbiased method"]
 
 
 def test_purposes_are_curves_of_what_the_library_says_and_refusals_one_sentence():
@@ -396,8 +360,12 @@ def of_purpose(app, kind):
 
 
 def test_the_report_is_written_when_nobody_s_page_is_drawn():
-    held = compared().session_state["session"]
+    held = compared(seeds=1).session_state["session"]
     text = report.page(held.table, held.held["sweep"])
+    rows = re.findall(r"<td>([\d.]+)</td><td>([\d.]+%)</td><td>([\d.]+ times in 100)</td>", text)
+    allowed = [Promise(float(epsilon), 1e-9) for epsilon, _, _ in rows]
+    assert [(right, risen) for _, risen, right in rows] == [(times_in_100(p.guess()), p.suspicion) for p in allowed]
+    assert rows, "what any algorithm allows, as elsewhere"
     drawn = ET.fromstring(text[text.index("<svg") : text.index("</svg>") + 6])
     legend = {t.text for t in drawn.iter("text") if float(t.get("x")) > drawing.WIDTH - drawing.RIGHT}
     assert {"Gaussian + maximum entropy", "DPFW"} <= legend

@@ -2,33 +2,27 @@
 
 import base64
 import json
-import re
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 import pytest
 
 from dpcore.algorithms import ALGORITHMS
-from dpcore.data import samples
 from dpcore.data.column import Column
 from dpcore.data.domain import Domain
 from dpcore.errors import BudgetError
-from dpcore.evaluation.run import Run
 from dpcore.intervals.usefulness import foreseen, uses
 from dpcore.numbers import amount, points
-from dpcore.parsing.queries import read_queries
 from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import QueryRelease
 from dpcore.theory.meaning import times_in_100
 from dpcore.theory.optimal_noise import against_line, least_rmse
-from pages._ui.charts import base, screen
+from pages._ui.charts import screen
 from pages._ui.explore import comparison, keep, outcome, setup
 from pages._ui.explore import run as replaying
 from pages._ui.shell import controls
 from pages._ui.shell.session import session
 from pages._ui.shell.table import Table
-from tests.pages.test_compare import _plain
+from tests.pages.test_compare import _plain, berkeley
 from tests.pages.test_pages import EXPLORE, ROOT, button, figures, open_page, said, settled
 
 pytestmark = pytest.mark.usefixtures("tab")
@@ -43,28 +37,36 @@ def chart(app, name):
     return next(f for f in figures(app) if any(trace.get("name") == name for trace in f["data"]))
 
 
-def errors(seeds):
-    """The berkeley sample's runs as the page should find them, by hand."""
-    sample = samples.berkeley()
-    workload, _ = read_queries(["marginals:2"], sample.domain)
-    rows = sample.domain.encode(sample.frame)
-    problem = QueryRelease(workload, rows.n)
-    runs = [
-        Run(ALGORITHMS["gaussian_maxent"](), problem, rows, Budget(1.0, 1e-9), seed=seed).finish() for seed in seeds
-    ]
-    return np.array([run.records[-1].empirical.to_json()["max_error"] for run in runs])
-
-
-def test_the_noise_is_replayed_and_its_range_is_said_and_drawn():
+def test_the_page_says_and_draws_the_numbers_of_the_run_and_of_its_repeats():
     app = open_page(EXPLORE, sample="berkeley")
-    worst = 100 * errors(range(controls.WORLDS))
-    low, high = (float(f"{v:.2g}") for v in (worst.min(), worst.max()))
+    assert said(app).count("uses real data") == 1
+    runs = [berkeley("gaussian_maxent", 1.0, seed) for seed in range(controls.WORLDS)]
+    worst = [100 * run.records[-1].empirical.max_error for run in runs]
+    low, high = (float(f"{v:.2g}") for v in (min(worst), max(worst)))
     assert low < high
     assert "In 5 repeats with fresh noise: typical error" in captions(app)
     assert f"largest {low:g} to {high:g}" in captions(app)
     bar = next(t for t in chart(app, "synthetic")["data"] if t["name"] == "synthetic")
     assert max(numbers_of(bar["error_y"]["array"])) + max(numbers_of(bar["error_y"]["arrayminus"])) > 0
     assert any(t.get("fill") == "toself" for t in chart(app, "raw noise")["data"])
+    shows_the_tiles_of(runs[0], app)
+    found, n = runs[0].records[-1].empirical, runs[0].problem.n
+    assert f"**a sample of {points(found.as_exact_as_sample)}%**" in tiles(app)
+    assert f"**guesses right {times_in_100(runs[0].promise.guess())}**" in tiles(app)
+    assert uses(foreseen(runs[0].problem, runs[0].plan), n).sentence in captions(app).replace("\u2060", "")
+    beside = against_line(found.rmse, least_rmse(runs[0].problem.workload, Budget(1.0, 1e-9), n))
+    assert f"Root mean square error {100 * found.rmse:.2g} points, {beside}." in captions(app)
+
+
+def tiles(app):
+    return said(app).replace("\\", "")
+
+
+def shows_the_tiles_of(run, app):
+    final = run.records[-1].empirical
+    for name, gap in (("Typical", final.mean_error), ("Largest", final.max_error)):
+        size, people = amount(gap, run.problem.n, "people").split(" ≈ ")
+        assert f"{name} error  \n**{people}**  \n{size}" in tiles(app)
 
 
 def test_replays_that_end_while_the_page_is_drawn_are_shown_too(monkeypatch):
@@ -90,35 +92,11 @@ def numbers_of(values):
     return values
 
 
-def test_one_repeat_draws_no_bars_and_says_no_range():
+def test_one_repeat_shows_the_same_first_run_without_bars_or_range():
     app = open_page(EXPLORE, sample="berkeley", repeats="1")
     assert "fresh noise" not in captions(app)
     assert not any(t.get("fill") for t in chart(app, "raw noise")["data"])
-
-
-def test_the_first_seed_is_what_is_shown_whatever_is_replayed():
-    one, five = (said(open_page(EXPLORE, sample="berkeley", repeats=n)) for n in ("1", "5"))
-    verdict = re.compile(r"Typical error\s+.*people\*\*\s+.*points")
-    assert verdict.search(one)[0] == verdict.search(five)[0]
-
-
-def tiles(app):
-    return said(app).replace("\\", "")
-
-
-def test_the_tiles_show_the_numbers_of_the_run():
-    app = open_page(EXPLORE, sample="berkeley")
-    sample = samples.berkeley()
-    workload, _ = read_queries(["marginals:2"], sample.domain)
-    rows = sample.domain.encode(sample.frame)
-    run = Run(ALGORITHMS["gaussian_maxent"](), QueryRelease(workload, rows.n), rows, Budget(1.0, 1e-9)).finish()
-    final = run.records[-1].empirical
-    for name, gap in (("Typical", final.mean_error), ("Largest", final.max_error)):
-        size, people = amount(gap, rows.n, "people").split(" ≈ ")
-        assert f"{name} error  \n**{people}**  \n{size}" in tiles(app)
-    assert f"**a sample of {points(final.as_exact_as_sample)}%**" in tiles(app)
-    assert f"**guesses right {times_in_100(run.promise.guess())}**" in tiles(app)
-    assert uses(foreseen(run.problem, run.plan), rows.n).sentence in captions(app).replace("\u2060", "")
+    shows_the_tiles_of(berkeley("gaussian_maxent", 1.0, 0), app)
 
 
 def test_columns_without_a_listed_value_come_last():
@@ -132,22 +110,6 @@ def test_errors_are_points_and_people_together():
     assert amount(0.0044, 20_000, "people") == "0.44 points ≈ 88 people"
     assert amount(0.00001, 20_000, "people") == "0.001 points ≈ 0.2 people"
     assert amount(1.0, 20_000, "rows") == "100 points ≈ 20,000 rows"
-    app = open_page(EXPLORE)
-    found = re.search(r"Largest error\s+\*\*([\d,]+) people\*\*\s+([\d.]+) points", tiles(app))
-    assert float(found[1].replace(",", "")) == pytest.approx(float(found[2]) / 100 * 20_000, rel=0.06)
-
-
-def test_the_peek_is_said_once():
-    app = open_page(EXPLORE)
-    assert said(app).count("uses real data") == 1
-
-
-@pytest.mark.parametrize("name", ["gaussian_maxent", "dpfw", "dpam", "mwem", "dualquery"])
-def test_alpha_stands_beside_epsilon_where_the_algorithm_has_it(name):
-    app = open_page(EXPLORE, sample="berkeley", algorithm=ALGORITHMS[name].about.title)
-    sliders = [w.label for w in app.sidebar.select_slider]
-    assert sliders[:2] == ["Privacy budget (ε)", "Failure probability (δ)"]
-    assert (sliders[2:3] == ["Smoothness (α)"]) == hasattr(ALGORITHMS[name](), "alpha")
 
 
 def test_delta_is_greyed_at_zero_where_it_must_be_zero(monkeypatch):
@@ -181,7 +143,7 @@ def test_the_theorem_of_an_algorithm_ends_where_its_run_ends():
 
 
 BAD = {
-    "epsilon": "0.25", "delta": "1", "seed": "-4", "repeats": "21", "dpfw.alpha": "7", "algorithm": "![x](y)",
+    "epsilon": "0.25", "delta": "inf", "seed": "-4", "repeats": "21", "dpfw.alpha": "7", "algorithm": "![x](y)",
     "questions": "everything", "against": "time", "sample": "mars", "dpfw.output": "first", "nobody": "knows",
 }  # fmt: skip
 
@@ -199,10 +161,6 @@ def test_values_of_a_link_that_cannot_be_are_named_with_what_is_allowed_until_re
     app.query_params.clear()
     assert app.run().warning, "kept until somebody has read it"
     assert not button(app, "Understood").click().run().warning
-
-
-def test_a_number_without_end_is_named():
-    assert "epsilon = inf" in open_page(EXPLORE, epsilon="inf").warning[0].value
 
 
 @pytest.mark.parametrize(("written", "against"), [("1e-6", "step"), ("1e-06", "round")])
@@ -252,31 +210,17 @@ def test_lines_are_in_points_with_people_beside():
     assert json.loads(figure.to_json())["layout"]["yaxis"]["title"]["text"] == "points"
 
 
-def test_the_error_is_put_beside_the_least_of_any_unbiased_method():
-    sample = samples.berkeley()
-    workload, _ = read_queries(["marginals:2"], sample.domain)
-    rows = sample.domain.encode(sample.frame)
-    budget, problem = Budget(1.0, 1e-9), QueryRelease(workload, rows.n)
-    rmse = Run(ALGORITHMS["gaussian_maxent"](), problem, rows, budget).finish().records[-1].empirical.rmse
-    words = (
-        f"Root mean square error {100 * rmse:.2g} points, {against_line(rmse, least_rmse(workload, budget, rows.n))}."
-    )
-    assert words in captions(open_page(EXPLORE, sample="berkeley"))
-
-
 def test_pinned_runs_stand_each_beside_the_line_of_its_own_budget():
     app = open_page(EXPLORE, sample="berkeley")
     button(app, "Pin this run as A").click().run()
     settled(app.select_slider(key="epsilon").set_value(0.1).run())
     facts = next(f.value for f in app.dataframe if "A (pinned)" in f.value)
-    sample = samples.berkeley()
-    workload, _ = read_queries(["marginals:2"], sample.domain)
-    rows = sample.domain.encode(sample.frame)
+    assert facts.loc["ε"].tolist() == ["1", "0.1"]
+    assert any(trace.get("name") == "largest error, A" for trace in figures(app)[0]["data"])
     for name, epsilon in (("A (pinned)", 1.0), ("B (now)", 0.1)):
-        budget = Budget(epsilon, 1e-9)
-        run = Run(ALGORITHMS["gaussian_maxent"](), QueryRelease(workload, rows.n), rows, budget).finish()
-        ratio = run.records[-1].empirical.rmse / least_rmse(workload, budget, rows.n)
-        assert float(facts.loc[keep.BELOW, name]) == pytest.approx(ratio, rel=1e-3)
+        run = berkeley("gaussian_maxent", epsilon, 0)
+        least = least_rmse(run.problem.workload, Budget(epsilon, 1e-9), run.problem.n)
+        assert float(facts.loc[keep.BELOW, name]) == pytest.approx(run.records[-1].empirical.rmse / least, rel=1e-3)
 
 
 def test_questions_are_marked_without_a_mouse_by_a_column_they_involve():
@@ -296,16 +240,6 @@ def test_questions_are_marked_without_a_mouse_by_a_column_they_involve():
 
 def questions_drawn(app):
     return next(f for f in figures(app) if f["layout"]["xaxis"].get("title", {}).get("text") == "questions")
-
-
-def test_every_chart_is_one_that_plotly_takes_with_the_colours_it_has_here():
-    app = settled(open_page(EXPLORE))
-    drawn = figures(app)
-    assert len(drawn) >= 6
-    for figure in drawn:
-        assert go.Figure(figure).data  # which checks all of it
-    scales = [trace["colorscale"] for figure in drawn for trace in figure["data"] if trace["type"] == "heatmap"]
-    assert scales == [base.SHADES, base.SHADES, base.DIVERGING]
 
 
 def test_the_sentence_says_whether_waiting_pays():

@@ -7,18 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.algorithms import ALGORITHMS
-from dpcore.data import samples
-from dpcore.evaluation.run import Run
 from dpcore.intervals.cells import cell_intervals
 from dpcore.intervals.known import known
 from dpcore.intervals.questions import answer, compare_questions
-from dpcore.parsing.queries import read_queries
 from dpcore.parsing.questions import understand
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals
 from pages._ui.explore import ask
+from tests.pages.test_compare import berkeley
 from tests.pages.test_explore import chart, numbers_of
 from tests.pages.test_pages import EXPLORE, open_page, said, settled
 
@@ -29,11 +24,8 @@ FIRST, SECOND = "Gender = Female", "Admission = Admitted"
 @pytest.fixture(scope="module")
 def by_hand():
     """The run that the page shows of the berkeley sample, and what its noisy tables say."""
-    sample = samples.berkeley()
-    workload, _ = read_queries(["marginals:2"], sample.domain)
-    rows = sample.domain.encode(sample.frame)
-    run = Run(ALGORITHMS["gaussian_maxent"](), QueryRelease(workload, rows.n), rows, Budget(1.0, 1e-9)).finish()
-    return run, known(run.release, run.measured, sample.domain)
+    run = berkeley("gaussian_maxent", 1.0, 0)
+    return run, known(run.release, run.measured, run.problem.domain)
 
 
 def words(app):
@@ -61,23 +53,25 @@ def test_a_column_carries_the_intervals_of_the_release(by_hand):
     assert middle + up == pytest.approx(100 * expected["high"])
     assert middle - down == pytest.approx(100 * expected["low"])
     assert "95% intervals for this table, from the release alone" in words(app)
+    assert any(button.label == "All combinations with intervals (CSV)" for button in app.get("download_button"))
     shown = next(f.value for f in app.dataframe if "population from" in f.value.columns)
     assert (shown["population from"] <= shown["table from"]).all()
     assert (shown["table to"] <= shown["population to"]).all()
 
 
-@pytest.mark.parametrize("kind", list(ask.KINDS))
-def test_typed_questions_carry_intervals_and_are_compared(by_hand, kind):
+def test_typed_questions_carry_intervals_and_are_compared(by_hand):
     run, told = by_hand
-    app = asked(open_page(EXPLORE, sample="berkeley"), FIRST, SECOND, kind)
+    app = open_page(EXPLORE, sample="berkeley")
     n, both = run.problem.n, [understand(text, told.domain) for text in (FIRST, SECOND)]
-    for question in both:
-        assert ask.in_words(answer(told, question, n)).replace("\\", "") in words(app)
-        assert f"{question.text}: **Real " in words(app)
-    found = compare_questions(told, *both, n, kind)
-    assert ask.in_words(found, kind).replace("\\", "") in words(app)
-    assert found.low < found.unbiased < found.high
-    assert "(conservative)" not in words(app)
+    for kind in ask.KINDS:
+        app = asked(app, FIRST, SECOND, kind)
+        for question in both:
+            assert ask.in_words(answer(told, question, n)).replace("\\", "") in words(app)
+            assert f"{question.text}: **Real " in words(app)
+        found = compare_questions(told, *both, n, kind)
+        assert ask.in_words(found, kind).replace("\\", "") in words(app)
+        assert found.low < found.unbiased < found.high
+        assert "(conservative)" not in words(app)
 
 
 def test_what_was_not_measured_together_is_bounded_conservatively_and_why_is_said():
@@ -120,8 +114,6 @@ def test_all_cells_are_written_with_their_intervals(by_hand, monkeypatch):
     beyond = pd.read_csv(io.StringIO(ask.cells(Done, unknown, Chosen)))
     assert beyond[["unbiased", "low", "high", "population_low", "population_high"]].isna().all(axis=None)
     assert beyond["answer"].sum() == pytest.approx(1)
-    app = open_page(EXPLORE, sample="berkeley")
-    assert any(button.label == "All combinations with intervals (CSV)" for button in app.get("download_button"))
     monkeypatch.setattr(ask, "MOST_CELLS", tables.m - 1)
     app = open_page(EXPLORE, sample="berkeley")
     assert re.search(rf"{tables.m} combinations are more than the {tables.m - 1}", words(app))

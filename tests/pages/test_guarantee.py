@@ -62,10 +62,27 @@ def test_the_number_and_the_picture_follow_epsilon_and_the_releases():
     svg, words = picture(app)
     assert [svg.count(f"{HEAD_OF[look]}") for look in ("luck", "release", "wrong")] == [50, 4, 46]
     assert "54 are right: 50 by luck, 4 because of the release" in words
-    app.select_slider(key="epsilon").set_value(3.0)
+    promised = float(guarantee.best_guess(0.5, 1.0, 1e-9))
+    assert f"alone allow any algorithm {times_in_100(promised)}" in app.metric[0].help
+    told = " ".join(c.value for c in app.caption)
+    assert "δ = 1e-9 is the setting" in told
+    assert "A belief may pass its limit 1 time in 10 million" in told
     app.slider(key="releases").set_value(4).run()
+    assert Promise(1.0, 1e-9, releases=4).suspicion_words in said(app)
+    app.select_slider(key="epsilon").set_value(3.0).run()
     assert number_of(app) == np.ceil(100 * guarantee.gaussian_guess(0.5, 2 * gdp_mu(3.0, 1e-9)))
     assert "after 4 releases" in app.metric[0].label
+    app.select_slider(key="epsilon").set_value(1.0)
+    app.slider(key="releases").set_value(10).run()
+    assert not app.exception
+    totals = table_with(app, "what it knows").set_index("accounting")["ε"]
+    assert totals["sum of ε"] == 10
+    assert totals["optimal for any algorithm"] <= 10
+    assert totals["exact Gaussian (GDP)"] < totals["zero-concentrated DP"] < 4
+    assert totals["exact Gaussian (GDP)"] == pytest.approx(totals["privacy loss distributions"], rel=1e-3)
+    drawn = table_with(opened(app, "Mistakes"), "false alarms")
+    once, often = drawn["Gaussian + maximum entropy"], drawn["10 × Gaussian + maximum entropy"]
+    assert (often <= once + 1e-9).all()
 
 
 HEAD_OF = {
@@ -73,20 +90,6 @@ HEAD_OF = {
     "release": '<g fill="#D55E00" stroke="#D55E00"',
     "wrong": '<g fill="none"',
 }
-
-
-def test_what_epsilon_alone_allows_stands_behind_the_number():
-    promised = float(guarantee.best_guess(0.5, 1.0, 1e-9))
-    assert f"alone allow any algorithm {times_in_100(promised)}" in page().metric[0].help
-
-
-def test_both_small_chances_are_said():
-    app = page()
-    told = " ".join(c.value for c in app.caption)
-    assert "δ = 1e-9 is the setting" in told
-    assert "A belief may pass its limit 1 time in 10 million" in told
-    app.slider(key="releases").set_value(4).run()
-    assert Promise(1.0, 1e-9, releases=4).suspicion_words in said(app)
 
 
 def test_posteriors_are_bayes_rule_on_the_bounds():
@@ -99,20 +102,6 @@ def test_posteriors_are_bayes_rule_on_the_bounds():
     here = drawn[drawn["before"] == 0.001].iloc[0]
     assert here["one release, any algorithm at most"] == pytest.approx(high)
     assert (drawn["one release, any algorithm at least"] <= drawn["before"]).all()
-
-
-def test_several_releases_are_composed_by_what_is_known_of_them():
-    app = page()
-    app.slider(key="releases").set_value(10).run()
-    assert not app.exception
-    totals = table_with(app, "what it knows").set_index("accounting")["ε"]
-    assert totals["sum of ε"] == 10
-    assert totals["optimal for any algorithm"] <= 10
-    assert totals["exact Gaussian (GDP)"] < totals["zero-concentrated DP"] < 4
-    assert totals["exact Gaussian (GDP)"] == pytest.approx(totals["privacy loss distributions"], rel=1e-3)
-    drawn = table_with(opened(app, "Mistakes"), "false alarms")
-    once, often = drawn["Gaussian + maximum entropy"], drawn["10 × Gaussian + maximum entropy"]
-    assert (often <= once + 1e-9).all()
 
 
 def opened(app, part: str):

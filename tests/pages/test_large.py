@@ -78,6 +78,14 @@ def same(one, other):
     return listed(one) == listed(other)
 
 
+@pytest.fixture
+def unlisted(monkeypatch):
+    """More cells than are listed or counted without being asked."""
+    for module in (sources, counted):
+        monkeypatch.setattr(module, "LISTED", 60)
+    monkeypatch.setattr(counting, "COMFORTABLE_CELLS", 10)
+
+
 def test_a_folder_is_counted_and_never_in_memory(parts):
     app = large(parts, SCHEMA)
     mine = table(app)
@@ -109,10 +117,7 @@ def test_explore_shows_what_it_shows_of_the_table_in_memory(parts):
     assert [m.value for m in whole.markdown if m.value.startswith("Typical error")] == [verdict]
 
 
-def test_what_cannot_be_listed_is_counted_by_its_tables(parts, monkeypatch):
-    for module in (sources, counted):
-        monkeypatch.setattr(module, "LISTED", 60)
-    monkeypatch.setattr(counting, "COMFORTABLE_CELLS", 10)
+def test_what_cannot_be_listed_is_counted_by_its_tables(parts, unlisted):
     app = go(large(parts, SCHEMA), "explore")
     assert not app.exception
     assert not wrong(app)
@@ -145,11 +150,8 @@ def test_compare_counts_the_columns_that_are_chosen(parts, monkeypatch):
     assert not wrong(app)
 
 
-def test_a_part_of_the_screen_that_was_not_counted_says_so(parts, monkeypatch):
-    for module in (sources, counted):
-        monkeypatch.setattr(module, "LISTED", 60)
+def test_a_part_of_the_screen_that_was_not_counted_says_so(parts, unlisted, monkeypatch):
     monkeypatch.setattr(counted, "PAIRS", 0)
-    monkeypatch.setattr(counting, "COMFORTABLE_CELLS", 10)
     app = large(parts, SCHEMA)
     go(app, "explore")
     table(app).counts, table(app).encoded = {}, {}
@@ -159,9 +161,7 @@ def test_a_part_of_the_screen_that_was_not_counted_says_so(parts, monkeypatch):
     assert any(m.value.startswith("Typical error") for m in app.markdown)
 
 
-def test_too_many_cells_at_once_are_refused(parts, monkeypatch):
-    for module in (sources, counted):
-        monkeypatch.setattr(module, "LISTED", 60)
+def test_too_many_cells_at_once_are_refused(parts, unlisted, monkeypatch):
     monkeypatch.setattr(counted, "MOST", 100)
     app = go(large(parts, SCHEMA), "explore")
     assert "and 100 are counted at once" in wrong(app)[0]
@@ -222,17 +222,16 @@ def test_what_the_schema_refuses_names_column_value_and_row_to_whoever_may_look(
     assert "does not serve this table yet" in everything(app)
 
 
-@pytest.mark.parametrize("page", ["explore", "compare", "release", "guarantee"])
-def test_a_page_that_is_opened_first_counts_itself(parts, page, monkeypatch, tmp_path):
+def test_a_page_that_is_opened_first_counts_itself(parts, tmp_path):
     app = large(parts, SCHEMA)
     mine = table(app)
-    mine.counts, mine.encoded = {}, {}
-    go(app, page)
-    if page == "release":
-        app.text_input(key="ledger-folder").set_value(str(tmp_path)).run()
-        settled(app)
-    assert not app.exception
-    assert mine.counts
+    for page in ("explore", "compare", "release", "guarantee"):
+        mine.counts, mine.encoded = {}, {}
+        go(app, page)
+        if page == "release":
+            settled(app.text_input(key="ledger-folder").set_value(str(tmp_path)).run())
+        assert not app.exception
+        assert mine.counts, page
 
 
 def test_what_needs_records_says_so_in_one_line(parts):

@@ -17,11 +17,8 @@ from dpcore.workloads import Marginals
 from pages._ui.lessons.lesson import LESSONS
 from pages._ui.lessons.runs import EVOLVED, SEEDS, Ran, nearest, sampling
 from pages._ui.shell.controls import EPSILONS
-from pages._ui.shell.words import meaning
 from tests.pages.test_compare import _plain
 from tests.pages.test_pages import EXPLORE, button, dragged, figures, open_page, said, settled
-
-each = pytest.mark.parametrize("key", LESSONS)
 
 
 def test_the_first_lesson_s_factor_by_hand():
@@ -62,13 +59,6 @@ def test_the_lessons_begin_with_one_patient_and_lead_to_each_of_them():
     assert links == [lesson.link(key) + "&present=true" for key, lesson in LESSONS.items()]
 
 
-@each
-def test_the_words_of_a_question_are_explained_beside_it(key):
-    app = open_page(EXPLORE, lesson=key, sample=LESSONS[key].settings["sample"])
-    assert app.radio[0].help == (meaning(*LESSONS[key].words) or "")
-    assert bool(app.radio[0].help) == (key in ("epsilon", "small-groups", "population"))
-
-
 @pytest.mark.parametrize(
     ("page", "name", "known"),
     [("explore", "lesson", "population"), ("learning", "part", "A middle"), ("evolution", "part", "Watch it")],
@@ -80,23 +70,16 @@ def test_a_lesson_or_part_that_nobody_knows_is_said_and_which_there_are(page, na
     assert known in said_so
 
 
-def test_a_wrong_guess_is_told_what_it_was():
+def test_a_wrong_guess_is_told_what_it_was_and_the_bars_that_follow_epsilon_are_what_the_page_below_says():
+    """At a stop that is not the lesson's own: the first throw of the noise is the run that Explore shows there."""
     lesson = LESSONS["small-groups"]
-    app = open_page(EXPLORE, lesson="small-groups", sample="titanic", epsilon="0.3")
+    app = open_page(EXPLORE, lesson="small-groups", sample="titanic", epsilon="0.1")
     app.radio[0].set_value(lesson.answers[0]).run()
     settled(button(app, "Reveal").click().run())
     assert f"Not quite: you said “{lesson.answers[0]}”. The answer: {lesson.answers[2]}." in said(app)
     assert lesson.found().words in said(app)
     app.radio[0].set_value(lesson.answers[2]).run()
     assert "Right: " in said(app), "a second guess is judged anew"
-
-
-def test_the_bars_that_follow_epsilon_are_what_the_page_below_says():
-    """At a stop that is not the lesson's own: the first throw of the noise is the run that Explore shows there."""
-    lesson = LESSONS["small-groups"]
-    app = open_page(EXPLORE, lesson="small-groups", sample="titanic", epsilon="0.1")
-    app.radio[0].set_value(lesson.answers[2]).run()
-    settled(button(app, "Reveal").click().run())
     data = dragged(app)
     assert data["at"] == EPSILONS.index(0.1)
     assert data["real"] is None

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import plotly.graph_objects as go
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -15,7 +16,9 @@ from dpcore.data.schema import domain_from_json, domain_to_json
 from dpcore.evaluation.run import Run
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
+from dpcore.tags import Tag
 from dpcore.workloads import Marginals
+from pages._ui.charts import base
 from pages._ui.charts.drag import stop_told
 from pages._ui.data.grid import _rows, entry_of
 from pages._ui.lessons import lesson as lessons
@@ -86,12 +89,27 @@ def test_a_number_without_end_leaves_the_rest_of_the_address_alone():
     assert (app.select_slider(key="epsilon").value, app.slider(key="releases").value) == (3.0, 1)
 
 
+BADGE = re.compile(r":\w+-badge\[:material/\w+: ([^\]]*)\]")
+BADGES = {
+    "explore": [Tag.PEEK], "compare": [Tag.PEEK], "learning": [Tag.PEEK], "release": [Tag.PUBLIC],
+    "guarantee": [Tag.PUBLIC], "audit": [Tag.PUBLIC], "evolution": [Tag.PUBLIC],
+}  # fmt: skip
+
+
+def badges(app):
+    return [Tag(words) for element in app.markdown for words in BADGE.findall(element.value)]
+
+
 @pytest.mark.parametrize("path", PAGES)
-def test_page_runs(path):
-    app = open_page(path)
+def test_a_page_runs_and_has_one_badge_and_others_only_where_they_differ(path):
+    app = open_page(path, **{} if path == "app.py" else {"sample": "berkeley"})
     assert not app.exception
     assert not app.error
     assert app.title[0].value
+    own, found = BADGES.get(Path(path).stem, []), badges(app) if "glossary" not in path else []
+    assert found[: len(own)] == own
+    assert not set(own) & set(found[len(own) :]), "no badge repeats the page's"
+    assert Tag.PAID not in found, "nothing was released"
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -101,26 +119,29 @@ def test_a_page_is_short_and_computes_nothing(path):
     assert "numpy" not in code
 
 
+def stop(data):
+    return data["stops"][data["at"]]
+
+
 def test_start_has_a_chart_before_any_click_and_follows_epsilon():
-    app = open_page("app.py")
-    data = dragged(app)
+    data = dragged(open_page("app.py"))
     at = data["at"]
     assert np.abs(np.subtract(data["synthetic"][0][at], data["real"])).max() >= 0.05, "visibly wrong"
     assert np.abs(np.subtract(data["synthetic"][0][at + 1], data["real"])).max() < 0.05, "and no stronger than that"
+    assert stop(data) == "ε = 0.03"
     assert "ε = 0.03**" in data["words"][0][at]
     assert "50.2 times in 100" in data["words"][0][at]
-    for epsilon, guess in (("0.1", "50.4 times in 100"), ("1", "54 times in 100")):
-        data = dragged(open_page("app.py", epsilon=epsilon))
-        assert data["stops"][data["at"]] == f"ε = {epsilon}"
-        assert guess in data["words"][0][data["at"]]
-        assert guess in data["spoken"][0][data["at"]]
+    data = dragged(open_page("app.py", epsilon="1"))
+    assert stop(data) == "ε = 1"
+    for texts in (data["words"], data["spoken"]):
+        assert "54 times in 100" in texts[0][data["at"]]
 
 
-@pytest.mark.parametrize("asked", ["", "0.04", "nan", "inf", "1e999", "-1", "<b>", "0.030"])
-def test_start_opens_as_it_does_where_the_address_names_no_epsilon_of_the_slider(asked):
-    app = open_page("app.py", epsilon=asked)
-    assert not app.exception
-    assert dragged(app)["at"] == dragged(open_page("app.py"))["at"]
+def test_start_opens_as_it_does_where_the_address_names_no_epsilon_of_the_slider():
+    for asked in ("", "0.04", "nan", "1e999", "-1", "<b>", "0.030"):
+        app = open_page("app.py", epsilon=asked)
+        assert not app.exception
+        assert stop(dragged(app)) == "ε = 0.03", asked
 
 
 @pytest.mark.parametrize(
@@ -152,68 +173,53 @@ def test_the_frames_of_start_are_runs_with_the_same_noise_at_every_epsilon():
         assert same.min() > 0.9, "where fitting takes little off, one noise scaled"
 
 
-def test_explore_shows_verdict_and_every_chart_with_data():
+def test_explore_has_every_chart_and_follows_what_is_chosen_and_typed():
     app = open_page(EXPLORE)
-    assert "Typical error" in said(app)
-    drawn = figures(app)
-    assert len(drawn) == 6
-    assert all(figure["data"] for figure in drawn)
     assert [tab.label for tab in app.tabs] == [
         "Groups", "Ask a question", "Linked columns", "Budget used",
         "Two settings", "Download",
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize("name", QUERIES)
-def test_explore_runs_every_algorithm(name):
-    app = open_page(EXPLORE, sample="berkeley")
-    settled(app.selectbox(key="algorithm").set_value(ALGORITHMS[name].about.title).run())
-    assert not app.exception
-    assert not app.error
-    assert len(figures(app)) == 6
-
-
-@pytest.mark.parametrize("kind", questions.KINDS)
-def test_explore_asks_every_kind_of_question(kind):
-    app = open_page(EXPLORE)
-    settled(app.multiselect(key="questions").set_value([kind, "every single column"]).run())
-    assert not app.exception
-    assert not app.error
-    assert "Typical error" in said(app)
-
-
-def test_a_smaller_epsilon_costs_more():
-    app = open_page(EXPLORE)
-    at_one = worst(app)
-    settled(app.select_slider(key="epsilon").set_value(0.01).run())
-    assert worst(app) > 3 * at_one
-
-
-def test_a_question_typed_by_hand_is_answered_or_refused_in_words():
-    app = open_page(EXPLORE)
+    drawn, at_one = figures(app), worst(app)
+    assert len(drawn) == 6
+    assert all(go.Figure(figure).data for figure in drawn), "Plotly checks all of it"
+    scales = [trace["colorscale"] for figure in drawn for trace in figure["data"] if trace["type"] == "heatmap"]
+    assert scales == [base.SHADES, base.SHADES, base.DIVERGING]
     app.text_input(key="question").set_value("sex = Female and age < 35").run()
     assert "**Real " in said(app)
     app.text_input(key="question").set_value("sex = Femal").run()
     assert "Femal" in app.error[0].value
-
-
-def test_wrong_choices_are_said_in_words_and_nothing_is_lost():
-    app = open_page(EXPLORE)
+    app.text_input(key="question").set_value("")
     app.select_slider(key="delta").set_value(0.0).run()
     assert "delta=0" in app.error[0].value.replace("\\", "")
     assert not app.exception
+    app.select_slider(key="epsilon").set_value(0.01)
     settled(app.select_slider(key="delta").set_value(1e-9).run())
     assert not app.error
-    assert "Typical error" in said(app)
+    assert worst(app) > 3 * at_one, "a smaller ε costs more, and a wrong choice loses nothing"
 
 
-def test_a_pinned_run_stands_beside_the_next_one():
-    app = open_page(EXPLORE)
-    button(app, "Pin this run as A").click().run()
-    settled(app.select_slider(key="epsilon").set_value(0.1).run())
-    table = next(f.value for f in app.dataframe if "A (pinned)" in f.value)
-    assert table.loc["ε"].tolist() == ["1", "0.1"]
-    assert any(trace.get("name") == "largest error, A" for trace in figures(app)[0]["data"])
+@pytest.mark.parametrize("name", QUERIES)
+def test_explore_runs_every_algorithm(name):
+    """Opened by a link, with the slider of α where the algorithm has one."""
+    app = open_page(EXPLORE, sample="berkeley", algorithm=ALGORITHMS[name].about.title)
+    assert app.selectbox(key="algorithm").value == ALGORITHMS[name].about.title
+    assert not app.exception
+    assert not app.error
+    assert len(figures(app)) == 6
+    sliders = [w.label for w in app.sidebar.select_slider]
+    assert sliders[:2] == ["Privacy budget (ε)", "Failure probability (δ)"]
+    assert (sliders[2:3] == ["Smoothness (α)"]) == hasattr(ALGORITHMS[name](), "alpha")
+
+
+def test_explore_asks_every_kind_of_question():
+    """Each kind is a run of its own: no two say the same."""
+    told = []
+    for kind in questions.KINDS:
+        app = open_page(EXPLORE, questions=kind)
+        assert not app.exception
+        assert not app.error
+        told.append(re.search(r"Typical error.*", said(app), re.DOTALL)[0])
+    assert len(set(told)) == len(told)
 
 
 @pytest.mark.parametrize("key", lessons.LESSONS)
@@ -223,6 +229,8 @@ def test_a_lesson_asks_first_and_then_shows_and_explains(key, monkeypatch):
     lesson = lessons.LESSONS[key]
     app = open_page(EXPLORE, lesson=key, sample=lesson.settings["sample"])
     assert not figures(app)
+    assert app.radio[0].help == (words.meaning(*lesson.words) or "")
+    assert bool(app.radio[0].help) == (key in ("epsilon", "small-groups", "population"))
     right = lesson.answers[lesson.found().right]
     app.radio[0].set_value(right).run()
     settled(button(app, "Reveal").click().run())
@@ -285,15 +293,6 @@ def test_the_schema_grid_says_what_the_schema_says(sample):
     said = {row["column"]: entry_of(row["column"], row, {}) for row in _rows(table)}
     ordered = {c.name: said[c.name] | {"ordered": c.ordered} for c in domain.columns}
     assert domain_from_json({"columns": ordered}) == domain
-
-
-def test_another_question_is_another_run():
-    app = open_page(EXPLORE)
-    before = said(app)
-    settled(app.multiselect(key="questions").set_value(["ranges of numbers"]).run())
-    ranges = said(app)
-    settled(app.multiselect(key="questions").set_value(["thresholds"]).run())
-    assert len({before, ranges, said(app)}) == 3
 
 
 def test_the_glossary_has_the_words_that_pages_use_and_finds_them():

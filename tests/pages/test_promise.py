@@ -10,8 +10,6 @@ from dpcore.cli import main
 from dpcore.data import samples
 from dpcore.data.schema import domain_to_json
 from dpcore.theory.meaning import Promise, times_in_100
-from pages._ui.compare import report
-from tests.pages.test_compare import compared
 from tests.pages.test_pages import EXPLORE, open_page, said
 
 pytestmark = pytest.mark.usefixtures("tab")
@@ -46,14 +44,3 @@ def test_pages_card_review_and_files_say_one_guess_rate_and_one_factor(facts):
     for name in ("card.html", "review.html"):
         assert re.findall(r"rises to ([\d.]+%) at most", facts[name]) == [risen]
     assert f"rises to {risen} at most" in said(guarantee)
-
-
-def test_the_report_says_what_any_algorithm_allows_by_the_same_functions():
-    held = compared().session_state["session"]
-    text = report.page(held.table, held.held["sweep"])
-    rows = re.findall(rf"<td>([\d.]+)</td><td>([\d.]+%)</td><td>{TIMES}</td>", text)
-    delta = held.held["sweep"].shown[0].point.delta
-    assert rows
-    assert rows == [
-        (e, Promise(float(e), delta).suspicion, times_in_100(Promise(float(e), delta).guess())) for e, _, _ in rows
-    ]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from pages._ui.data import reading
-from pages._ui.jobs.work import Stopped, Work
+from pages._ui.jobs.work import Stopped, Work, begin
 from pages._ui.shell.table import READ_OFF, Table
 from tests.pages.test_data import CSV, KNOWN, READ, opened, table
 from tests.pages.test_pages import button, settled
@@ -65,7 +65,7 @@ def tables_left():
 def all_idle():
     """Whether all threads that read have come to an end of what they did."""
     together = threading.Barrier(reading.AT_ONCE)
-    works = [reading.begin(reading.KIND, lambda _: together.wait(60), reading.AT_ONCE) for _ in range(reading.AT_ONCE)]
+    works = [begin(reading.KIND, lambda _: together.wait(60), reading.AT_ONCE) for _ in range(reading.AT_ONCE)]
     return all(work.wait(60) for work in works)
 
 
@@ -122,7 +122,7 @@ def test_a_table_that_is_forgotten_or_replaced_while_it_is_read_leaves_nothing(m
 
 def test_a_file_that_is_waiting_is_let_go_of_at_once():
     work = Work(job=lambda _: UNIQUE)
-    reading.Reading(work).close()
+    work.close()
     assert work.job is None
     work.run()
     assert (work.state, work.result) == ("stopped", None)

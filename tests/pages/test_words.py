@@ -32,26 +32,11 @@ def visible(app) -> str:
     return "\n".join(str(text) for text in texts)
 
 
-@pytest.fixture(scope="module")
-def pages():
-    """Tooltips and texts of both pages with their charts."""
-    apps = {"explore": open_page(EXPLORE, sample="census"), "compare": compared()}
-    apps["compare"].session_state["details"] = "Where from"
-    apps["compare"].run()
-    return {name: (tooltips(app), visible(app)) for name, app in apps.items()}
-
-
-@pytest.mark.parametrize("word", WORDS)
-def test_a_word_that_stands_on_a_page_is_explained_on_it(pages, word):
-    for name, (help_, text) in pages.items():
-        if re.search(rf"\b{word}s?\b", text, re.IGNORECASE):
-            assert meaning(word) in help_, name
-
-
-def test_every_word_that_was_asked_for_is_explained_where_errors_are_shown(pages):
-    for name, missing in (("explore", {"frontier"}), ("compare", set())):
-        assert {word for word in ASKED if meaning(word) not in pages[name][0]} == missing
-
-
-def test_no_word_no_tooltip():
+def test_a_word_that_stands_on_a_page_is_explained_on_it():
+    compare = compared(details="Where from")
+    for app, missing in ((open_page(EXPLORE, sample="census"), {"frontier"}), (compare, set())):
+        help_, text = tooltips(app), visible(app)
+        shown = {word for word in WORDS if re.search(rf"\b{word}s?\b", text, re.IGNORECASE)}
+        assert [word for word in shown if meaning(word) not in help_] == []
+        assert {word for word in ASKED if meaning(word) not in help_} == missing
     assert meaning() is None

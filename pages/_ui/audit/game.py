@@ -1,7 +1,5 @@
 """Play the distinguishing game on a page: settings, the picture of two piles, and both measured curves for experts."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
@@ -18,52 +16,36 @@ from dpcore.problems import QueryRelease
 from dpcore.theory.meaning import Promise, times_in_100
 
 from ..charts import base as charts
-from ..jobs.work import Work, begin
+from ..jobs.work import Work, let_go, owned
 from ..shell import controls
 from ..shell.results import QUIET, panel
-from ..shell.session import session
 
 RUNS = [500, 1000, 2000, 4000, 10_000, 40_000]
 DELTAS = [*controls.DELTAS, 0.02, 0.05, 0.1]  # a promise nobody should make, but a sharp game
 DRAWN = 200  # points of a curve
 HALF = "half-sensitivity"
+GAME = "game"  # its name in a session
 GAMES = 2000  # of the opening game
 OPENING, DELTA = 1.0, 1e-9  # of the game that the page opens with: those that other pages open with
 PILES = 24  # bars
 
 
-@dataclass(eq=False)
-class Game:
-    """Hold a tab's audit: under way, done or none yet."""
+def start(name: str, budget: Budget, runs: int, bug: str, seed: int) -> None:
+    """Play the game beside the page, and stop the one that this tab is playing."""
+    algorithm = short(ALGORITHMS[name]())
 
-    work: Work | None = None
+    def play(work: Work) -> Judged:
+        def told(share: float) -> None:
+            work.tell(share / 2, f"{share:.0%} of {runs:,} games on each table")
 
-    def start(self, name: str, budget: Budget, runs: int, bug: str, seed: int) -> None:
-        """Play the game, and stop what runs."""
-        self.close()
-        algorithm = short(ALGORITHMS[name]())
+        def more(share: float) -> None:
+            work.tell((1 + share) / 2, f"{share:.0%} of up to {2 * runs:,} transcripts of all that leaves")
 
-        def play(work: Work) -> Judged:
-            def told(share: float) -> None:
-                work.tell(share / 2, f"{share:.0%} of {runs:,} games on each table")
+        found = audit(algorithm, budget, runs=runs, bug=bug, seed=seed, progress=told)
+        return Judged(found, transcribe(algorithm, budget, transcripts=2 * runs, bug=bug, seed=seed, progress=more))
 
-            def more(share: float) -> None:
-                work.tell((1 + share) / 2, f"{share:.0%} of up to {2 * runs:,} transcripts of all that leaves")
-
-            found = audit(algorithm, budget, runs=runs, bug=bug, seed=seed, progress=told)
-            return Judged(found, transcribe(algorithm, budget, transcripts=2 * runs, bug=bug, seed=seed, progress=more))
-
-        self.work = begin("audit", play)
-
-    def close(self) -> None:
-        """Ask for the end of what runs."""
-        if self.work is not None:
-            self.work.cancel()
-
-
-def current() -> Game:
-    """Return the audit of the calling tab."""
-    return session().own("game", Game)
+    let_go(GAME)
+    owned(GAME, None, "audit", play)
 
 
 @st.cache_resource(show_spinner="Playing the opening game…")
@@ -74,7 +56,7 @@ def opening() -> Judged:
     return Judged(found, transcribe(algorithm, budget, transcripts=GAMES))
 
 
-def settings(game: Game) -> None:
+def settings() -> None:
     """Draw the widgets, and the button that plays."""
     bug = st.toggle(
         "Plant a bug: half the noise", key="audit-bug", **controls.KEPT,
@@ -99,7 +81,7 @@ def settings(game: Game) -> None:
         seed = st.number_input("Repeat number", 0, 2**31 - 1, 0, key="audit-seed", **controls.KEPT)
     budget = Budget(epsilon, delta)
     play.button(
-        "Play your own game", type="primary", icon=":material/casino:", on_click=game.start,
+        "Play your own game", type="primary", icon=":material/casino:", on_click=start,
         args=(titles[title], budget, runs, HALF if bug else BUGS[0], int(seed)),
     )  # fmt: skip
 
@@ -216,7 +198,8 @@ def experts(played: Judged) -> None:
             f"{ALGORITHMS[found.algorithm].about.title}, {found.runs:,} games on each of two tables of "
             f"{found.records:,} rows: {telling(found, frame)}"
         )
-        panel(figure(frame), summary, frame, "audit")
+        names = {"right": "this game", "limit": "limit by ε and δ", "gaussian": "limit by the plan's μ"}
+        panel(_trade_off(frame, names), summary, frame, "audit")
         st.caption(
             "The blue curve is from games that did not shape the test. It may cross its limit by chance. "
             f"The verdict uses Clopper–Pearson bounds at {CONFIDENCE:.1%} confidence."
@@ -229,7 +212,12 @@ def experts(played: Judged) -> None:
                 "ratio under the stated noise judges their answers."
             )
             frame = transcript_curves(evidence)
-            panel(transcript_figure(frame, evidence), in_words(evidence), frame, "transcripts")
+            names = {
+                "right": "measured",
+                "promised": f"promised: {symbol(evidence)} = {evidence.promised:.3g}",
+                "shown": f"shown with {TRUST:.0%} confidence: {evidence.low:.3g}",
+            }
+            panel(_trade_off(frame, names), in_words(evidence), frame, "transcripts")
 
 
 def symbol(evidence: AuditResult) -> str:
@@ -287,27 +275,10 @@ def telling(found: Audit, frame: pd.DataFrame) -> str:
     )  # fmt: skip
 
 
-def figure(frame: pd.DataFrame) -> go.Figure:
-    """Draw right answers against false alarms, under their limits."""
-    names = {"right": "this game", "limit": "limit by ε and δ", "gaussian": "limit by the plan's μ"}
-    return _trade_off(frame, {name: title for name, title in names.items() if name in frame})
-
-
-def transcript_figure(frame: pd.DataFrame, evidence: AuditResult) -> go.Figure:
-    """Draw the trade-off of transcripts: measured, promised, and shown with confidence."""
-    return _trade_off(
-        frame,
-        {
-            "right": "measured",
-            "promised": f"promised: {symbol(evidence)} = {evidence.promised:.3g}",
-            "shown": f"shown with {TRUST:.0%} confidence: {evidence.low:.3g}",
-        },
-    )
-
-
 def _trade_off(frame: pd.DataFrame, names: dict[str, str]) -> go.Figure:
-    """Draw curves of a frame over its false alarms, the measured one first."""
+    """Draw the named curves that a frame has over its false alarms, the measured one first, and a coin's."""
     frame = frame.assign(coin=frame["false alarms"])
+    names = {name: title for name, title in names.items() if name in frame}
     titles = "false alarms: says second, is first", "right: says second, is second"
     share = {"tickformat": ".0%", "range": [-0.01, 1.01]}
     figure = charts.curves(frame, "false alarms", names | {"coin": "a coin"}, titles)

@@ -3,7 +3,8 @@
 Colours are places in the theme's palettes (`.streamlit/config.toml`): the browser puts those of light or dark there.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -38,6 +39,18 @@ def finish(figure: go.Figure, height: int = 380) -> go.Figure:
         notes = named_ends(lines, seen, height, log=figure.layout.yaxis.type == "log")
         figure.update_layout(annotations=[*figure.layout.annotations, *notes], showlegend=False, margin_r=room(lines))
     return figure
+
+
+def band(figure: go.Figure, x: Sequence, low: Sequence, high: Sequence, colour: str, **more: Any) -> None:
+    """Add the range between two lines over `x`; `more` are its other properties."""
+    look = {"mode": "lines", "fill": "toself", "fillcolor": colour, "opacity": 0.15, "line_width": 0} | more
+    figure.add_scatter(x=[*x, *x[::-1]], y=[*high, *low[::-1]], hoverinfo="skip", **look)
+
+
+def log_axis(values: Iterable[float]) -> dict[str, Any]:
+    """Return a logarithmic axis with a tick at each value."""
+    shown = sorted(set(values))
+    return {"type": "log", "tickvals": shown, "ticktext": [f"{v:g}" for v in shown]}
 
 
 End = tuple[str, str, float]  # of a line: its name and colour, and how high it ends

@@ -5,7 +5,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ..shell.text import figure_text
-from .base import FOURTH, GREY, REAL, SYNTHETIC, THIRD, finish
+from .base import FOURTH, GREY, REAL, SYNTHETIC, THIRD, band, finish, log_axis
 
 MARKS = [(REAL, "circle"), (SYNTHETIC, "square"), (THIRD, "diamond"), (FOURTH, "triangle-up"), (GREY, "x")]
 DASHES = ["solid", "dash", "dashdot", "dot", "longdash"]
@@ -50,11 +50,7 @@ def distances(records: pd.DataFrame) -> go.Figure:
     by = records.groupby("t")["distance"]
     middle, low, high = by.median(), by.min(), by.max()
     if records["seed"].nunique() > 1:
-        figure.add_scatter(
-            x=[*middle.index, *middle.index[::-1]], y=[*high, *low[::-1]], mode="lines", fill="toself",
-            fillcolor=SYNTHETIC,
-            opacity=0.18, line_width=0, hoverinfo="skip", name="range over repeats",
-        )  # fmt: skip
+        band(figure, middle.index, low, high, SYNTHETIC, opacity=0.18, name="range over repeats")
     figure.add_scatter(
         x=middle.index, y=middle, mode="lines+markers", name="measured", line={"color": SYNTHETIC}, marker_size=7
     )
@@ -89,9 +85,7 @@ def settings(
         figure.add_annotation(
             x=np.log10(mark[1]) if log else mark[1], y=1.0, yref="paper", text=mark[0], showarrow=False
         )
-    ticks = sorted(found["x"].unique())
-    axis = {"type": "log", "tickvals": ticks, "ticktext": [f"{v:g}" for v in ticks]} if log else {}
-    figure.update_xaxes(title=x_title, **axis)
+    figure.update_xaxes(title=x_title, **(log_axis(found["x"]) if log else {}))
     return finish(figure.update_yaxes(title="mean W1 (unit of length)", rangemode="tozero"), 460)
 
 

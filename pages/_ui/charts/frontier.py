@@ -8,7 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ..shell.text import figure_text
-from .base import FOURTH, GREY, PAPER, REAL, SYNTHETIC, TEXT, THIRD, finish, short
+from .base import FOURTH, GREY, PAPER, REAL, SYNTHETIC, TEXT, THIRD, band, finish, log_axis, short
 
 # Most of Okabe–Ito, then Tol’s muted ones; those that are compared first look least alike.
 COLOURS = ["#0072B2", "#D55E00", "#E7298A", "#CC79A7", "#E69F00", "#56B4E9"]
@@ -43,7 +43,7 @@ def frontier(
     for name, own in dots.groupby("algorithm", sort=False):
         shown = figure_text(titles[str(name)])
         mine, own_look = middle[middle["algorithm"] == name], looks[str(name)]
-        _band(figure, mine, "low", "high", own_look["color"])
+        band(figure, mine["epsilon"], mine["low"], mine["high"], own_look["color"], showlegend=False)
         figure.add_scatter(
             x=mine["epsilon"], y=mine["error"], mode="lines", line={"color": own_look["color"]}, name=shown,
             hoverinfo="skip",
@@ -58,9 +58,10 @@ def frontier(
         line = {"color": GREY, "dash": "dash", "width": 1}
         figure.add_scatter(x=x, y=y, mode="lines", name=name, line=line, hoverinfo="name")
     figure.update_yaxes(title=title, type="log", **TENS)
-    values, top = _budgets(figure, dots, "privacy budget (ε): smaller protects more"), dots["error"].max()
-    edges = [values[0] / 1.15, values[-1] * 1.04]
-    figure.update_xaxes(range=np.log10(edges)).update_layout(clickmode="event+select")
+    top, edges = dots["error"].max(), [dots["epsilon"].min() / 1.15, dots["epsilon"].max() * 1.04]
+    words = "privacy budget (ε): smaller protects more"
+    figure.update_xaxes(title=words, range=np.log10(edges), **log_axis(dots["epsilon"]))
+    figure.update_layout(clickmode="event+select")
     for i, (name, value) in enumerate(levels.items()):
         shown, side = figure_text(name, 40), "left" if value < top / 3 else "right"  # lines fall: there is room
         figure.add_scatter(
@@ -73,21 +74,6 @@ def frontier(
             bgcolor=PAPER,
         )  # fmt: skip
     return finish(figure, 400).update_layout(margin_t=8)
-
-
-def _band(figure: go.Figure, own: pd.DataFrame, low: str, high: str, colour: str) -> None:
-    """Add the range between two columns over ε."""
-    figure.add_scatter(
-        x=[*own["epsilon"], *own["epsilon"][::-1]], y=[*own[high], *own[low][::-1]], mode="lines", fill="toself",
-        fillcolor=colour, opacity=0.15, line_width=0, hoverinfo="skip", showlegend=False,
-    )  # fmt: skip
-
-
-def _budgets(figure: go.Figure, table: pd.DataFrame, title: str = "ε") -> list[float]:
-    """Make the horizontal axis one of ε, with a tick at every value of a table; returns the values."""
-    values = sorted(table["epsilon"].unique())
-    figure.update_xaxes(title=title, type="log", tickvals=values, ticktext=[f"{v:g}" for v in values])
-    return values
 
 
 def waterfall(parts: Mapping[str, float], total: float, unit: str) -> go.Figure:
@@ -112,7 +98,7 @@ def flips(table: pd.DataFrame, looks: Mapping[str, Mapping[str, str]], titles: M
             line_color=looks[str(name)]["color"], marker={**looks[str(name)], "size": 9},
             hovertemplate=f"{shown}: %{{customdata}}<extra></extra>",
         )  # fmt: skip
-    _budgets(figure, table)
+    figure.update_xaxes(title="ε", **log_axis(table["epsilon"]))
     return finish(figure.update_yaxes(title="runs that say the opposite", tickformat=".0%", range=[-0.03, 1.03]), 360)
 
 
@@ -122,9 +108,9 @@ def purpose(lines: pd.DataFrame, unit: str) -> go.Figure:
     looks["knowing nothing"] = GREY, "dashdot"
     for name, own in lines.groupby("line", sort=False):
         colour, dash = looks.get(str(name), (SYNTHETIC if not figure.data else FOURTH, "solid"))
-        _band(figure, own, "min", "max", colour)
+        band(figure, own["epsilon"], own["min"], own["max"], colour, showlegend=False)
         figure.add_scatter(
             x=own["epsilon"], y=own["mean"], mode="lines", name=figure_text(name), line={"color": colour, "dash": dash}
         )
-    _budgets(figure, lines)
+    figure.update_xaxes(title="ε", **log_axis(lines["epsilon"]))
     return finish(figure.update_yaxes(title=unit), 360)

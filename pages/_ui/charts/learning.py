@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from dpcore.evaluation.output_laws import LineLaw, PlaneLaw
 
 from ..shell.text import figure_text
-from .base import GREY, POWERS, REAL, SHADES, SYNTHETIC, THIRD, finish
+from .base import GREY, POWERS, REAL, SHADES, SYNTHETIC, THIRD, band, finish, log_axis
 from .frontier import COLOURS, look
 
 
@@ -49,17 +49,13 @@ def by_epsilon(frame: pd.DataFrame, value: str, title: str, names: list[str], *,
         middle, low, high = by.median(), by.min(), by.max()
         colour = looks[str(name)]["color"]
         dash = "solid" if names.index(str(name)) < len(COLOURS) else "dot"
-        figure.add_scatter(
-            x=[*middle.index, *middle.index[::-1]], y=[*high, *low[::-1]], fill="toself", fillcolor=colour,
-            opacity=0.15, line_width=0, hoverinfo="skip", showlegend=False, legendgroup=name,
-        )  # fmt: skip
+        band(figure, middle.index, low, high, colour, showlegend=False, legendgroup=name)
         figure.add_scatter(
             x=middle.index, y=middle, mode="lines+markers", name=str(name), legendgroup=name,
             line={"color": colour, "dash": dash}, marker={**looks[str(name)], "size": 9},
             hovertemplate=f"{name}, ε = %{{x}}: %{{y:.3g}}<extra></extra>",
         )  # fmt: skip
-    values = sorted(frame["epsilon"].unique())
-    figure.update_xaxes(title="ε", type="log", tickvals=values, ticktext=[f"{v:g}" for v in values])
+    figure.update_xaxes(title="ε", **log_axis(frame["epsilon"]))
     return finish(figure.update_yaxes(title=title, **(POWERS if log else {})), 460)
 
 

@@ -1,6 +1,7 @@
 """What measuring a schema costs and how far off it may be, before; a trial of it, and what that found, afterwards."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -15,7 +16,7 @@ from dpcore.schemas.plan import divide, plan_schema
 from dpcore.tags import Tag
 
 from ..jobs.job import watch
-from ..jobs.work import Work, begin
+from ..jobs.work import Work, owned
 from ..shell import controls, priced
 from ..shell.frame import heading, peek, tag
 from ..shell.opened import Trial, chosen_part, share_of, share_slider
@@ -167,17 +168,6 @@ def _found(found: ColumnFindings, beside: str) -> None:
     )
 
 
-class Beside:
-    """What the records say of the open columns of a table in one version, read beside the page."""
-
-    def __init__(self, of: str, work: Work) -> None:
-        self.of, self.work = of, work
-
-    def close(self) -> None:
-        """Let go of it."""
-        self.work.close()
-
-
 def _beside(current: Table) -> dict[str, str]:
     """What the records say, by column, once a person asks for it; {} until it is there."""
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -187,24 +177,18 @@ def _beside(current: Table) -> dict[str, str]:
     if not asked:
         return {}
     session().look(current)
-    mine = session().held.get(BESIDE)
-    if not isinstance(mine, Beside) or mine.of != current.version:
-        if mine is not None:
-            mine.close()
-        columns = [(c, current.cells(c.name)) for c in current.opening.open]  # type: ignore[union-attr]
-        session().held[BESIDE] = mine = Beside(current.version, begin(KIND, lambda work: _read(columns, work), AT_ONCE))
-    if not watch(mine.work, BESIDE) or mine.work.state != "done":
-        return {}
-    return mine.work.result
+    job = partial(_read, current, current.opening.open)  # type: ignore[union-attr]
+    work = owned(BESIDE, current.version, KIND, job, AT_ONCE)
+    return work.result if watch(work, BESIDE) and work.state == "done" else {}
 
 
-def _read(columns: list, work: Work) -> dict[str, str]:
-    """Values, or round bounds, as they would be read off."""
+def _read(current: Table, columns: Sequence[OpenColumn], work: Work) -> dict[str, str]:
+    """Return by column what its real rows hold: values, or round bounds, as they would be read off."""
     out = {}
-    for at, (column, cells) in enumerate(columns):
+    for at, column in enumerate(columns):
         work.tell(at / len(columns), "What is in the real rows")
         try:
-            entry = read_off(column.name, cells, column.kind, column.read)
+            entry = read_off(column.name, current.cells(column.name), column.kind, column.read)
         except InputError as error:
             out[column.name] = str(error).partition(": ")[2]
             continue

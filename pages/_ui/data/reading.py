@@ -4,7 +4,6 @@ Both are worked out beside the table in use, which stays as it is until they are
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -17,7 +16,7 @@ from dpcore.data.text_format import TextFormat
 from dpcore.errors import InputError
 
 from ..jobs.job import watch
-from ..jobs.work import Work, begin
+from ..jobs.work import Work, let_go, owned
 from ..shell.counted import Large
 from ..shell.session import session
 from ..shell.state import keep, table
@@ -32,21 +31,6 @@ CANCELLED = "Cancelled: the schema is as it was."
 Change = Callable[[Table, Told], None]
 
 
-@dataclass(eq=False)
-class Reading:
-    """What a tab waits for: a file, or the `changes` that were asked of the schema of a table in some version."""
-
-    work: Work
-    changes: tuple[Change, ...] = ()
-    of: Table | None = None
-    version: str = ""
-
-    def close(self) -> None:
-        """Let go of all of it: of a file in the queue now, of one that is read at its next sign of progress."""
-        self.work.close()
-        self.changes, self.of = (), None
-
-
 def bring(name: str, file: Any, format: TextFormat | None = None) -> None:
     """Begin to read an uploaded file, a text in a known or guessed format, and no longer another one."""
     arrive(partial(_read, name, file, format=format))
@@ -54,16 +38,17 @@ def bring(name: str, file: Any, format: TextFormat | None = None) -> None:
 
 def arrive(job: Callable[[Work], Table]) -> None:
     """Begin what brings a table, and no longer what would bring another one."""
-    _begin(ARRIVAL, Reading(begin(KIND, job, AT_ONCE)))
+    let_go(ARRIVAL)
+    owned(ARRIVAL, None, KIND, job, AT_ONCE)
 
 
 def attempt(*changes: Change) -> None:
     """Begin to change the schema, after what is under way; what cannot be changed so is said on the page."""
-    current, before = table(), _under_way(CHANGE)
-    if before is not None and before.of is current:
-        changes = (*before.changes, *changes)
-    work = begin(KIND, partial(_changed, current.twin(), changes), AT_ONCE)
-    _begin(CHANGE, Reading(work, changes, current, current.version))
+    current = table()
+    if (before := _change_of(current)) is not None:
+        changes = (*before.of[-1], *changes)
+    of = current, current.version, changes
+    owned(CHANGE, of, KIND, partial(_changed, current.twin(), changes), AT_ONCE)
 
 
 def refuse(current: Table, problem: str) -> None:
@@ -74,34 +59,33 @@ def refuse(current: Table, problem: str) -> None:
 def drop() -> None:
     """Another table was chosen: no file is wanted any more, and no change of the last one."""
     for name in (ARRIVAL, CHANGE):
-        _close(name)
+        let_go(name)
 
 
 def arriving() -> None:
     """Draw how far an uploaded file is; at its end the page is drawn anew, with its table or with what is wrong."""
-    mine = _under_way(ARRIVAL)
-    if mine is None or not watch(mine.work, ARRIVAL):
+    work = session().held.get(ARRIVAL)
+    if not isinstance(work, Work) or not watch(work, ARRIVAL):
         return
-    state, error, found = mine.work.state, mine.work.error, mine.work.result
-    _close(ARRIVAL)
-    if state == "done":
-        _close(CHANGE)
+    found = work.result
+    let_go(ARRIVAL)
+    if work.state == "done":
+        let_go(CHANGE)
         keep(found)
     else:
-        words = f"{error or 'Cancelled'}. The table is still the one before: {clean(table().name)}."
-        st.session_state["_upload_problem"] = (state, words)
+        words = f"{work.error or 'Cancelled'}. The table is still the one before: {clean(table().name)}."
+        st.session_state["_upload_problem"] = (work.state, words)
     st.rerun()
 
 
 def changing(current: Table) -> bool:
     """Draw how far a change is, if one is under way; at its end the page is drawn anew with what became of it."""
-    mine = _under_way(CHANGE)
-    if mine is None or mine.of is not current:
+    if (work := _change_of(current)) is None:
         return False
-    if not watch(mine.work, CHANGE):
+    if not watch(work, CHANGE):
         return True
-    work, changes, version, found = mine.work, mine.changes, mine.version, mine.work.result
-    _close(CHANGE)
+    (_, version, changes), found = work.of, work.result
+    let_go(CHANGE)
     if work.state != "done":
         refuse(current, work.error or CANCELLED)
     elif current.version != version:
@@ -115,19 +99,10 @@ def changing(current: Table) -> bool:
     st.rerun()
 
 
-def _under_way(name: str) -> Reading | None:
-    found = session().held.get(name)
-    return found if isinstance(found, Reading) else None
-
-
-def _begin(name: str, reading: Reading) -> None:
-    _close(name)
-    session().own(name, lambda: reading)
-
-
-def _close(name: str) -> None:
-    if (found := session().held.pop(name, None)) is not None:
-        found.close()
+def _change_of(current: Table) -> Work | None:
+    """Return the change of this table that is under way; None where there is none."""
+    work = session().held.get(CHANGE)
+    return work if isinstance(work, Work) and work.of[0] is current else None
 
 
 def _read(name: str, file: Any, work: Work, format: TextFormat | None = None) -> Table:

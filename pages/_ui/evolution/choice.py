@@ -34,17 +34,12 @@ RUNS = 3
 OFF = "W1 may be off by"
 
 
-def numeric(table: Table) -> list[Column]:
-    """The columns of the table whose schema gives them public bounds."""
-    return [] if table.domain is None else [c for c in table.domain.columns if not c.values]
-
-
 def choose() -> None:
     """The whole part. Raises InputError for budgets that a method cannot serve."""
     table = present()
     if table is None:
         return
-    columns = {c.name: c for c in numeric(table)}
+    columns = {c.name: c for c in table.domain.columns if not c.values}  # type: ignore[union-attr]
     if len(columns) < 2:
         st.info(
             "This table has fewer than two columns of numbers with public bounds, so there are no points. "

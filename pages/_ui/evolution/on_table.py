@@ -46,7 +46,7 @@ def present() -> Table | None:
 def on_a_table() -> None:
     """The whole part. Raises InputError for a budget that the recipe cannot serve."""
     mine = present()
-    if mine is None or mine.domain is None:
+    if mine is None:
         return
     st.caption(f"{RECIPE.about.summary} Its settings were fitted on one table, UCI Adult: say so where you use it.")
     with st.container(border=True, key="recipe-settings"):

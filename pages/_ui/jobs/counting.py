@@ -1,7 +1,6 @@
 """Counting a table that is read in parts: beside the page, with progress and Cancel, each count once in a session."""
 
 import time
-from dataclasses import dataclass
 from functools import partial
 
 import streamlit as st
@@ -19,30 +18,15 @@ from dpcore.workloads import Workload
 from ..shell import counted
 from ..shell.counted import Large, WantedTables
 from ..shell.frame import peek, tag
-from ..shell.session import session
 from ..shell.state import stakeholder
 from ..shell.table import COMFORTABLE_CELLS, Table
 from ..shell.text import plain
 from .job import watch
-from .work import Work, begin
+from .work import Work, let_go, owned
 
 KIND = "counting"
 NAME = "count-"  # before the names of counts in a session
 AGAIN = "Count again"
-
-
-@dataclass(eq=False)
-class Counting:
-    """What a tab waits for: counts of a table in one version of its schema; or what was refused."""
-
-    work: Work
-    version: str
-    wanted: WantedTables
-    refused: str = ""
-
-    def close(self) -> None:
-        """Ask for the end, which comes with the next part that is read, and let go of all of it."""
-        self.work.close()
 
 
 def ready(table: Table) -> bool:
@@ -78,24 +62,20 @@ def _there(table: Table, wanted: WantedTables, key: str) -> bool:
     name = NAME + key
     if left is None or table.large is None:
         return True
-    mine = session().held.get(name)
-    if not isinstance(mine, Counting) or mine.version != table.version or _differ(mine.wanted, left):
-        _close(name)
-        work = begin(KIND, partial(_count, table.large, table.unit, left))
-        mine = session().own(name, lambda: Counting(work, table.version, left))
-    if not watch(mine.work, name):
+    of = table.version, left.domain.names, left.tables
+    work = owned(name, of, KIND, partial(_count, table.large, table.unit, left))
+    if not watch(work, name):
         return False
-    found, mine.work.result = mine.work.result, None
-    if isinstance(found, Counts) and any(known.n != found.n for known in table.counts.values()):
-        found = CHANGED
+    found = work.result
     if isinstance(found, Counts):
-        _close(name)
-        table.count(found)
-        return True
-    mine.refused = found or mine.refused
-    if mine.refused:
-        _refused(mine.refused)
-    st.button(AGAIN, key=f"again-{name}", icon=":material/replay:", on_click=_close, args=(name,))
+        if all(known.n == found.n for known in table.counts.values()):
+            let_go(name)
+            table.count(found)
+            return True
+        work.result = CHANGED
+    if work.result:
+        _refused(work.result)
+    st.button(AGAIN, key=f"again-{name}", icon=":material/replay:", on_click=let_go, args=(name,))
     return False
 
 
@@ -124,12 +104,3 @@ def _refused(words: str) -> None:
 def _quoted(words: str) -> None:
     tag(Tag.PEEK)
     st.error(plain(words, 400))
-
-
-def _differ(one: WantedTables, other: WantedTables) -> bool:
-    return (one.domain.names, one.tables) != (other.domain.names, other.tables)
-
-
-def _close(name: str) -> None:
-    if (found := session().held.pop(name, None)) is not None:
-        found.close()

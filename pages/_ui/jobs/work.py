@@ -10,6 +10,7 @@ import streamlit as st
 
 from dpcore.errors import in_words
 
+from ..shell.session import session
 from .job import Job
 
 
@@ -19,13 +20,17 @@ class Stopped(Exception):  # noqa: N818 - not an error: somebody asked for it
 
 @dataclass(eq=False)
 class Work(Job):
-    """A piece of work on its way: `state` is waiting, running, done, failed or stopped; `result` what came of it."""
+    """A piece of work on its way: `state` is waiting, running, done, failed or stopped; `result` what came of it.
+
+    A session that owns it compares `of` to find out whether it is still the work that is wanted.
+    """
 
     state: str = "waiting"
     progress: float = 0.0
     words: str = "Waiting for its turn…"
     error: str = ""
     result: Any = None
+    of: Any = None
     job: Callable[["Work"], Any] | None = field(default=None, repr=False)
     _ended: threading.Event = field(default_factory=threading.Event)
     _stopped: threading.Event = field(default_factory=threading.Event)
@@ -45,7 +50,7 @@ class Work(Job):
         """Ask for the end, and let go of what came of it, and of a job that has not begun."""
         self.cancel()
         self._closed = True
-        self.result = self.job = None
+        self.result = self.job = self.of = None
 
     @property
     def cancelled(self) -> bool:
@@ -92,3 +97,20 @@ def begin(kind: str, job: Callable[[Work], Any], at_once: int = 1) -> Work:
     work = Work(job=job)
     _threads(kind, at_once).submit(work.run)
     return work
+
+
+def owned(name: str, of: Any, kind: str, job: Callable[[Work], Any], at_once: int = 1) -> Work:
+    """Return the session's work under `name`; where that is `of` something else, it is closed and this job begun."""
+    found = session().held.get(name)
+    if isinstance(found, Work) and found.of == of:
+        return found
+    let_go(name)
+    work = begin(kind, job, at_once)
+    work.of = of
+    return session().own(name, lambda: work)
+
+
+def let_go(name: str) -> None:
+    """Close what the session holds under `name`, if there is anything."""
+    if (found := session().held.pop(name, None)) is not None:
+        found.close()

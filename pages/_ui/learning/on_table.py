@@ -33,10 +33,9 @@ FIRST = [title for title, (name, own) in METHODS.items() if name not in ON_LINES
 
 def targets(table: Table, loss: str) -> list[Column]:
     """Return the columns that a loss can have as its target."""
-    columns = () if table.domain is None else table.domain.columns
-    if loss in ("logistic", "hinge"):
-        return [c for c in columns if c.size == 2 and c.missing != "category"]
-    return [c for c in columns if not c.values and c.missing != "category"]
+    two = loss in ("logistic", "hinge")
+    columns = (c for c in table.domain.columns if c.missing != "category")  # type: ignore[union-attr]
+    return [c for c in columns if (c.size == 2 if two else not c.values)]
 
 
 def pairs(table: Table) -> list[tuple[str, str]]:
@@ -55,12 +54,6 @@ def predicted(possible: list[tuple[str, str]], where: str) -> tuple[str, str]:
     )
 
 
-def features(table: Table, target: str) -> list[str]:
-    """Return the columns that may be features."""
-    columns = () if table.domain is None else table.domain.columns
-    return [c.name for c in columns if c.name != target]
-
-
 @peek
 def whole(table: Table, left: Any, right: Any, experts: Any) -> None:
     """Draw the error that privacy adds, then what the methods are worth on new people and how their weights spread."""
@@ -70,7 +63,7 @@ def whole(table: Table, left: Any, right: Any, experts: Any) -> None:
         return
     with right:
         loss, target = predicted(possible, "")
-        others = features(table, target)
+        others = [name for name in table.domain.names if name != target]  # type: ignore[union-attr]
         chosen = st.multiselect(
             "From", others, others[:4], format_func=distinct(others).get, key=f"features-{target}", **shared()
         )

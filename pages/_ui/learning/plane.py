@@ -44,18 +44,16 @@ def _law(table: Table, possible: list[tuple[str, str]], left: Any, right: Any, e
     text = task_text(loss, target, level=0.9 if loss == "quantile" else None, features=(feature,))
     problem, rows = made(table, text)
     law = plane_law(problem, rows, spend, calibration=aim)
-    spec = next(c for c in table.domain.columns if c.name == feature)  # type: ignore[union-attr]
+    columns = {c.name: c for c in table.domain.columns}  # type: ignore[union-attr]
+    spec = columns[feature]
     x = np.linspace(float(spec.low or 0), float(spec.high or 1), 60)
     scaled = (2 * (x - x[0]) / (x[-1] - x[0]) - 1) / np.sqrt(2)
     lines = np.outer(law.draws[:, 0], scaled) + law.draws[:, 1:] / np.sqrt(2)
     best = law.optimum[0] * scaled + law.optimum[1] / np.sqrt(2)
     title = clean(target)
     if isinstance(problem.loss, Logistic):
-        lines, best, title = (
-            1 / (1 + np.exp(-lines)),
-            1 / (1 + np.exp(-best)),
-            f"chance of {clean(problem_label(table, target))}",
-        )
+        lines, best = (1 / (1 + np.exp(-value)) for value in (lines, best))
+        title = f"chance of {clean(columns[target].labels[1])}"
     frame = pd.DataFrame(
         {clean(feature): x, "without privacy": best, "lowest draw": lines.min(0), "highest": lines.max(0)}
     )
@@ -72,12 +70,6 @@ def _law(table: Table, possible: list[tuple[str, str]], left: Any, right: Any, e
     )
     with st.expander("Where do the two weights fall?", icon=":material/scatter_plot:"):
         panel(learning_charts.plane(law, names2), summary, pd.DataFrame(law.draws, columns=pd.Index(names2)), "plane")
-
-
-def problem_label(table: Table, target: str) -> str:
-    """Return the value of the target that counts as +1."""
-    column = next(c for c in table.domain.columns if c.name == target)  # type: ignore[union-attr]
-    return column.labels[1]
 
 
 def _steps() -> None:

@@ -34,7 +34,7 @@ EPSILONS = (0.1, 0.3, 1.0, 3.0)
 FACTORS = [0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1000.0]
 CALIBRATIONS = {"erm": "these rows", "sco": "their population"}
 STAGES = {1: "1", 2: "2", 3: "3", 0: "by rule"}
-SETTINGS: tuple[tuple[str, str, dict[str, str]], ...] = (  # registry name, what is special in words, and as settings
+SETTINGS = (  # registry name, what is special in words, and as settings
     ("regularized_exponential", "", {}),
     ("regularized_exponential", "for the population", {"calibration": "sco"}),
     ("regularized_exponential", "steps by rule", {"stages": "0"}),
@@ -83,8 +83,7 @@ def calibration(where: str) -> str:
 
 def numeric(table: Table) -> list[str]:
     """Return the columns of numbers with public bounds."""
-    columns = () if table.domain is None else table.domain.columns
-    return [c.name for c in columns if not c.values and c.missing != "category"]
+    return [c.name for c in table.domain.columns if not c.values and c.missing != "category"]  # type: ignore
 
 
 def made(table: Table, text: str, radius: float | None = None) -> tuple[RiskMinimisation, Rows]:

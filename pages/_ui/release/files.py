@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,14 @@ def archive(files: dict[str, bytes]) -> bytes:
     return out.getvalue()
 
 
+def download_all(files: Callable[[], dict[str, bytes]], number: int, **more: Any) -> None:
+    """Draw the button that hands over all files of a release in one ZIP."""
+    st.download_button(
+        "All files (ZIP)", lambda: archive(files()), f"release-{number}.zip", "application/zip",
+        icon=":material/folder_zip:", on_click="ignore", **more,
+    )  # fmt: skip
+
+
 def outputs(made: Made) -> None:
     """What was released, what it means and what it cost, and all downloads; none of them runs anything again."""
     facts = made.facts
@@ -100,10 +109,7 @@ def outputs(made: Made) -> None:
         st.markdown("\n".join(lines))
     st.markdown("**You may publish all of these files.**")
     with st.container(horizontal=True):
-        st.download_button(
-            "All files (ZIP)", lambda: archive(made.files), f"release-{number}.zip", "application/zip", type="primary",
-            icon=":material/folder_zip:", on_click="ignore", key="release-zip",
-        )  # fmt: skip
+        download_all(lambda: made.files, number, key="release-zip", type="primary")
         for name in FIRST:
             if name in made.files:
                 _download(made, name)

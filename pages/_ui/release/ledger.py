@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -15,7 +16,7 @@ from dpcore.tags import Tag
 from ..shell.frame import heading
 from ..shell.ledger import words
 from ..shell.text import clean
-from .files import archive
+from .files import download_all
 
 
 def view(ledger: Path | None, sets: Sequence[DataSet]) -> None:
@@ -86,10 +87,7 @@ def _kept(ledger: Path) -> None:
             held = not verify(ledger, receipt)
         except InputError:
             held = False
-        st.download_button(
-            "All files (ZIP)", lambda: archive(_read(folder)), f"release-{number}.zip", "application/zip",
-            icon=":material/folder_zip:", on_click="ignore", disabled=not held, key="again-zip",
-        )  # fmt: skip
+        download_all(partial(_read, folder), number, key="again-zip", disabled=not held)
     st.caption("This release is in the budget record." if held else "This release is not in this budget record.")
 
 

@@ -18,25 +18,13 @@ from dpcore.tags import Tag
 from dpcore.workloads import Workload
 
 from ..jobs.job import watch
-from ..jobs.work import Work, begin
+from ..jobs.work import Work, let_go, owned
 from ..shell import priced
 from ..shell.frame import heading
 from ..shell.opened import chosen_part, share_slider
-from ..shell.session import session
 from ..shell.table import Table
 
 READ = "read-for-release"  # its name in a session
-
-
-class CellReading:
-    """The cells of a table's columns, read beside the page: of which table, in which version, which columns."""
-
-    def __init__(self, of: tuple, work: Work) -> None:
-        self.of, self.work = of, work
-
-    def close(self) -> None:
-        """Let go of it."""
-        self.work.close()
 
 
 def share(table: Table, names: Sequence[str], budget: Budget) -> None:
@@ -81,29 +69,18 @@ def together(ready: OpenRelease) -> float:
 
 def _records(table: Table, schema: OpenSchema) -> OpenRecords | None:
     """What can be read beforehand; None while it is read, or where it cannot be."""
-    of, mine = (table.version, schema.names), session().held.get(READ)
-    if not isinstance(mine, CellReading) or mine.of != of:
-        if mine is not None:
-            mine.close()
-        frame, unit = table.frame, table.unit
-        session().held[READ] = mine = CellReading(of, begin("release-reading", partial(_read, frame, schema, unit)))
-    if watch(mine.work, READ) and mine.work.state == "done":
-        return mine.work.result
-    if mine.work.state == "stopped":
-        st.button("Read the columns after all", icon=":material/replay:", on_click=_again)
+    job = partial(_read, table.frame, schema, table.unit)
+    work = owned(READ, (table.version, schema.names), "release-reading", job)
+    if watch(work, READ) and work.state == "done":
+        return work.result
+    if work.state == "stopped":
+        st.button("Read the columns after all", icon=":material/replay:", on_click=let_go, args=(READ,))
     return None
 
 
-def _again() -> None:
-    session().held.pop(READ).close()
-
-
 def _read(frame: pd.DataFrame, schema: OpenSchema, unit: PrivacyUnit, work: Work) -> OpenRecords:
-    return OpenRecords.of(frame, schema, unit, partial(_tell, work))
-
-
-def _tell(work: Work, share: float) -> None:
-    work.tell(share, "The columns are read. Nothing is drawn, and no budget is used")
+    words = "The columns are read. Nothing is drawn, and no budget is used"
+    return OpenRecords.of(frame, schema, unit, lambda share: work.tell(share, words))
 
 
 def _asked(texts: Sequence[str], domain: Domain) -> Workload:

@@ -3,7 +3,7 @@
 import tempfile
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from dpcore.theory.meaning import Promise
 
 from ..jobs import counting
 from ..jobs.job import watch
-from ..jobs.work import Work, begin
+from ..jobs.work import Work, let_go, owned
 from ..shell import controls, deployments, questions
 from ..shell import gauge as shared_gauge
 from ..shell.counted import Large, LedgerSource
@@ -262,36 +262,20 @@ def ready_for(request: ReleaseRequest, table: Table) -> PreparedRelease | None:
     return prepare(request, table.rows(request.workload.domain.names))
 
 
-@dataclass(eq=False)
-class Asking:
-    """A large table that is read to tell whether the ledger knows it, for a plan's key."""
-
-    of: tuple
-    work: Work
-
-    def close(self) -> None:
-        """Ask for the end, and let go of what came of it."""
-        self.work.close()
-
-
 def known_again(table: Table, ready: PreparedRelease | OpenRelease, ledger: Path | None, of: tuple) -> bool:
     """Whether the ledger has looked whether it knows the table; a large one is read for that, beside the page."""
     if table.large is None or session().knows("preview", of):
         return True
-    mine = session().held.get(ASKING)
-    if not isinstance(mine, Asking) or mine.of != of:
-        _stop_asking()
-        work = begin(KIND, partial(_ask_aside, table.large, ready, ledger))
-        mine = session().own(ASKING, lambda: Asking(of, work))
+    work = owned(ASKING, of, KIND, partial(_ask_aside, table.large, ready, ledger))
     st.caption("The ledger knows a table by all of its rows, so all of them are read, once.")
-    if not watch(mine.work, ASKING):
+    if not watch(work, ASKING):
         return False
-    if mine.work.state == "done":
-        found = mine.work.result
-        _stop_asking()
+    if work.state == "done":
+        found = work.result
+        let_go(ASKING)
         session().memo("preview", of, lambda: found)
         return True
-    st.button("Read it again", icon=":material/replay:", on_click=_stop_asking)
+    st.button("Read it again", icon=":material/replay:", on_click=let_go, args=(ASKING,))
     return False
 
 
@@ -300,11 +284,6 @@ def _ask_aside(large: Large, ready: PreparedRelease, ledger: Path | None, work: 
         NOTHING if ledger is None or is_new(ledger) else LedgerSource(large.source, large, counting.told(work, large))
     )
     return _ask(replace(ready, request=replace(ready.request, frame=told)), ledger)
-
-
-def _stop_asking() -> None:
-    if (found := session().held.pop(ASKING, None)) is not None:
-        found.close()
 
 
 def key(ready: PreparedRelease, table: Table, ledger: Path | None, sets: Sequence[DataSet]) -> tuple:
