@@ -69,7 +69,7 @@ def _cut(found: re.Match) -> str:
     return found[1] + found["quoted"][: QUOTED - 1] + "…" + found[1]
 
 
-def place(error: BaseException) -> str:
+def place_of_error(error: BaseException) -> str:
     """The kind of an error and its place in the program, for a log; neither contains data."""
     frames = traceback.extract_tb(error.__traceback__)
     home = Path(__file__).parent

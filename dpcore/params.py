@@ -126,12 +126,12 @@ def parameters(cls: type) -> tuple[Param, ...]:
 
 def check_parameters(instance: Any) -> None:
     """Raise InputError for the first parameter of `instance` outside its range; call it from `__post_init__`."""
-    given = values(instance)
+    given = parameter_values(instance)
     for p in parameters(type(instance)):
         p.check(given[p.name])
 
 
-def values(instance: Any) -> Json:
+def parameter_values(instance: Any) -> Json:
     """The values of all parameters of `instance`, by name."""
     return {p.name: getattr(instance, p.name) for p in parameters(type(instance))}
 

@@ -12,7 +12,7 @@ import pandas as pd
 from .data.domain import Domain, Rows
 from .errors import InputError
 from .tags import Tag
-from .types import Array, Rng
+from .types import Array, Axes, Rng
 from .workloads import Explicit, Marginals, TableQueries, Union, Workload
 from .workloads.products import MOST_JOINT, Products, blocks
 
@@ -151,7 +151,7 @@ class UnbiasedAnswers:
     """
 
     domain: Domain
-    spaces: tuple[tuple[int, ...], ...]
+    spaces: tuple[Axes, ...]
     parts: Array
     variances: Array
     fit: Fit | None = None
@@ -171,7 +171,7 @@ class UnbiasedAnswers:
             )
         return workload.answers(self.table(tuple(range(len(self.domain.shape)))).ravel())
 
-    def table(self, axes: tuple[int, ...]) -> Array:
+    def table(self, axes: Axes) -> Array:
         """The noisy table on columns `axes` (in rising order): the sum of all its parts, each spread evenly."""
         shape = [self.domain.shape[a] for a in axes]
         out = np.full(shape, 1 / math.prod(shape))
@@ -180,7 +180,7 @@ class UnbiasedAnswers:
             out += self.parts[place].reshape(sizes) * (math.prod(sizes) / math.prod(shape))
         return out
 
-    def within(self, axes: tuple[int, ...]) -> list[tuple[tuple[int, ...], slice]]:
+    def within(self, axes: Axes) -> list[tuple[Axes, slice]]:
         """The measured column sets inside `axes`, and the slices of their parts."""
         if 2 ** len(axes) > len(self.spaces):
             return [(S, self.places[S]) for S in self.spaces if set(S) <= set(axes)]
@@ -188,13 +188,13 @@ class UnbiasedAnswers:
         return [(S, self.places[S]) for S in every if S in self.places]
 
     @cached_property
-    def places(self) -> dict[tuple[int, ...], slice]:
+    def places(self) -> dict[Axes, slice]:
         """The slice of each column set's part in the vector of all parts."""
         ends = np.cumsum([0, *(math.prod(self.domain.shape[a] for a in S) for S in self.spaces)]).tolist()
         return {S: slice(a, b) for S, a, b in zip(self.spaces, ends[:-1], ends[1:], strict=True)}
 
     @cached_property
-    def variance(self) -> dict[tuple[int, ...], float]:
+    def variance(self) -> dict[Axes, float]:
         """The variance of the noise on each column set's part."""
         return dict(zip(self.spaces, self.variances.tolist(), strict=True))
 
@@ -203,7 +203,7 @@ class UnbiasedAnswers:
         tables = zip(workload.axes, workload.shapes, strict=True)
         return np.concatenate([np.full(math.prod(shape), self.standard_error(axes)) for axes, shape in tables])
 
-    def standard_error(self, axes: tuple[int, ...]) -> float:
+    def standard_error(self, axes: Axes) -> float:
         """The standard error of each cell of the table on columns `axes` (in rising order); NaN as above.
 
         A cell of a table M is 1/k_M of k_S times each part; of unit noise the projection on the space of S leaves

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import InputError
-from ..types import Array
+from ..types import Array, Axes
 from ..workloads import Marginals, Union, Workload
 from ..workloads.union import marginal_tables
 
@@ -28,10 +28,10 @@ class Pool:
 
     def __init__(self, workload: Workload) -> None:
         self.domain = workload.domain
-        self.facts: dict[tuple[int, ...], tuple[float, Array]] = {}  # by columns: precision of a cell, and mean
+        self.facts: dict[Axes, tuple[float, Array]] = {}  # by columns: precision of a cell, and mean
         self.told = 0.0  # Σ precision of all measurements of whole tables
 
-    def add(self, axes: tuple[int, ...], values: Array, stddev: float) -> None:
+    def add(self, axes: Axes, values: Array, stddev: float) -> None:
         """Add a measurement of the table over these columns, each cell with the given standard deviation."""
         precision = max(stddev, TINY) ** -2.0
         before, mean = self.facts.get(axes, (0.0, 0.0))

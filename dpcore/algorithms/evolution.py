@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import InputError
-from ..params import param, values
+from ..params import param
 from ..privacy.accounting.budget import Budget, Pure
 from ..privacy.accounting.calibrations import MARGIN, equal_thresholded, gaussian_share
 from ..privacy.accounting.ledger import Charge, Choice, Plan
@@ -114,12 +114,11 @@ class PrivateEvolution(Algorithm):
                 f"samples={kept.value:,} with {2 * L + 1} variations are more than {most:,} candidates, the most for "
                 f"post={self.post}: set samples to at most {most // (2 * L + 1):,}"
             )
-        names = ("post", "sampling", "release", "threshold", "multiplicity", "schedule")
         why = "standard deviation of the noise on every share of the votes"
         choices = (
             rounds,
             kept,
-            *(Choice(name, values(self)[name], "given") for name in names),
+            *self.given("post", "sampling", "release", "threshold", "multiplicity", "schedule"),
             Choice("sigma", sigma, f"{why}, √(2T)/(nμ)" if budget.delta > 0 else f"{why}, √2 · 2T/(nε)"),
             Choice("alpha", alpha, "D σ^{1/max(d,2)}, the finest variation"),
             Choice("levels", L, "⌈log₂(D/α)⌉ scales of variation"),
@@ -127,18 +126,14 @@ class PrivateEvolution(Algorithm):
         return Plan(budget, (Charge("measure", spend, T, Votes),) if T else (), choices)
 
     def _rounds(self, n: float, epsilon: float) -> Choice:
-        if self.rounds is not None:
-            return Choice("rounds", self.rounds, "given")
         factor, word = (2, "2 ") if self.schedule == "paper" else (1, "")
         why = f"{word}ln(nε), rounded: votes get noisier with every step more"
-        return Choice("rounds", theory.steps(n=n, epsilon=epsilon, factor=factor), why)
+        return self.settled("rounds", theory.voting_rounds(n=n, epsilon=epsilon, factor=factor), why)
 
     def _samples(self, n: int, best: int) -> Choice:
-        if self.samples is not None:
-            return Choice("samples", self.samples, "given")
         if self.multiplicity:
-            return Choice("samples", n, "n, as Algorithm 1 starts with")
-        return Choice("samples", best, "(2L + 1)^{1/max(d,2) − 1}/σ: noise and sampling balance (Theorem 4.1)")
+            return self.settled("samples", n, "n, as Algorithm 1 starts with")
+        return self.settled("samples", best, "(2L + 1)^{1/max(d,2) − 1}/σ: noise and sampling balance (Theorem 4.1)")
 
     def steps(self, problem: PointRelease, plan: Plan, curator: PointCurator, rng: Rng) -> Iterator[Step]:
         """Steps of one variation, vote and resampling each; with no rounds, one step 0 with the initial points."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..params import param, values
+from ..params import param, parameter_values
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import gaussian_share
 from ..privacy.accounting.ledger import Charge, Choice, Plan
@@ -72,7 +72,7 @@ class PrivateEvolutionTable(Algorithm):
         names = ("rounds", "samples", "bins", "share")
         why = "standard deviation of the noise on every"
         choices = (
-            *(Choice(name, values(self)[name], "given; fitted on Adult") for name in names),
+            *(Choice(name, parameter_values(self)[name], "given; fitted on Adult") for name in names),
             Choice("sigma_marginals", deviation(Answers(_single(problem)), marginals, n), f"{why} of {d} marginals"),
             Choice("sigma", deviation(CodeVotes, votes, n), f"{why} share of the votes"),
         )

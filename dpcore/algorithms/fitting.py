@@ -8,12 +8,12 @@ import numpy as np
 
 from ..models.base import Model
 from ..problems import PublicStart
-from ..types import Array
+from ..types import Array, Axes
 from ..workloads import Marginals, Workload
 from .evidence import Evidence, shares_of, singles_of, summed, tables_of
 
 FIRST_STAGE = 0.6  # its weight of the prior, as a share of the last one's
-Known = dict[tuple[int, tuple[int, ...]], Array]  # potentials by stage and table, to go on from
+Known = dict[tuple[int, Axes], Array]  # potentials by stage and table, to go on from
 SETTLED = 1e-3  # gradient, in standard deviations of the noise, below which a fit is at its optimum
 
 

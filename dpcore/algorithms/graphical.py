@@ -80,9 +80,9 @@ class AIM(Algorithm):
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges of the first tables and of as many equal rounds as fit the whole budget."""
         tables = tables_read(problem.workload, "aim")
-        room = Choice("cells", problem.domain.size, "all there are")
-        if not lists(problem, self.cells):
-            room = cells_of(closure(tables), problem.effective_n, budget, self.cells)
+        n, listed = problem.effective_n, lists(problem, self.cells)
+        whole_domain = Choice("cells", problem.domain.size, "all there are")
+        room = whole_domain if listed else cells_of(closure(tables), n, budget, self.cells)
         d = len({*chain(*tables.axes)})
         T = self.rounds - 1 if self.rounds else ROUNDS * d
         why = "given" if self.rounds else f"{ROUNDS} for each of {d} columns, and one for the 1-way tables"

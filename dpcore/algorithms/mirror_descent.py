@@ -23,7 +23,7 @@ from ..theory.width import gaussian_width_bound
 from ..types import Array, Rng
 from ..workloads import Explicit, Marginals, Workload
 from .base import About, Algorithm, Step, model_cells, softmax
-from .evidence import tables_read
+from .evidence import TINY, tables_read
 from .ground import ModelSetup, grounded, model_setup
 
 LOWEST_ALPHA, HIGHEST_ALPHA = 1e-7, 10.0
@@ -32,7 +32,6 @@ SMOOTHING = 2.0  # last temperature of the soft-max, in standard deviations of t
 ANNEALED = 0.7  # share of the rounds in which the temperature falls
 LONGEST, GROWTH = 0.5, 1.3  # bound and growth of the step θ = η_t/A_t
 SUBSPACE_WINS = 0.5  # the noise on cells is taken where it promises less than this share of the variance
-TINY = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True)

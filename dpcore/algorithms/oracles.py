@@ -178,9 +178,10 @@ class _Conjunctions:
         ones = [(np.full(own.stop - own.start, i), np.arange(own.start, own.stop), 1.0)
                 for i, own in enumerate(self.own)]  # fmt: skip
         chosen = np.array([float(own.stop > own.start) for own in self.own])
-        self.rules = [_within(_sparse(ones, (len(self.shape), width)), chosen, chosen)]
+        rules: list[tuple[Any, ...]] = [(_sparse(ones, (len(self.shape), width)), chosen, chosen)]
         if row:
-            self.rules.append(_within(_sparse(entries, (row, width)), -np.inf, np.array(high)))
+            rules.append((_sparse(entries, (row, width)), -np.inf, np.array(high)))
+        self.rules = [LinearConstraint(*rule) for rule in rules]
 
     def solve(self, scores: Array | None, seconds: float, rng: Rng) -> Solved:
         """The best cell (d,), its value, and whether the time limit cut the search short."""
@@ -240,10 +241,6 @@ class _Conjunctions:
             if np.array_equal(before, point):
                 break
         return point
-
-
-def _within(matrix: csr_array, low: Any, high: Any) -> LinearConstraint:
-    return LinearConstraint(matrix, low, high)
 
 
 def _sparse(entries: list, shape: tuple[int, int]) -> csr_array:

@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import InputError
 from ..models.base import Model
 from ..models.cells import Cells
-from ..models.junction import Axes, JunctionTree, cells, fewest_cells, junction_tree
+from ..models.junction import JunctionTree, cells, fewest_cells, junction_tree
 from ..models.structural import tied
 from ..models.tree import Tree
 from ..privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
@@ -22,7 +22,7 @@ from ..privacy.statistics.answers import SomeAnswers, WeightedTables
 from ..privacy.statistics.scores import TableErrors
 from ..privacy.table_curator import TableCurator
 from ..problems import MAX_CELLS, PublicStart, QueryRelease
-from ..types import Array
+from ..types import Array, Axes
 from ..workloads import Marginals, Workload
 from ..workloads.marginals import subsets
 from ..workloads.union import marginal_tables
@@ -291,7 +291,7 @@ def choose_tree(
         for _ in range(plan["pairs"] * batch // batches - plan["pairs"] * (batch - 1) // batches):
             i = curator.select(TableErrors(pairs, answers, penalties.copy(), weights), plan.spend(PAIRS))
             penalties[i] = DRAWN
-            larger = joined(junction, pairs.axes[i])
+            larger = joined_tree(junction, pairs.axes[i])
             if larger.cells <= limit and pairs.axes[i] not in (*ties, *new):
                 junction = larger
                 new.append(pairs.axes[i])
@@ -307,7 +307,7 @@ def choose_tree(
     return TreeFindings(told, shares, junction, frozenset(ties))
 
 
-def joined(junction: JunctionTree, axes: Axes) -> JunctionTree:
+def joined_tree(junction: JunctionTree, axes: Axes) -> JunctionTree:
     """The junction tree after one more table was added to a clique."""
     held = junction.home(axes) is not None
     return junction if held else junction_tree(junction.shape, [*junction.cliques, axes])
@@ -317,7 +317,7 @@ def room_for(pairs: Marginals, junction: JunctionTree, most: float) -> Array:
     """Flags (tables,) of the pairs that a tree of at most `most` cells has room for; all True for very many pairs."""
     if len(pairs.tables) > MOST_WEIGHED:
         return np.ones(len(pairs.tables), dtype=bool)
-    return np.array([joined(junction, axes).cells <= most for axes in pairs.axes])
+    return np.array([joined_tree(junction, axes).cells <= most for axes in pairs.axes])
 
 
 def measure_chosen(

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from ..errors import InputError, OverspendError, in_words, place
+from ..errors import InputError, OverspendError, in_words, place_of_error
 from . import algorithms, ask, audit, evolve, learn, ledger, purposes, release, run, schema, score, sweep
 from .files import Plain, tell
 
@@ -36,7 +36,7 @@ class _Parser(argparse.ArgumentParser):
     """A parser of arguments that prints one clear line instead of a usage block."""
 
     def error(self, message: str) -> NoReturn:
-        message = re.sub(r"^argument (--[\w-]+): (?=\1=)", "", message)  # what says its name itself
+        message = re.sub(r"^argument (--[\w-]+): (?==)", r"\1", message)  # of a number: --epsilon='x' is not …
         raise InputError(f"{message} (see: {self.prog} --help)")
 
 
@@ -88,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _close_output()
             tell("error", f"the output cannot be written: {error.strerror}; what the command did before stays done")
             return 1
-        tell("error", f"unexpected {place(error)}; please report it")  # its words may be data
+        tell("error", f"unexpected {place_of_error(error)}; please report it")  # its words may be data
         return 70
 
 

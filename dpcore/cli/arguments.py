@@ -14,19 +14,15 @@ DELTA = f"privacy budget δ, 0 or {SMALLEST_DELTA:g}..{LARGEST_DELTA:g}"
 MOST_REPEATS, MOST_SEED = 100_000, 2**63 - 1
 
 
-def whole_number(name: str, low: int, high: int) -> Callable[[str], int]:
+def whole_number(low: int, high: int) -> Callable[[str], int]:
     """A function for argparse that reads a whole number in low..high."""
-    return lambda text: _read(text, name, int, low, high)
+    return lambda text: real(text, int, low, high)
 
 
-def real(name: str) -> Callable[[str], float]:
-    """A function for argparse that reads a finite number; its user checks the range."""
-    return lambda text: _read(text, name, float)
-
-
-def _read(text: str, name: str, kind: type, *limits: float):  # noqa: ANN202 - of that kind
+def real(text: str, kind: type = float, *limits: float):  # noqa: ANN201 - of that kind
+    """The finite number in an argument's text, for argparse, which says the argument's name; its user checks it."""
     try:
-        return read_number(text, name, kind, *limits)
+        return read_number(text, "", kind, *limits)
     except InputError as error:  # argparse would put a message of its own in place of a ValueError's
         raise argparse.ArgumentTypeError(str(error)) from None
 
@@ -40,8 +36,7 @@ def add_budget(parser: argparse.ArgumentParser, *, epsilon: float | None = None,
     """Declare ε and δ, each with its default or required."""
     for name, words, default in (("epsilon", EPSILON, epsilon), ("delta", DELTA, delta)):
         told = words if default is None else f"{words} (default: %(default)s)"
-        flag = f"--{name}"
-        parser.add_argument(flag, required=default is None, default=default, type=real(flag), help=told)
+        parser.add_argument(f"--{name}", required=default is None, default=default, type=real, help=told)
 
 
 def add_algorithm(parser: argparse.ArgumentParser, problem: type, default: str | None = None) -> None:
@@ -68,7 +63,7 @@ def add_grid(parser: argparse.ArgumentParser, repeat: int) -> None:
     """Declare several ε at one δ with several seeds, and the output files, which are kept up to date."""
     words = f"{EPSILON}, several (default: %(default)s)"
     parser.add_argument("--epsilons", metavar="E,E", default="0.1,0.3,1,3", help=words)
-    parser.add_argument("--delta", type=real("--delta"), default=1e-9, help=f"{DELTA} (default: %(default)s)")
+    parser.add_argument("--delta", type=real, default=1e-9, help=f"{DELTA} (default: %(default)s)")
     add_seed(parser)
     add_repeat(parser, repeat)
     words = "write all that was found; kept up to date, also when interrupted"
@@ -86,13 +81,13 @@ def budgets_of(chosen: argparse.Namespace) -> list[Budget]:
 
 def add_seed(parser: argparse.ArgumentParser, words: str = "seed of the first run") -> None:
     """Declare the argument --seed."""
-    read = whole_number("--seed", 0, MOST_SEED)
+    read = whole_number(0, MOST_SEED)
     parser.add_argument("--seed", type=read, default=0, help=f"{words} (default: %(default)s)")
 
 
 def add_repeat(parser: argparse.ArgumentParser, default: int | None = None) -> None:
     """Declare the number of seeds to run."""
-    read, told = whole_number("--repeat", 1, MOST_REPEATS), "" if default is None else " (default: %(default)s)"
+    read, told = whole_number(1, MOST_REPEATS), "" if default is None else " (default: %(default)s)"
     parser.add_argument(
         "--repeat", type=read, default=default, metavar="R", help=f"R runs with seeds seed, seed + 1, …{told}"
     )
@@ -101,7 +96,7 @@ def add_repeat(parser: argparse.ArgumentParser, default: int | None = None) -> N
 def add_rows(parser: argparse.ArgumentParser, what: str = "rows") -> None:
     """Declare the number of synthetic rows."""
     words = f"how many synthetic {what} (default: as many as the table has)"
-    parser.add_argument("--rows", type=whole_number("--rows", 1, MAX_ROWS), metavar="N", help=words)
+    parser.add_argument("--rows", type=whole_number(1, MAX_ROWS), metavar="N", help=words)
 
 
 def add_ledger(parser: argparse.ArgumentParser, *, required: bool) -> None:
@@ -111,7 +106,7 @@ def add_ledger(parser: argparse.ArgumentParser, *, required: bool) -> None:
     parser.add_argument("--dataset", metavar="NAME", help="its name in the ledger (default: the file's name)")
     for letter, name, what in (("E", "--total-epsilon", "ε"), ("D", "--total-delta", "δ")):
         words = f"{what} for all releases; given on first use"
-        parser.add_argument(name, type=real(name), metavar=letter, help=words)
+        parser.add_argument(name, type=real, metavar=letter, help=words)
     parser.add_argument("--new-version", action="store_true", help="a new version: other rows, the same people")
 
 
@@ -120,7 +115,7 @@ def add_person(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--person", metavar="COLUMN", help="protect people, not rows: the column that identifies a person"
     )
-    read, words = whole_number("--most-rows", 1, MAX_ROWS), "rows one person can have; more are left out"
+    read, words = whole_number(1, MAX_ROWS), "rows one person can have; more are left out"
     parser.add_argument("--most-rows", type=read, default=1, metavar="B", help=words)
 
 

@@ -28,7 +28,7 @@ from ..evaluation.run import Run, real_answers
 from ..intervals.further import Further, further
 from ..intervals.known import combined, components, values_of
 from ..intervals.linked import Linked, linked
-from ..intervals.questions import KINDS, Interval, adaptively, answer, compare, independent
+from ..intervals.questions import KINDS, Interval, adaptively, answer, compare_questions, independent
 from ..intervals.stored import from_arrays
 from ..parsing.questions import Question, understand
 from ..privacy.accounting.budget import Accounting, Budget
@@ -51,11 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--with", action="append", default=[], dest="others", metavar="RELEASE_DIR", help=words)
     parser.add_argument("--compare", choices=KINDS, help="of two questions: the first against the second")
-    parser.add_argument(
-        "--level", type=real("--level"), default=0.95, help="how often intervals hold (default: %(default)s)"
-    )
+    parser.add_argument("--level", type=real, default=0.95, help="how often intervals hold (default: %(default)s)")
     words = "also say what one more release must measure, at which epsilon, so that intervals are ± this share at most"
-    parser.add_argument("--within", type=real("--within"), metavar="SHARE", help=words)
+    parser.add_argument("--within", type=real, metavar="SHARE", help=words)
     parser.add_argument("--json", action="store_true", help="print JSON instead of lines")
 
 
@@ -85,7 +83,7 @@ def execute(chosen: argparse.Namespace) -> None:
     if chosen.compare:
         both = None if None in said else (said[0], said[1])
         found = [
-            compare(known, *questions, n, chosen.compare, estimate=both, level=chosen.level, laplace=laplace)  # type: ignore[arg-type]
+            compare_questions(known, *questions, n, chosen.compare, estimate=both, level=chosen.level, laplace=laplace)  # type: ignore[arg-type]
         ]
     else:
         found = [

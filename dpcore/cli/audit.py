@@ -62,8 +62,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_budget(parser, epsilon=1.0, delta=0.01)
     add_settings(parser)
     words = f"of the game, on each of two tables (default: {RUNS}, for {ALL} {RUNS_OF_ALL}, as transcripts tell more)"
-    parser.add_argument("--runs", type=whole_number("--runs", 20, MOST_RUNS), help=words)
-    read = whole_number("--transcripts", FEWEST, MOST)
+    parser.add_argument("--runs", type=whole_number(20, MOST_RUNS), help=words)
+    read = whole_number(FEWEST, MOST)
     words = f"at most, judged by their exact likelihood ratio (default: {TRANSCRIPTS} for {ALL}, else none)"
     parser.add_argument("--transcripts", type=read, help=words)
     parser.add_argument("--bug", choices=BUGS, default=BUGS[0], help="plant a bug, to see it caught")

@@ -31,14 +31,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     words = "a .csv or .tsv file in UTF-8, or .parquet; each column is a coordinate"
     parser.add_argument("points", metavar="POINTS", help=words)
     words = "the points lie in the ball of radius R about 0 (public)"
-    parser.add_argument("--ball", type=real("--ball"), metavar="R", help=words)
+    parser.add_argument("--ball", type=real, metavar="R", help=words)
     parser.add_argument("--low", metavar="L", help="… or in a box from L on: one number, or one a column, with commas")
     parser.add_argument("--high", metavar="H", help="… up to H")
     add_algorithm(parser, PointRelease)
     add_budget(parser, delta=1e-9)
     parser.add_argument("--preset", choices=PRESETS, help="settings of private_evolution as the paper has them")
     add_runs(parser)
-    read, words = whole_number("--every", 1, LAST), "W1 at every K-th step too (default: at the end only)"
+    read, words = whole_number(1, LAST), "W1 at every K-th step too (default: at the end only)"
     parser.add_argument("--every", type=read, metavar="K", help=words)
     parser.add_argument("--synthetic", metavar="out.csv", help="write synthetic points (of the first seed)")
     add_rows(parser, "points")

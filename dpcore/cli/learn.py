@@ -30,9 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--task", required=True, metavar="TASK", help=HELP)
     add_algorithm(parser, RiskMinimisation, "regularized_exponential")
     add_budget(parser, delta=1e-6)
-    parser.add_argument(
-        "--radius", type=real("--radius"), metavar="R", help="radius of the region K about its public centre"
-    )
+    parser.add_argument("--radius", type=real, metavar="R", help="radius of the region K about its public centre")
     parser.add_argument("--region", default="ball", choices=REGIONS, help="the shape of K (default: ball)")
     add_person(parser)
     add_runs(parser)

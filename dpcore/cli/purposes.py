@@ -27,7 +27,7 @@ from ..evaluation.run import Run
 from ..experiments.sweep import Case, cases, identity, rows_digest, run_made, seldom, still_to_run
 from ..experiments.sweep_point import SweepPoint
 from ..numbers import brief
-from ..params import values
+from ..params import parameter_values
 from ..parsing.questions import understand
 from ..problems import QueryRelease
 from ..publishing.files import neutral
@@ -64,8 +64,9 @@ def execute(chosen: argparse.Namespace) -> None:
     problem = QueryRelease(whole.workload, asked.train.n, whole.group, whole.start)
     seeds = range(chosen.seed, chosen.seed + chosen.repeat)
     planned = cases({chosen.algorithm: algorithm}, problem, budgets, seeds)
-    about = [identity(problem), values(algorithm), chosen.delta, chosen.target, chosen.group, chosen.ask]
-    task = json.dumps([*about, rows_digest(rows)], sort_keys=True, default=str)
+    about = [identity(problem), parameter_values(algorithm), chosen.delta, chosen.target, chosen.group, chosen.ask]
+    whole_task = json.dumps([*about, rows_digest(rows)], sort_keys=True, default=str)
+    task = hashlib.sha256(whole_task.encode("utf-8", "surrogatepass")).hexdigest()
     points = _resumed(chosen.json, task, planned) if chosen.resume and Path(chosen.json).exists() else []
     warn(budgets, problem.n)
     waiting, keep = still_to_run(planned, points), partial(_write, points, chosen, task)
@@ -119,13 +120,9 @@ def _write(points: list[SweepPoint], chosen: argparse.Namespace, task: str) -> N
     """Write both files with all points so far; nothing before the first point."""
     found = entries(points)
     if found:
-        write_json(chosen.json, [{**one, "task": _digest(task)} for one in found])
+        write_json(chosen.json, [{**one, "task": task} for one in found])
     if found and chosen.csv:
         write(chosen.csv, neutral(pd.DataFrame(found, columns=pd.Index(FIELDS))).to_csv(index=False))
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _resumed(path: str, task: str, planned: list[Case]) -> list[SweepPoint]:
@@ -133,7 +130,7 @@ def _resumed(path: str, task: str, planned: list[Case]) -> list[SweepPoint]:
     told = read_json(path)
     if not isinstance(told, list) or not all(isinstance(one, dict) and {*FIELDS, "task"} <= set(one) for one in told):
         raise InputError(f"{path[:200]}: not a list that `purposes` wrote")
-    if any(one["task"] != _digest(task) for one in told):
+    if any(one["task"] != task for one in told):
         raise InputError(f"{path[:200]} belongs to another table, target, group, question or algorithm")
     out = []
     for case in planned:

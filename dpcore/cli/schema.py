@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--peek", action="store_true", help="fill in bounds and values from the data: NOT protected")
     how.add_argument("--private", action="store_true", help="measure kinds, bounds and values privately, and pay")
     for name, words in (("epsilon", EPSILON), ("delta", DELTA)):
-        parser.add_argument(f"--{name}", type=real(f"--{name}"), help=f"{words}, with --private")
+        parser.add_argument(f"--{name}", type=real, help=f"{words}, with --private")
     parser.add_argument("--file", metavar="JSON", help='how a text file is written: \'{"encoding": "windows-1252"}\'')
     add_ledger(parser, required=False)
     add_person(parser)

@@ -34,7 +34,7 @@ from ..experiments.pool import WorkerPool
 from ..experiments.sweep import Case, cases, identity, rows_digest, run_made, seldom, still_to_run, sweep, time_left
 from ..experiments.sweep_point import Mean, SweepPoint, best, means
 from ..numbers import brief
-from ..params import values
+from ..params import parameter_values
 from ..parsing.queries import split_names
 from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--algorithms", metavar="a,b,c", default=",".join(known), help="some of %(default)s")
     add_settings(parser, "NAME.PARAM", "one of the algorithms")
     add_grid(parser, 5)
-    read = whole_number("--jobs", 1, MOST_JOBS)
+    read = whole_number(1, MOST_JOBS)
     parser.add_argument("--jobs", type=read, default=1, metavar="J", help="runs at the same time (default: 1)")
     parser.add_argument(
         "--scheduler", metavar="ADDRESS", help="run on a Dask cluster, tls://HOST:PORT or tcp://127.0.0.1:PORT, instead"
@@ -100,7 +100,7 @@ def _execute(chosen: argparse.Namespace, budgets: list[Budget], algorithms: Json
         run = partial(run, problem=problem, rows=rows)
     seeds = range(chosen.seed, chosen.seed + chosen.repeat)
     planned = cases(algorithms, problem, budgets, seeds)
-    parameters = {name: values(algorithm) for name, algorithm in algorithms.items()}
+    parameters = {name: parameter_values(algorithm) for name, algorithm in algorithms.items()}
     file = {
         "tags": TAGS,
         "task": {**identity(problem), "delta": chosen.delta, **own},

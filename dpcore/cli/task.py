@@ -57,7 +57,7 @@ def add_question_arguments(parser: argparse.ArgumentParser) -> None:
         f'how much of the budget measures what the schema leaves "private" (default: {SHARES[0]:g} to {SHARES[1]:g}, '
     )
     share += "by the numbers of columns and rows)"
-    parser.add_argument("--schema-share", type=real("--schema-share"), metavar="S", help=share)
+    parser.add_argument("--schema-share", type=real, metavar="S", help=share)
     parser.add_argument("--columns", metavar="a,b,c", help="only these columns of the schema (default: all)")
     parser.add_argument("--queries", required=True, action="append", metavar="Q", help=HELP)
 

@@ -1,6 +1,7 @@
 """Column: the public facts about one column, and the coding of its cells."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -11,8 +12,7 @@ import pandas as pd
 
 from ..errors import InputError
 from ..types import Array, Rng
-from .cell import MISSING_TEXTS, distinct
-from .cell import written as _key  # one text for one value: 1, 1.0, "1" and " 1" are the same category
+from .cell import MISSING_TEXTS, distinct, written
 from .readings import ANY_CASE, category_of, folded, number_of
 
 MISSING_FOLDED = frozenset(map(folded, MISSING_TEXTS))
@@ -79,9 +79,9 @@ class Column:
     def labels(self) -> tuple[str, ...]:
         """A text for every cell, in order."""
         if self.values:
-            texts = [_key(v) for v in self.values]
+            texts = [*map(written, self.values)]
         elif self.edges and self.kind == "integer":
-            first, after = _whole_bins(np.asarray(self.edges))
+            first, after = whole_bins(self.edges)
             texts = [f"{a}–{b - 1}" if b - a > 1 else str(a) for a, b in zip(first, after, strict=True)]
         elif self.edges:
             ends = [f"{a} to under {b}" for a, b in self._pairs]
@@ -108,27 +108,21 @@ class Column:
     @cached_property
     def midpoints(self) -> Array:
         """The middle of every cell's numbers (size,), NaN for the missing cell; InputError for categories."""
-        if self.values:
-            raise InputError(f"column {self.name!r} holds categories, not numbers")
-        if self.edges and self.kind == "integer":
-            first, after = _whole_bins(np.asarray(self.edges))
-            middle = (first + after - 1) / 2
-        elif self.edges:
-            middle = (np.asarray(self.edges[:-1]) + np.asarray(self.edges[1:])) / 2
-        else:
-            middle = int(self.bounds[0]) + np.arange(float(self.present))
-        return np.append(middle, [np.nan] * (self.size - self.present))
+        least, largest = self.extents
+        if self.edges and self.kind == "numeric":
+            largest = np.asarray(self.edges[1:])
+        return np.append((least + largest) / 2, [np.nan] * (self.size - self.present))
 
     @property
     def extents(self) -> tuple[Array, Array]:
         """The least and the largest number of every cell (present,); InputError for categories."""
         if not self.edges:
-            numbers = self.midpoints[: self.present]
+            numbers = int(self.bounds[0]) + np.arange(float(self.present))
             return numbers, numbers
-        edges = np.asarray(self.edges, dtype=float)
         if self.kind == "integer":
-            first, after = _whole_bins(edges)
+            first, after = whole_bins(self.edges)
             return first.astype(float), after - 1.0
+        edges = np.asarray(self.edges, dtype=float)
         return edges[:-1], np.append(np.nextafter(edges[1:-1], -np.inf), edges[-1])
 
     def span(self, first: int, last: int) -> str:
@@ -159,11 +153,10 @@ class Column:
 
         InputError for a column of categories.
         """
-        if self.values:
-            raise InputError(f"column {self.name!r} holds categories, not numbers")
+        bounds = self.bounds
         self.encode(cells)
         numbers, absent = self._numbers(cells)
-        return np.where(absent, np.nan, np.clip(numbers, *self.bounds))
+        return np.where(absent, np.nan, np.clip(numbers, *bounds))
 
     def findings(self, cells: pd.Series) -> tuple[int, int]:
         """The numbers of missing cells and of cells outside the allowed values, from the records themselves."""
@@ -179,7 +172,7 @@ class Column:
 
     def key(self, value: object) -> str:
         """The key that is equal for two values of the same category."""
-        return folded(_key(value)) if self.read == ANY_CASE else _key(value)
+        return folded(written(value)) if self.read == ANY_CASE else written(value)
 
     def _examine(self, cells: pd.Series) -> tuple[Array, Array, Array]:
         """The codes (n,), clipped into range, and masks of missing and outside cells; InputError for other texts."""
@@ -213,7 +206,7 @@ class Column:
             draws = rng.uniform(edges[codes], edges[codes + 1])  # may round up to the next bin's edge
             out = pd.Series(np.minimum(draws, np.nextafter(edges[codes + 1], edges[codes])))
         elif self.edges:
-            first, after = _whole_bins(np.asarray(self.edges))
+            first, after = whole_bins(self.edges)
             out = pd.Series(rng.integers(first[codes], after[codes]))
         else:
             out = pd.Series(codes + int(self.bounds[0]))
@@ -264,9 +257,8 @@ class Column:
     def _refuse(self, bad: Array, cells: pd.Series, why: str, advice: str = "") -> None:
         if bad.any():
             row = int(bad.argmax())
-            count = int(bad.sum())
             where = f"column {self.name!r}: {_short(cells.iloc[row])} in row {row + 1} {why}"
-            raise InputError(f"{where} ({count} of {len(cells)} rows like it)" + f"; {advice}" * bool(advice))
+            raise InputError(f"{where} ({bad.sum()} of {len(cells)} rows like it)" + f"; {advice}" * bool(advice))
 
 
 def absences(how: str) -> frozenset[str]:
@@ -274,7 +266,7 @@ def absences(how: str) -> frozenset[str]:
     return MISSING_FOLDED if how == ANY_CASE else MISSING_TEXTS
 
 
-def _whole_bins(edges: Array) -> tuple[Array, Array]:
+def whole_bins(edges: Sequence[float]) -> tuple[Array, Array]:
     """The first whole number of every bin and the one after the last bin, which includes its upper edge."""
     first = np.ceil(edges[:-1]).astype(np.int64)
     return first, np.append(first[1:], math.floor(edges[-1]) + 1)

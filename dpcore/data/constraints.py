@@ -7,35 +7,16 @@ what happens to it depends on nobody else's records. What is made of noisy answe
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Protocol
 
 import numpy as np
 
-from ..types import Array, Rng
+from ..types import Array, Axes, Rng
+from .column import Column
 
 MOST_STEPS = 20_000  # most steps of the search for one record that no constraint forbids
 REDRAWN = 20  # most times that a row's numbers are drawn again until they are in order
 
 Table = tuple[tuple[str, ...], Array]  # names of columns, and which cells of their table (one axis each) can be
-
-
-class CellLayout(Protocol):
-    """The facts about a column that a constraint needs."""
-
-    @property
-    def size(self) -> int:
-        """The number of cells, a missing one last."""
-        ...
-
-    @property
-    def present(self) -> int:
-        """The number of cells for values that are not missing."""
-        ...
-
-    @property
-    def extents(self) -> tuple[Array, Array]:
-        """The least and the largest number of every cell that holds numbers."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -53,7 +34,7 @@ class Impossible:
         """The part of the constraint on these columns alone; None where it involves another column."""
         return self if set(self.columns) <= set(names) else None
 
-    def tables(self, columns: Mapping[str, CellLayout]) -> Iterator[Table]:
+    def tables(self, columns: Mapping[str, Column]) -> Iterator[Table]:
         """The constraint's table with the possible cells marked."""
         allowed = np.ones([columns[name].size for name in self.columns], dtype=bool)
         allowed[np.ix_(*(codes for _, codes in self.cells))] = False
@@ -85,7 +66,7 @@ class Within:
         """The part of the constraint on these columns alone; None where it involves another column."""
         return self if set(self.columns) <= set(names) else None
 
-    def tables(self, columns: Mapping[str, CellLayout]) -> Iterator[Table]:
+    def tables(self, columns: Mapping[str, Column]) -> Iterator[Table]:
         """The constraint's table with the possible cells marked."""
         allowed = np.ones((columns[self.first].size, columns[self.second].size), dtype=bool)
         for code, beside in self.which:
@@ -113,7 +94,7 @@ class Order:
         left = tuple(name for name in self.columns if name in names)
         return Order(left) if len(left) > 1 else None
 
-    def tables(self, columns: Mapping[str, CellLayout]) -> Iterator[Table]:
+    def tables(self, columns: Mapping[str, Column]) -> Iterator[Table]:
         """The table of possible cells for each pair of columns."""
         for a, b in combinations(self.columns, 2):
             first, second = columns[a], columns[b]
@@ -130,9 +111,9 @@ class Order:
 Constraint = Impossible | Within | Order
 
 
-def merged(tables: Iterator[tuple[tuple[int, ...], Array]]) -> dict[tuple[int, ...], Array]:
+def merged(tables: Iterator[tuple[Axes, Array]]) -> dict[Axes, Array]:
     """The tables by sorted axes, those over equal axes merged, without those that forbid nothing."""
-    found: dict[tuple[int, ...], Array] = {}
+    found: dict[Axes, Array] = {}
     for axes, allowed in tables:
         order = np.argsort(axes)
         key, table = tuple(int(axes[i]) for i in order), allowed.transpose(order)
@@ -219,13 +200,3 @@ def _falls(values: Array) -> Array:
     """A mask of the rows in which some number is below an earlier one."""
     before = np.fmax.accumulate(values, axis=1)
     return np.asarray((values < before).any(axis=1))
-
-
-def to_json(constraint: Constraint, said: Callable[[str, Sequence[int]], Any], text: Callable[[str, int], str]) -> Any:
-    """The constraint as the schema's JSON; `said` writes cells of a column, `text` one of them as a key."""
-    if isinstance(constraint, Impossible):
-        return {"impossible": {name: said(name, codes) for name, codes in constraint.cells}}
-    if isinstance(constraint, Within):
-        which = {text(constraint.first, code): said(constraint.second, beside) for code, beside in constraint.which}
-        return {"within": list(constraint.columns), "which": which}
-    return {"order": list(constraint.columns)}

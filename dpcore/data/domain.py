@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError, check_rows
-from ..types import Array, Rng
+from ..types import Array, Axes, Rng
 from .column import Column as Column
 from .constraints import Constraint, Order, in_order, merged, without_impossible, witness
 from .text_format import UNSTATED, TextFormat
@@ -118,7 +118,7 @@ class Domain:
         """The number k of cells; an exact whole number however large."""
         return math.prod(self.shape)
 
-    def axes(self, names: Sequence[str]) -> tuple[int, ...]:
+    def axes(self, names: Sequence[str]) -> Axes:
         """The positions of the named columns; InputError names the first one that is missing."""
         for name in names:
             if name not in self._places:
@@ -132,7 +132,7 @@ class Domain:
         return replace(self, columns=columns, constraints=left, measured=paid)
 
     @cached_property
-    def zeros(self) -> dict[tuple[int, ...], Array]:
+    def zeros(self) -> dict[Axes, Array]:
         """The possible cells under constraints: for each set of sorted columns a table, one axis a column."""
         columns = {column.name: column for column in self.columns}
         every = (table for constraint in self.constraints for table in constraint.tables(columns))

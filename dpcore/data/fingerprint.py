@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..types import Array
+from ..types import Array, Watch, unwatched
 from .cell import canonical, distinct
 from .marks import mixed
-from .sources.base import Chunked, Watch, unwatched
+from .sources.base import Chunked
 
 FORMAT = "3:"  # what fingerprints begin with; those of earlier formats begin with "2:", or are bare
 LANES = 4  # number of 64-bit parts of a sum

@@ -6,7 +6,7 @@ both, for the command line.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError
+from ..types import Watch, unwatched
 from .bounds import BINS, round_bounds
 from .cell import MISSING_TEXTS, distinct
 from .readings import (
@@ -127,7 +128,7 @@ class _Seen:
         return len(self.texts) > FEW_ROWS
 
 
-def guess_columns(frame: pd.DataFrame, told: Callable[[int], object] = lambda _: None) -> tuple[Guess, ...]:
+def guess_columns(frame: pd.DataFrame, told: Watch = unwatched) -> tuple[Guess, ...]:
     """A guess for every column, from the records themselves; `told` receives the number of columns done."""
     guesses = []
     for i, name in enumerate(frame.columns):
@@ -201,9 +202,7 @@ def read_off(
     return spec | round_bounds(found, counts, whole=spec["kind"] == "integer") | _policy(seen.missing)
 
 
-def propose(
-    frame: pd.DataFrame, *, peek: bool = False, told: Callable[[int], object] = lambda _: None
-) -> dict[str, Any]:
+def propose(frame: pd.DataFrame, *, peek: bool = False, told: Watch = unwatched) -> dict[str, Any]:
     """A schema of every column's guessed kind; bounds and values are null for the user to fill in.
 
     Dates and free text get the kinds "date" and "text", which a schema refuses with advice. With `peek` values and

@@ -1,13 +1,13 @@
 """A schema with unknown parts, marked "private" in its file, which will be measured privately."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
 
 from ..errors import InputError
-from ..types import Json
+from ..types import Json, Watch, unwatched
 from .cells import RawCells
 from .column import OTHER, Column
 from .constraints import Constraint
@@ -120,7 +120,7 @@ class OpenSchema:
         measured = tuple(name for name in self.names if name in paid)
         return Domain(columns, self.peeked, self.constraints, measured, self.file)
 
-    def cells(self, frame: pd.DataFrame, told: Callable[[int], object] = lambda _: None) -> list[RawCells]:
+    def cells(self, frame: pd.DataFrame, told: Watch = unwatched) -> list[RawCells]:
         """The raw cells of the open columns; InputError first where a public column cannot be read.
 
         `told` hears how many columns are done.

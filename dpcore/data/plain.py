@@ -58,4 +58,4 @@ def unchanging(value: Array) -> Array:
         owner = owner.base
     if type(owner) is bytes and value.dtype == float:
         return value[...]
-    return Array(value.shape, float, value.astype(float, copy=False).tobytes())
+    return np.ndarray(value.shape, float, value.astype(float, copy=False).tobytes())

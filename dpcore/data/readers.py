@@ -7,7 +7,7 @@ anybody: readers raise whatever they trip over, and all of it becomes an InputEr
 import io
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -18,7 +18,7 @@ import pyarrow as pa
 from pyarrow.parquet import ParquetFile
 
 from ..errors import InputError
-from ..types import Array
+from ..types import Array, Watch, unwatched
 from .inputs import Source, content, explained, opened
 from .sheets import first_sheet
 from .text_file import MOST_COLUMNS, OpenQuotesError, TextRows, guessed
@@ -53,7 +53,7 @@ def read(
     cells: int = MOST_CELLS,
     *,
     format: TextFormat | None = None,
-    told: Callable[[float], object] = lambda _: None,
+    told: Watch = unwatched,
 ) -> LoadedTable:
     """The table in `source`; `name`'s ending (default: the path's) is the kind, `cells` a limit for Parquet.
 
@@ -111,7 +111,7 @@ def read_matrix(source: Source) -> Array:
         return flat.reshape(shape, order="F" if by_columns else "C")
 
 
-def _text(file: BinaryIO, ending: str, format: TextFormat, told: Callable[[float], object]) -> LoadedTable:
+def _text(file: BinaryIO, ending: str, format: TextFormat, told: Watch) -> LoadedTable:
     start = file.tell()
     size = file.seek(0, io.SEEK_END) - start
     file.seek(start)
@@ -123,7 +123,7 @@ def _text(file: BinaryIO, ending: str, format: TextFormat, told: Callable[[float
     return LoadedTable(frame, rows.format.words, format)
 
 
-def _guessed(file: BinaryIO, ending: str, told: Callable[[float], object]) -> LoadedTable:
+def _guessed(file: BinaryIO, ending: str, told: Watch) -> LoadedTable:
     """The table of a text file, read in the format that it seems to have."""
     format = guessed(file)
     try:
@@ -136,7 +136,7 @@ def _guessed(file: BinaryIO, ending: str, told: Callable[[float], object]) -> Lo
             raise error from None
 
 
-def _excel(source: Source, told: Callable[[float], object]) -> pd.DataFrame:
+def _excel(source: Source, told: Watch) -> pd.DataFrame:
     with opened(source, MOST_BYTES[".xlsx"]) as file:
         rows = first_sheet(file, told)
     above = next((place for place, row in enumerate(rows) if any(cell != "" for cell in row)), len(rows))
@@ -147,7 +147,7 @@ def _excel(source: Source, told: Callable[[float], object]) -> pd.DataFrame:
     if named < len(rows[0]):  # a column without a name would be part of everybody's row
         first = next(place for place, row in enumerate(rows, above + 1) if any(cell != "" for cell in row[named:]))
         raise InputError(f"row {first} has values to the right of the header, which has {named}")
-    return _headed(pd.DataFrame(rows, dtype=object))
+    return pd.DataFrame(rows[1:], columns=pd.Index([str(c) for c in rows[0]]), dtype=object)
 
 
 def _parquet(source: Source, cells: int) -> pd.DataFrame:
@@ -189,8 +189,3 @@ def series(cells: pa.ChunkedArray | pa.Array) -> pd.Series:
     if pa.types.is_nested(getattr(cells.type, "storage_type", cells.type)):  # one by one: together, whole numbers
         return pd.Series(cells.to_pylist(), dtype=object)  # beside a missing one anywhere would become floats
     return pd.Series(cells.to_pandas(types_mapper=WHOLE.get if cells.null_count else None)).reset_index(drop=True)
-
-
-def _headed(frame: pd.DataFrame) -> pd.DataFrame:
-    """The table with its first row as header, so that a doubled name is seen and not renamed."""
-    return frame.iloc[1:].set_axis([str(c) for c in frame.iloc[0]], axis=1).reset_index(drop=True)

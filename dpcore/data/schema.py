@@ -11,8 +11,8 @@ import numpy as np
 
 from ..errors import InputError
 from ..types import Json
-from .cell import is_text
-from .column import MAX_COLUMN_CELLS, OTHER, Column, _key, _whole_bins
+from .cell import is_text, written
+from .column import MAX_COLUMN_CELLS, OTHER, Column, whole_bins
 from .domain import Domain
 from .readings import AS_WRITTEN, READINGS, of_categories
 from .statements import constrained, stated
@@ -64,10 +64,13 @@ def domain_to_json(domain: Domain) -> Json:
         columns[c.name] = spec | {"ordered": c.ordered, "missing": c.missing, "out_of_range": c.out_of_range}
         columns[c.name] |= {"read": c.read} if c.read else {}
         columns[c.name] |= {"unreadable": c.unreadable} if c.unreadable != "refuse" else {}
-    said = {"constraints": stated(domain)} if domain.constraints else {}
-    said |= {"peeked": True} if domain.peeked else {}
-    said |= {"file": told} if (told := domain.file.to_json()) else {}
-    return {"columns": columns} | said | ({"measured": list(domain.measured)} if domain.measured else {})
+    more = {
+        "constraints": stated(domain),
+        "peeked": domain.peeked,
+        "file": domain.file.to_json(),
+        "measured": list(domain.measured),
+    }
+    return {"columns": columns} | {key: value for key, value in more.items() if value}
 
 
 def _domain(columns: Mapping[str, Any], peeked: bool) -> Domain:
@@ -124,7 +127,10 @@ def _column(name: Any, spec: Any) -> Column:
         if "other" in (clip, missing) and OTHER not in (spec.get("values") or ()):
             raise InputError(f'column {name!r}: "other" needs the category {OTHER!r} among its values')
         column = Column(**common, values=_values(name, spec))
-        _check_distinct(column)
+        keys = [column.key(label) for label in column.labels]  # the missing ones' label is one of them
+        ((key, times),) = Counter(keys).most_common(1)
+        if times > 1:
+            raise InputError(f"column {name!r}: the value {key!r} is in values twice")
     elif "other" in (clip, missing):
         raise InputError(f'column {name!r}: "other" has no meaning for numbers; use "clip" and "category"')
     else:
@@ -144,17 +150,9 @@ def _values(name: str, spec: Mapping[str, Any]) -> tuple:
     for v in values:
         if not isinstance(v, (str, int, float)) or (isinstance(v, float) and not math.isfinite(v)):
             raise InputError(f"column {name!r}: {v!r} in values is not a text, a finite number, true or false")
-    if odd := [key for key in map(_key, values) if not is_text(key)]:
+    if odd := [key for key in map(written, values) if not is_text(key)]:
         raise InputError(f"column {name!r}: {odd[0]!r} in values is not Unicode text")
     return tuple(values)
-
-
-def _check_distinct(column: Column) -> None:
-    """Raise InputError for values that are one category under the column's reading, that of missing ones included."""
-    keys = [column.key(label) for label in column.labels]
-    if len(set(keys)) < len(keys):
-        twice = next(key for key, times in Counter(keys).items() if times > 1)
-        raise InputError(f"column {column.name!r}: the value {twice!r} is in values twice")
 
 
 def _bounds(name: str, kind: str, spec: Mapping[str, Any]) -> Json:
@@ -187,9 +185,9 @@ def _bounds(name: str, kind: str, spec: Mapping[str, Any]) -> Json:
         if any(b <= a for a, b in zip(numbers[:-1], numbers[1:], strict=True)):
             raise InputError(f"column {name!r}: bins={bins} are too many for {low:g}..{high:g}")
     if kind == "integer":
-        first, after = _whole_bins(np.asarray(numbers))
-        if (after <= first).any():
-            at = int((after <= first).argmax())
+        first, after = whole_bins(numbers)
+        if (empty := after <= first).any():
+            at = int(empty.argmax())
             raise InputError(
                 f"column {name!r}: the bin from {numbers[at]:g} to {numbers[at + 1]:g} holds no whole number;"
                 " use fewer bins"

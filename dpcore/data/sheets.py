@@ -9,12 +9,13 @@ import os
 import posixpath
 import re
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, BinaryIO
 from xml.parsers import expat
 
 from ..errors import InputError
+from ..types import Watch, unwatched
 
 MOST_BYTES = 400_000_000  # limit for all parts together, unpacked
 MOST_SMALL = 30_000_000  # limit for a part that is neither the sheet nor its texts
@@ -32,7 +33,7 @@ CELL = re.compile(r"\$?([A-Za-z]{1,3})\$?([0-9]{1,10})")
 Row = list[Any]
 
 
-def first_sheet(file: BinaryIO, told: Callable[[float], object] = lambda _: None) -> list[Row]:
+def first_sheet(file: BinaryIO, told: Watch = unwatched) -> list[Row]:
     """The rows of the first sheet, all as long as its longest row, empty cells "" and errors None.
 
     Whole numbers are int, dates and times what openpyxl makes of them, formulas their last value. `told` hears which
@@ -277,9 +278,7 @@ def _elements(packed: zipfile.ZipFile, name: str) -> Iterator[tuple[str, dict[st
     return iter(seen.found)
 
 
-def _parse(
-    packed: zipfile.ZipFile, name: str, reader: Any, most: int, told: Callable[[float], object] = lambda _: None
-) -> None:
+def _parse(packed: zipfile.ZipFile, name: str, reader: Any, most: int, told: Watch = unwatched) -> None:
     """Feed a part to `reader.start(tag, attributes)`, `.data(text)` and `.end(tag)`, tags without namespaces."""
     if (size := packed.getinfo(name).file_size) > most:
         raise InputError(f"its part {name[:80]!r} unpacks to more than {most:,} bytes")

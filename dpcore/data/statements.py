@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import InputError
 from ..types import Json
 from .column import Column
-from .constraints import Constraint, Impossible, Order, Within, to_json
+from .constraints import Constraint, Impossible, Order, Within
 from .domain import Domain
 
 MOST, MOST_CELLS = 200, 1_000_000  # constraints, and cells of the tables of all of them
@@ -49,15 +49,19 @@ def constrained(domain: Domain, given: Any) -> Domain:
 
 def stated(domain: Domain) -> list[Json]:
     """The constraints of a domain as the schema file writes them."""
-    columns = {column.name: column for column in domain.columns}
+    return [
+        _to_json(constraint, {column.name: column for column in domain.columns}) for constraint in domain.constraints
+    ]
 
-    def text(name: str, code: int) -> str:
-        return columns[name].labels[code]
 
-    def said(name: str, codes: Sequence[int]) -> list[Any]:
-        return _said(columns[name], codes)
-
-    return [to_json(constraint, said, text) for constraint in domain.constraints]
+def _to_json(constraint: Constraint, columns: Mapping[str, Column]) -> Json:
+    if isinstance(constraint, Impossible):
+        return {"impossible": {name: _said(columns[name], codes) for name, codes in constraint.cells}}
+    if isinstance(constraint, Within):
+        labels, second = columns[constraint.first].labels, columns[constraint.second]
+        which = {labels[code]: _said(second, beside) for code, beside in constraint.which}
+        return {"within": list(constraint.columns), "which": which}
+    return {"order": list(constraint.columns)}
 
 
 def _constraint(domain: Domain, spec: Any) -> Constraint:
@@ -76,8 +80,7 @@ def _constraint(domain: Domain, spec: Any) -> Constraint:
 def _impossible(domain: Domain, spec: Any) -> Impossible:
     if not isinstance(spec, Mapping) or not spec:
         raise InputError(f'impossible must name columns and their values: {{"age": {{"to": 14}}}}, not {_short(spec)}')
-    cells = [(name, _codes(_column(domain, name), values)) for name, values in spec.items()]
-    return Impossible(tuple(cells))
+    return Impossible(tuple((name, _codes(_column(domain, name), values)) for name, values in spec.items()))
 
 
 def _order(domain: Domain, spec: Any) -> Order:

@@ -28,7 +28,7 @@ from ..tags import Tag
 from ..theory import learning as theory
 from ..types import Array
 from .diagnosis import held_out
-from .staged import Cells, first, following, values
+from .staged import Cells, first, following, risk_values
 
 POINTS = 1200
 BINS = 300  # number of bins of a column whose law is only averaged over, for a curve over μ
@@ -101,7 +101,7 @@ def line_law(
         law, (cells, each) = None, _last_stage(density, plan)
         places, cumulative = cells, np.concatenate([[0.0], np.cumsum(each)]) / each.sum()
         middle = (cells[1:] + cells[:-1]) / 2
-        excess = float(each @ (values(density.risk, middle) - values(density.risk, truth)) / each.sum())
+        excess = float(each @ (risk_values(density.risk, middle) - risk_values(density.risk, truth)) / each.sum())
     ends = np.interp([SHOWN, 1 - SHOWN], cumulative, places)
     span = max(ends[1] - ends[0], 1e-9)
     edges = np.linspace(max(ends[0] - span / 5, places[0]), min(ends[1] + span / 5, places[-1]), POINTS + 1)
@@ -134,7 +134,7 @@ def _mean_excess(law: PiecewiseGaussian, density: Density, truth: Array) -> floa
     """The mean excess risk E F(X) − F(x*), summed over cells; F is convex, so the error is of second order."""
     nodes = np.unique(np.concatenate([law.edges, np.linspace(law.edges[0], law.edges[-1], 2001)]))
     middle, mass = (nodes[1:] + nodes[:-1]) / 2, np.diff(law.cdf(nodes))
-    return float(mass @ (values(density.risk, middle) - values(density.risk, truth)))
+    return float(mass @ (risk_values(density.risk, middle) - risk_values(density.risk, truth)))
 
 
 def risk_by_mu(
@@ -222,7 +222,7 @@ def neighbour_curve(budget: Budget, epsilons: Array, *, n: int = 40) -> Array:
     laws = []
     for b in tables:
         U = Density(Risk(target.loss, b[:, None], np.ones(n), location=True), target.region, plan["k"], plan["mu"])
-        height = -(U.k * (values(U.risk, x) + U.mu * x * x / 2))
+        height = -(U.k * (risk_values(U.risk, x) + U.mu * x * x / 2))
         p = np.exp(height - height.max())
         laws.append(p / p.sum())
     p, q = laws

@@ -1,7 +1,5 @@
 """Exploring with a measured schema and seeded noise: its findings, and the accuracy it costs."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pandas as pd
 
@@ -10,6 +8,7 @@ from ..data.privacy_unit import PrivacyUnit
 from ..privacy.column_curator import ColumnCurator
 from ..schemas.measure import MeasuredSchema, measure_schema
 from ..schemas.plan import Division, plan_schema
+from ..types import Watch, unwatched
 
 OWN = 3  # the key of the schema's noise beside those of a run's
 
@@ -21,7 +20,7 @@ def explore_schema(
     division: Division,
     *,
     seed: int = 0,
-    told: Callable[[float], object] = lambda _: None,
+    told: Watch = unwatched,
 ) -> MeasuredSchema:
     """The open columns of a table, measured with the schema's part of a budget and the noise of a seed.
 

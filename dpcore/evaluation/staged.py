@@ -22,7 +22,7 @@ OUTSIDE = 1e-7  # mass on either side without cells of its own
 Cells = tuple[Array, Array]  # edges (m + 1,) and the mass of every cell (m,)
 
 
-def values(risk: Risk, x: Array) -> Array:
+def risk_values(risk: Risk, x: Array) -> Array:
     """The risk F (m,) at points x (m,) of a location risk with a kink, from running sums instead of all pairs."""
     order = np.argsort(risk.b)
     b, w = risk.b[order], risk.w[order]
@@ -50,7 +50,7 @@ def following(before: Cells, risk: Risk, region: tuple[float, float], k: float, 
     c = np.interp((np.arange(PLACES) + 0.5) / PLACES, cumulative, edges)
     ends = np.interp([OUTSIDE, 1 - OUTSIDE], cumulative, edges)
     x = _edges(risk, k, ends, region)
-    U = k * (values(risk, x) + mu * (x - c[:, None]) ** 2 / 2)
+    U = k * (risk_values(risk, x) + mu * (x - c[:, None]) ** 2 / 2)
     U -= U.min(1, keepdims=True)
     rise = np.abs(np.diff(U))
     mean = np.exp(-np.minimum(U[:, :-1], U[:, 1:])) * np.where(

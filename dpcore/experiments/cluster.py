@@ -13,13 +13,13 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from ..data.domain import Domain, Rows
-from ..data.sources.base import Axes, SourceWrapper, Tally, Watch, unwatched
+from ..data.sources.base import SourceWrapper, Tally
 from ..data.sources.counting import count
 from ..data.sources.counts import Counts
 from ..data.sources.parquet import ParquetSource
 from ..errors import InputError
 from ..problems import QueryRelease
-from ..types import Array
+from ..types import Array, Axes, Watch, unwatched
 from .sweep import POLL_SECONDS, Case, run_case
 from .sweep_point import SweepPoint
 

@@ -26,7 +26,7 @@ def middles(dots: pd.DataFrame) -> pd.DataFrame:
     return found.reset_index()
 
 
-def steps(middle: pd.DataFrame) -> pd.DataFrame:
+def step_frontier(middle: pd.DataFrame) -> pd.DataFrame:
     """The step frontier: at each ε the smallest error of any algorithm at that ε or less, and its name.
 
     Steps and not a convex hull: nobody achieves the points between, while a smaller budget is always allowed.

@@ -24,7 +24,6 @@ import numpy as np
 
 from ..algorithms.base import Algorithm
 from ..data.domain import Rows
-from ..data.sources.base import Axes
 from ..data.sources.counts import Counts
 from ..data.sources.processes import hidden_main
 from ..errors import PrivacyWarning, in_words
@@ -34,7 +33,7 @@ from ..intervals.known import known
 from ..privacy.accounting.budget import Budget
 from ..releases import Release, UnbiasedAnswers
 from ..schemas.plan import SchemaShare
-from ..types import Array, Json
+from ..types import Array, Axes, Json
 
 DRAWN_RECORDS = 300  # points of a convergence curve that a page draws
 REPORT_SECONDS = 0.1
@@ -50,7 +49,7 @@ class SharedRows:
         self.shape, self.kind = whole.shape, whole.dtype.name
         self._block = SharedMemory(create=True, size=max(8, whole.nbytes))
         self.name = self._block.name
-        Array(self.shape, dtype=self.kind, buffer=self._block.buf)[...] = whole
+        np.ndarray(self.shape, dtype=self.kind, buffer=self._block.buf)[...] = whole
 
     def free(self) -> None:
         """Unlink the block; running jobs keep their view until they end."""
@@ -268,7 +267,7 @@ def _run_attached(task: JobSpec, pipe: Connection) -> str:
     """Run a task on a read-only view of its block, which is released afterwards."""
     block = SharedMemory(task.block)
     try:
-        whole = Array(task.shape, dtype=task.kind, buffer=block.buf)
+        whole = np.ndarray(task.shape, dtype=task.kind, buffer=block.buf)
         whole.flags.writeable = False
         rows = _unpacked(task, whole)
         del whole

@@ -19,7 +19,7 @@ from ..data.schema import domain_to_json
 from ..data.sources.counts import Counts
 from ..errors import InputError, PrivacyWarning, in_words
 from ..evaluation.run import Run
-from ..params import values
+from ..params import parameter_values
 from ..privacy.accounting.budget import Budget
 from ..problems import PublicStart, QueryRelease
 from ..types import Array, Json
@@ -68,7 +68,7 @@ class Case:
         return self._point("failed", message=message)
 
     def _point(self, state: str, **known: Any) -> SweepPoint:
-        settings, budget = values(self.algorithm), self.budget
+        settings, budget = parameter_values(self.algorithm), self.budget
         where = {"epsilon": budget.epsilon, "delta": budget.delta, "seed": self.seed}
         return SweepPoint(algorithm=self.name, settings=settings, **where, state=state, **known)
 

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, vstack
 
 from ..parsing.questions import Question
 from ..releases import UnbiasedAnswers
-from ..types import Array
+from ..types import Array, Axes
 from ..workloads.residuals import MOST_WAYS
 from .known import components, share_of_cells, spread_of, values_of
 from .levels import quantile, sampling_errors
@@ -50,7 +50,7 @@ def compatible_bounds(
     return out[0], out[1]
 
 
-def _reduced(axes: tuple[int, ...], g: Array) -> tuple[dict[int, Array], Array]:
+def _reduced(axes: Axes, g: Array) -> tuple[dict[int, Array], Array]:
     """The class of each value in each column that matters, and the question on classes.
 
     The class for which the question is answered lowest comes first: statements leave it out.

@@ -11,11 +11,11 @@ from ..data.domain import Domain
 from ..errors import InputError
 from ..privacy.measurement import SMALLEST, MeasuredAnswers
 from ..releases import Release, UnbiasedAnswers
-from ..types import Array
+from ..types import Array, Axes
 from ..workloads import Marginals, TableQueries, Union
 from ..workloads.residuals import MOST_WAYS
 
-Table = tuple[tuple[int, ...], Array, float]  # columns (axes, rising), its noisy cells as shares, their noise
+Table = tuple[Axes, Array, float]  # columns (axes, rising), its noisy cells as shares, their noise
 
 
 def known(release: Release, measured: Sequence[MeasuredAnswers], domain: Domain) -> UnbiasedAnswers:
@@ -46,8 +46,8 @@ def pooled(domain: Domain, tables: Iterable[Table]) -> UnbiasedAnswers:
     tables M ⊇ S say are averaged by precision. No other linear unbiased estimate has a smaller variance, since the
     parts are orthogonal and noise is equal on all cells of a table.
     """
-    precision: defaultdict[tuple[int, ...], float] = defaultdict(float)
-    sums: dict[tuple[int, ...], Array] = {}
+    precision: defaultdict[Axes, float] = defaultdict(float)
+    sums: dict[Axes, Array] = {}
     for axes, values, error in tables:
         shape = [domain.shape[a] for a in axes]
         if len(axes) > MOST_WAYS:
@@ -89,7 +89,7 @@ def centred(table: Array) -> Array:
     return table
 
 
-def components(axes: tuple[int, ...], g: Array) -> dict[tuple[int, ...], Array]:
+def components(axes: Axes, g: Array) -> dict[Axes, Array]:
     """The nonzero parts h_S for S ⊆ axes, ≠ ∅, with ⟨g, table⟩ = mean(g) + Σ_S ⟨h_S, part_S⟩."""
     out = {}
     real = tuple(a for a, n in zip(axes, g.shape, strict=True) if n > 1)
@@ -115,11 +115,11 @@ def _tables(m: MeasuredAnswers) -> list[tuple[Marginals, slice]]:
     return []
 
 
-def _subsets(axes: tuple[int, ...]) -> list[tuple[int, ...]]:
+def _subsets(axes: Axes) -> list[Axes]:
     return [S for size in range(1, len(axes) + 1) for S in combinations(axes, size)]
 
 
-def values_of(query: TableQueries) -> tuple[tuple[int, ...], Array]:
+def values_of(query: TableQueries) -> tuple[Axes, Array]:
     """The columns (axes) and values (of their sizes) of a workload of one query on one table."""
     (axes,), (shape,) = query.base.axes, query.base.shapes
     return axes, np.asarray(query.matrix.toarray()).reshape(shape)

@@ -116,7 +116,7 @@ def _answer(
     return _interval(question.text, estimate, share, _inside(table, 0, 1), _inside(people, 0, 1), level, _how(laplace))
 
 
-def compare(
+def compare_questions(
     known: UnbiasedAnswers, first: Question, second: Question, n: float, kind: str, *,
     estimate: tuple[float, float] | None = None, level: float = 0.95, laplace: bool = False,
 ) -> Interval:  # fmt: skip

@@ -13,10 +13,10 @@ from ..data.domain import Domain
 from ..errors import InputError
 from ..releases import systematic
 from ..tags import Tag
-from ..types import Array, Rng
+from ..types import Array, Axes, Rng
 from ..workloads import Marginals, Workload
 from ..workloads.union import marginal_tables, reading
-from .junction import Axes, JunctionTree
+from .junction import JunctionTree
 
 KEPT = 20_000_000  # cells of messages that are kept for other tables, all together
 

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, combinations, pairwise
 
-from ..types import Array
-
-Axes = tuple[int, ...]
+from ..types import Array, Axes
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import math
 import re
 from dataclasses import dataclass, field
 
-from ..data.column import _key
+from ..data.cell import written
 from ..data.domain import Domain
 from ..errors import InputError
 
@@ -160,7 +160,7 @@ class QuestionParser:
         if column.values:
             if ordered and not column.ordered:
                 raise self._error(f"=, != or `in`, as column {column.name!r} has no order", start)
-            cell = column.codes.get(word, column.codes.get(_key(number)))
+            cell = column.codes.get(word, column.codes.get(written(number)))
             if cell is None:
                 raise self._error(f"one of the values {column.allowed} of column {column.name!r}", start)
             (leaf.numbers if ordered else leaf.cells).append(cell)

@@ -8,7 +8,7 @@ from functools import reduce
 import numpy as np
 import pandas as pd
 
-from ..data.column import Column, _whole_bins
+from ..data.column import Column, whole_bins
 from ..data.domain import Domain
 from ..errors import InputError
 from ..types import Array
@@ -121,7 +121,7 @@ class _Atoms(_Comparable):
             x = cell = np.arange(column.present)
             weight = np.ones(column.present)
         elif column.kind == "integer":
-            first, after = _whole_bins(np.asarray(column.edges)) if column.edges else _single(column)
+            first, after = whole_bins(column.edges) if column.edges else _single(column)
             inside = np.clip(cuts, first[0], after[-1])
             ends = np.concatenate([first, after[-1:], np.ceil(inside), np.floor(inside) + 1]).astype(np.int64)
             ends = np.unique(ends[ends <= after[-1]])

@@ -34,7 +34,7 @@ def gridded(statistic: Any) -> bool:
     return bool(getattr(statistic, "gridded", False))
 
 
-def whole(workload: Workload) -> bool:
+def answers_are_whole(workload: Workload) -> bool:
     """Whether n times a workload's answers are whole numbers: its queries count rows, times whole numbers.
 
     The entries are kept small, so that such a sum over up to 2³² rows is exact in floating point.
@@ -42,7 +42,7 @@ def whole(workload: Workload) -> bool:
     if isinstance(workload, Marginals):
         return True
     if isinstance(workload, Union):
-        return all(whole(member) for member in workload.workloads)
+        return all(answers_are_whole(member) for member in workload.workloads)
     if not isinstance(workload, Explicit | TableQueries):
         return False
     matrix: Any = workload.matrix
@@ -52,7 +52,7 @@ def whole(workload: Workload) -> bool:
 
 def workload_on_grid(workload: Workload, n: int) -> tuple[Workload, float]:
     """The workload with entries rounded to a grid unless they are whole numbers, and the grid's step."""
-    if whole(workload):
+    if answers_are_whole(workload):
         return workload, 1.0
     fine = step(n)
     return _rounded(workload, fine), fine

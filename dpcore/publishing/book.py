@@ -3,7 +3,6 @@
 import json
 import sqlite3
 from collections import defaultdict
-from functools import cached_property
 
 from ..privacy.accounting.budget import Accounting, Budget
 from ..privacy.accounting.lifetime import Lifetime, Total, events_from_json
@@ -30,6 +29,9 @@ class Book:
 
     def __init__(self, content: LedgerContent) -> None:
         self.sets, self._rows = content.rows["datasets"], content.rows
+        self._releases = _by(content.rows["releases"], "dataset")
+        self._versions = _by(content.rows["versions"], "dataset")
+        self._states = _by(content.rows["states"], "release")
 
     def totals(self) -> dict[int, Total]:
         """The total that each data set has spent, by the data set's number."""
@@ -90,18 +92,6 @@ class Book:
         facts = {"version": numbers.get(row["version"], {}).get("number"), "state": state, "states": story}
         read = {"events": json.loads(row["events"]), "settings": json.loads(row["settings"])}
         return {name: row[name] for name in KEPT} | facts | read
-
-    @cached_property
-    def _releases(self) -> dict[int, list[sqlite3.Row]]:
-        return _by(self._rows["releases"], "dataset")
-
-    @cached_property
-    def _versions(self) -> dict[int, list[sqlite3.Row]]:
-        return _by(self._rows["versions"], "dataset")
-
-    @cached_property
-    def _states(self) -> dict[int, list[sqlite3.Row]]:
-        return _by(self._rows["states"], "release")
 
 
 def _by(rows: list[sqlite3.Row], column: str) -> dict[int, list[sqlite3.Row]]:

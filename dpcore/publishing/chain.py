@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from stat import S_ISREG
-from typing import Any
+from typing import IO, Any
 
 from ..errors import InputError
 
@@ -84,9 +84,8 @@ def read(db: sqlite3.Connection) -> LedgerContent:
     if set(objects) != set(_expected()):
         return LedgerContent("", objects, [], {}, [], [])
     sound = db.execute("PRAGMA integrity_check(1)").fetchone()[0]
-    damage = "" if sound == "ok" else f"damaged file: {sound}"
-    if damage:
-        return LedgerContent(damage, objects, [], {}, [], [])
+    if sound != "ok":
+        return LedgerContent(f"damaged file: {sound}", objects, [], {}, [], [])
     every = {name: db.execute(f"SELECT * FROM {name} ORDER BY seq").fetchall() for name in TABLES}
     counted = [tuple(row) for row in db.execute("SELECT name, seq FROM sqlite_sequence").fetchall()]
     return LedgerContent("", objects, every.pop("meta"), every, every.pop("chain"), counted)
@@ -164,6 +163,16 @@ def connected(path: Path, wait: float, *, create: bool = False) -> Iterator[sqli
         raise unusable(path, error) from None
     finally:
         db.close()
+
+
+def open_regular(path: str | Path, mode: str) -> IO[Any]:
+    """A regular file beside a ledger, opened to be read ("rb") or written; OSError for a link or anything else."""
+    careful = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    handle = os.open(path, careful | (os.O_RDONLY if mode == "rb" else os.O_WRONLY | os.O_CREAT), 0o600)
+    if not S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError("it is no file")
+    return os.fdopen(handle, mode)
 
 
 def check_kind(db: sqlite3.Connection, path: Path) -> None:

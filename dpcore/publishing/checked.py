@@ -9,13 +9,11 @@ import contextlib
 import hashlib
 import hmac
 import json
-import os
 import sqlite3
-import stat
 from pathlib import Path
 
 from ..privacy.accounting.lifetime import Total
-from .chain import CHECKED
+from .chain import CHECKED, open_regular
 
 ENDING = CHECKED
 LONGEST = 1 << 20  # bytes read of it
@@ -31,7 +29,8 @@ def recall(db: sqlite3.Connection, path: Path) -> Totals | None:
     """
     try:
         key = db.execute("SELECT key FROM meta").fetchone()[0]
-        kept = json.loads(_read(path))
+        with open_regular(f"{path}{ENDING}", "rb") as file:
+            kept = json.loads(file.read(LONGEST))
         text = kept["checked"]
         if not hmac.compare_digest(_mac(key, text), kept["mac"]):
             return None
@@ -52,7 +51,7 @@ def keep(db: sqlite3.Connection, path: Path, key: bytes, totals: Totals) -> None
         known = {"bytes": _bytes(db), "totals": {place: [t.costs, t.losses] for place, t in totals.items()}}
         text = json.dumps(known)
         written = json.dumps({"checked": text, "mac": _mac(key, text)}).encode()
-        with os.fdopen(_opened(path, os.O_WRONLY | os.O_CREAT), "wb") as file:
+        with open_regular(f"{path}{ENDING}", "wb") as file:
             file.truncate()
             if len(written) <= LONGEST:
                 file.write(written)
@@ -68,18 +67,3 @@ def _bytes(db: sqlite3.Connection) -> str:
 
 def _mac(key: bytes, text: str) -> str:
     return hmac.digest(key, f"totals{text}".encode(), "sha256").hex()
-
-
-def _read(path: Path) -> bytes:
-    with os.fdopen(_opened(path, os.O_RDONLY), "rb") as file:
-        return file.read(LONGEST)
-
-
-def _opened(path: Path, flags: int) -> int:
-    """A descriptor of the file beside the ledger; an error for a link, or anything else that is not a file."""
-    careful = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    handle = os.open(f"{path}{ENDING}", flags | careful, 0o600)
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise OSError("no file")
-    return handle

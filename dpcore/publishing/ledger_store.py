@@ -71,8 +71,8 @@ class Store:
         streamed = self._streamed(frame)
         with self._write() as (db, totals):
             ledger, key = db.execute("SELECT ledger, key FROM meta").fetchone()
-            marks = streamed or _marks(frame, key)
-            name, found, known = self._place(db, marks, dataset, default_name, new_version)
+            mark = streamed or fingerprint(frame, key)  # type: ignore[arg-type] - a source was streamed
+            name, found, known = self._place(db, mark, dataset, default_name, new_version)
             if found is None:
                 _check_comparable(db)
                 if total is None:
@@ -94,7 +94,7 @@ class Store:
                 place, lifetime = found["seq"], book.lifetime(found)
                 _same(name, found, total, unit)
                 before = totals[place]
-            version, number = _version(db, place, marks[0], known, new_version)
+            version, number = _version(db, place, mark, known, new_version)
             after = totals[place] = lifetime.plus(before, events)
             spent, promised = lifetime.total(after), lifetime.budget
             if (cannot := _beyond(lifetime, events, after)) is not None:
@@ -169,20 +169,19 @@ class Store:
         with chain.reading(self.path):
             return Book(content).shown()
 
-    def _streamed(self, table: pd.DataFrame | Source) -> tuple[str, ...]:
+    def _streamed(self, table: pd.DataFrame | Source) -> str:
         """The fingerprint of a source, read before the ledger is locked because it may take minutes."""
         if isinstance(table, pd.DataFrame):
-            return ()
+            return ""
         with chain.connected(self.path, WAIT) as db, chain.reading(self.path):
             key = db.execute("SELECT key FROM meta").fetchone()[0]
-        return (table.fingerprint(key),)
+        return table.fingerprint(key)
 
     def _place(
-        self, db: sqlite3.Connection, marks: tuple[str, ...], name: str | None, default: str | None, new_version: bool
+        self, db: sqlite3.Connection, mark: str, name: str | None, default: str | None, new_version: bool
     ) -> tuple[str, sqlite3.Row | None, bool]:
         """The data set's name, its row (None where it is new) and whether its content is known."""
-        asked = f"SELECT * FROM versions WHERE fingerprint IN ({', '.join('?' * len(marks))})"
-        version = db.execute(asked, marks).fetchone()
+        version = db.execute("SELECT * FROM versions WHERE fingerprint = ?", (mark,)).fetchone()
         if version:
             found = db.execute("SELECT * FROM datasets WHERE seq = ?", (version["dataset"],)).fetchone()
             if name not in (None, found["name"]):
@@ -260,11 +259,6 @@ def verify(path: str | Path, receipt: Any = None) -> list[str]:
 
 def _problems(content: chain.LedgerContent) -> list[str]:
     return chain.tampering(content) or Book(content).lost()
-
-
-def _marks(table: Any, key: bytes) -> tuple[str, ...]:
-    """The fingerprints by which a ledger may know a table in memory."""
-    return (fingerprint(table, key),)
 
 
 def _check_comparable(db: sqlite3.Connection) -> None:

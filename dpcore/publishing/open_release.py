@@ -17,7 +17,7 @@ from ..privacy.column_curator import ColumnCurator
 from ..problems import QueryRelease
 from ..schemas.measure import MeasuredSchema, measure_schema
 from ..schemas.plan import Division, SchemaPlan, check_whole, plan_schema, plan_within, share_of
-from ..types import Rng
+from ..types import Rng, Watch, unwatched
 from ..workloads import Workload
 from .request import PreparedRelease, ReleaseRequest
 
@@ -95,7 +95,7 @@ class OpenRecords:
         frame: pd.DataFrame,
         schema: OpenSchema,
         unit: PrivacyUnit,
-        told: Callable[[float], object] = lambda _: None,
+        told: Watch = unwatched,
     ) -> "OpenRecords":
         """The rows of a table; values that a public column refuses raise here. `told` receives the progress."""
         limited, many = unit.limited(frame, schema.names), len(schema.open) + 1

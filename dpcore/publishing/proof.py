@@ -27,7 +27,7 @@ from ..privacy.accounting.budget import (
 from ..privacy.accounting.ledger import Charge, Plan
 from ..privacy.column_curator import ColumnCurator
 from ..privacy.curators import CURATORS
-from ..schemas.plan import Division, whole
+from ..schemas.plan import Division, joint_cost
 from .open_release import SettledRelease
 from .printing import page, text
 from .request import PreparedRelease
@@ -110,7 +110,7 @@ def proof_of(ready: PreparedRelease) -> Proof:
 def joint_proof(name: str, algorithm: Algorithm, plan: Plan, first: Plan, division: Division) -> Proof:
     """The proof for an algorithm's plan together with its schema's plan, whose charges are named after columns."""
     own, accounting, budget = proof(name, algorithm, plan), division.accounting, division.budget
-    cost, failure, epsilon = whole(division, first, plan, algorithm.adaptive)
+    cost, failure, epsilon = joint_cost(division, first, plan, algorithm.adaptive)
     pure = accounting is Accounting.PURE
     return replace(
         own,

@@ -14,8 +14,6 @@ from ..types import Json
 
 LEFT = "To be written by the curator:"  # begins every field that no fact can fill
 _MARKS = re.compile(r"([\\`*_{}\[\]()#+!$<>|~])")  # the registry renders texts as markdown with formulas
-GDP, PURE = "exact Gaussian (GDP)", "sum of ε"
-VARIANT = "Approximate DP"
 
 
 def entry(facts: Json, releases: int) -> Json:
@@ -47,7 +45,7 @@ def entry(facts: Json, releases: int) -> Json:
                 "publication_date": facts["time"][:10],
             },
             "dp_variant": {
-                "variant_name": "Pure DP" if promise["delta"] == 0 else VARIANT,
+                "variant_name": "Pure DP" if promise["delta"] == 0 else "Approximate DP",
                 "data_domain": (
                     f"All tables of {protects['records']:,} rows over {len(facts['schema']['columns'])} columns of "
                     f"a schema whose bounds were {_said(facts['bounds'])} (SHA-256 {facts['schema_sha256']})."

@@ -15,7 +15,7 @@ from ..algorithms.base import Algorithm, make_plan
 from ..algorithms.forecasts import affordable
 from ..data.domain import Rows
 from ..data.privacy_unit import PrivacyUnit
-from ..data.sources.base import Source, Watch, unwatched
+from ..data.sources.base import Source
 from ..data.sources.counts import Counts, gather
 from ..data.sources.people import limited
 from ..data.text_format import TextFormat
@@ -27,7 +27,7 @@ from ..privacy.accounting.lifetime import Event, reserved
 from ..privacy.curator import check_readable
 from ..problems import PublicStart, QueryRelease
 from ..schemas.plan import exactly
-from ..types import Array
+from ..types import Array, Watch, unwatched
 from ..workloads import Workload
 from ..workloads.union import marginal_tables
 from .ledger_store import Reservation, Store

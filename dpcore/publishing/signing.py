@@ -7,12 +7,12 @@ owner only. A ledger from before there were keys gets one with its next release.
 import json
 import os
 import secrets
-import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from .chain import open_regular
 from .verifier import SIGNED, hashes, statement
 
 ENDING = "-key"
@@ -72,10 +72,7 @@ def _made(path: Path) -> str:
 
 
 def _read(path: Path) -> str:
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    with os.fdopen(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise ValueError("it is no file")
+    with open_regular(path, "rb") as file:
         text = file.read(2 * _LENGTH).decode("ascii", "replace").strip()
     if len(text) != _LENGTH or set(text) - set("0123456789abcdef"):
         raise ValueError("it holds no key")

@@ -52,12 +52,12 @@ def hashes(folder: Path) -> dict:
 
 def digest(path: Path) -> str:
     """The SHA-256 of a file; "no file" for a link, a pipe, a device or a folder."""
-    with opened(path) as file:
+    with opened_regular(path) as file:
         return "no file" if file is None else hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
 @contextmanager
-def opened(path: Path, longest: int = LONGEST_FILE) -> Iterator[BinaryIO | None]:
+def opened_regular(path: Path, longest: int = LONGEST_FILE) -> Iterator[BinaryIO | None]:
     """The opened file, or None for anything that is not a regular file, or longer than `longest` bytes."""
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode):
@@ -87,7 +87,7 @@ def _json(folder: Path, name: str) -> dict:
 
 
 def _text(path: Path) -> str:
-    with opened(path, LONGEST_TEXT) as file:
+    with opened_regular(path, LONGEST_TEXT) as file:
         if file is None:
             raise WrongError(f"{path.name}: no regular file")
         return file.read(LONGEST_TEXT).decode("utf-8")

@@ -1,7 +1,7 @@
 """From noisy counts to a schema: post-processing of a `ColumnCurator`'s releases, and nothing else."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -16,6 +16,7 @@ from ..privacy.accounting.budget import Gaussian, Pure
 from ..privacy.column_curator import ColumnCurator
 from ..privacy.statistics.columns import KindCounts, Magnitudes
 from ..tags import Tag
+from ..types import Watch, unwatched
 from .numbers import BEYOND, SURE, Leaves, even_cuts, grid, quantile_cuts
 from .plan import SchemaPlan
 
@@ -46,7 +47,7 @@ class MeasuredSchema:
 
 
 def measure_schema(
-    schema: OpenSchema, plan: SchemaPlan, curator: ColumnCurator, told: Callable[[int], object] = lambda _: None
+    schema: OpenSchema, plan: SchemaPlan, curator: ColumnCurator, told: Watch = unwatched
 ) -> MeasuredSchema:
     """The schema with every open column measured, in order; BudgetError when the charges differ from the plan.
 

@@ -284,7 +284,7 @@ def spent(events: Sequence[tuple[Event, int]], budget: Budget) -> tuple[float, f
     return Sums.of(events).rho, lost
 
 
-def whole(division: Division, schema: Plan, algorithm: Plan, adaptive: bool) -> tuple[float, float, float]:
+def joint_cost(division: Division, schema: Plan, algorithm: Plan, adaptive: bool) -> tuple[float, float, float]:
     """The total cost of the schema's charges and all that the algorithm may spend: Σρ or Σε, failures, ε."""
     events = [*((c.spend, c.times) for c in schema.charges), *reserved(algorithm, adaptive)]
     if division.accounting is Accounting.PURE:
@@ -296,7 +296,7 @@ def whole(division: Division, schema: Plan, algorithm: Plan, adaptive: bool) -> 
 
 def check_whole(division: Division, schema: Plan, algorithm: Plan, adaptive: bool) -> None:
     """Raise BudgetError unless the schema's charges and all that the algorithm may spend keep the whole budget."""
-    epsilon, given = whole(division, schema, algorithm, adaptive)[-1], division.budget.epsilon
+    epsilon, given = joint_cost(division, schema, algorithm, adaptive)[-1], division.budget.epsilon
     if not epsilon <= given:
         raise BudgetError(f"schema and algorithm together need ε={epsilon:.9g}, {given:.9g} is given")
 

@@ -8,7 +8,7 @@ Source of all, unless another is named: Gonzalez, Fanti, Ramdas 2025, "Private E
 import math
 
 
-def steps(*, n: float, epsilon: float, factor: float = 1.0) -> int:
+def voting_rounds(*, n: float, epsilon: float, factor: float = 1.0) -> int:
     """The number of steps T = factor · ln(nε), rounded, at least 1: 2 in the paper's simulations, 1 is better."""
     return max(1, round(factor * math.log(max(n * epsilon, 1.0))))
 

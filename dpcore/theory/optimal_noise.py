@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.calibrations import gaussian_share
-from ..types import Array
+from ..types import Array, Axes
 from ..workloads import Explicit, Marginals, TableQueries, Union, Workload
 from ..workloads.residuals import ResidualSpaces, spaces_of
 
@@ -149,7 +149,7 @@ def _balanced(c: Array, moves: Array, start: Array) -> tuple[Array, float, Array
     return weights, total, np.sqrt(c / b) / total
 
 
-def _worst(spaces: ResidualSpaces, t: Array, start: tuple[int, ...]) -> tuple[tuple[int, ...], float]:
+def _worst(spaces: ResidualSpaces, t: Array, start: Axes) -> tuple[Axes, float]:
     """The type of pair with the largest change, and that change; a local maximum where types cannot be listed."""
     if spaces.listed:
         moved = spaces.moved(t)

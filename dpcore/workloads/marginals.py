@@ -10,7 +10,7 @@ import numpy as np
 
 from ..data.domain import Countable, Domain
 from ..errors import InputError
-from ..types import Array
+from ..types import Array, Axes
 
 MAX_TABLES = 200_000  # all triples of a hundred columns, and not many more
 MANY_COLUMNS, DRAWN_PAIRS = 30, 200  # columns from which on only this many pairs are scored
@@ -53,7 +53,7 @@ class Marginals:
         return cls(domain, combinations(domain.names, ways))
 
     @classmethod
-    def over(cls, domain: Domain, tables: Iterable[tuple[int, ...]]) -> "Marginals":
+    def over(cls, domain: Domain, tables: Iterable[Axes]) -> "Marginals":
         """The marginals over column sets that are given by column numbers."""
         return cls(domain, [[domain.names[a] for a in axes] for axes in tables])
 
@@ -63,9 +63,9 @@ class Marginals:
         return self
 
     @property
-    def component_squares(self) -> dict[tuple[int, ...], float]:
+    def component_squares(self) -> dict[Axes, float]:
         """The squared lengths of all queries' components, by column set, as `variance` takes them."""
-        total: defaultdict[tuple[int, ...], float] = defaultdict(float)
+        total: defaultdict[Axes, float] = defaultdict(float)
         for axes in self.axes:
             for B in subsets(axes):
                 size = {a: self.domain.shape[a] for a in axes}
@@ -82,10 +82,10 @@ class Marginals:
         every = range(len(self.domain.shape))
         targets = {tuple(a for a in every if a not in axes): i for i, axes in enumerate(self.axes)}
         prefixes = {gone[:i] for gone in targets for i in range(1, len(gone) + 1)}
-        following: dict[tuple[int, ...], list[int]] = {gone: [] for gone in prefixes | {()}}
+        following: dict[Axes, list[int]] = {gone: [] for gone in prefixes | {()}}
         for gone in prefixes:
             following[gone[:-1]].append(gone[-1])
-        nodes: dict[tuple[int, ...], int] = {(): 0}
+        nodes: dict[Axes, int] = {(): 0}
         steps = []
         for gone in sorted(prefixes, key=lambda g: (len(g), g)):
             if gone not in targets and following[gone] == [gone[-1] + 1]:
@@ -110,7 +110,7 @@ class Marginals:
         """Whether each table contains each column (T, d)."""
         return np.array([[a in axes for a in range(len(self.domain.shape))] for axes in self.axes])
 
-    def containing(self, axes: tuple[int, ...]) -> Array:
+    def containing(self, axes: Axes) -> Array:
         """Whether each table (T,) contains all of these columns."""
         return np.all(self._holds[:, axes], axis=1)
 
@@ -133,7 +133,7 @@ class Marginals:
         wanted = Marginals.pairs(self.domain).axes
         return np.array([place[axes] for axes in wanted]) if place.keys() >= set(wanted) else None
 
-    def variance(self, squares: Mapping[tuple[int, ...], float]) -> float:
+    def variance(self, squares: Mapping[Axes, float]) -> float:
         """The total variance of least-squares answers from these T tables with Gaussian noise, in units of 1/(nμ)².
 
         `squares`: Σ ‖g‖² of the answers' components g on the cells of each set B of axes. A cell has variance Δ₂² = 2T,
@@ -183,7 +183,7 @@ class Marginals:
         q = parts[0] if parts[0] is not None else np.zeros(self.domain.size)
         return q + w[self.tables[self._whole]] if self._whole is not None else q
 
-    def place(self, j: int) -> tuple[int, tuple[int, ...]]:
+    def place(self, j: int) -> tuple[int, Axes]:
         """The table that contains query j, and the query's cell there."""
         table = int(np.searchsorted(self._ends, j, side="right"))
         cell = np.unravel_index(j - self.tables[table].start, self.shapes[table])
@@ -204,19 +204,19 @@ class Marginals:
         return tuple((c.name, c.labels[v]) for c, v in zip(columns, cell, strict=True))
 
 
-def subsets(axes: tuple[int, ...]) -> list[tuple[int, ...]]:
+def subsets(axes: Axes) -> list[Axes]:
     """The non-empty subsets of a table's axes, smallest first; only the whole set where there are too many."""
     sizes = range(1, len(axes) + 1) if len(axes) <= MOST_AXES else [len(axes)]
     return [B for size in sizes for B in combinations(axes, size)]
 
 
-def components(axes: tuple[int, ...], matrix: Array) -> dict[tuple[int, ...], float]:
+def components(axes: Axes, matrix: Array) -> dict[Axes, float]:
     """The summed squares Σ_j ‖g_j‖² of the queries' components g on each subset of axes; `matrix` is (m, *sizes).
 
     A query is the sum, over B ⊆ axes, of functions of the cells of B that sum to 0 along each axis of B (analysis of
     variance). The one of B = ∅ is left out: the total of a table is known.
     """
-    squares: dict[tuple[int, ...], float] = {}
+    squares: dict[Axes, float] = {}
     cells = dict(zip(axes, matrix.shape[1:], strict=True))
     known = (matrix.sum(axis=tuple(range(1, matrix.ndim))) ** 2).sum() / math.prod(cells.values())
     out = {}

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import comb
 
 from ..errors import InputError
-from ..types import Array
+from ..types import Array, Axes
 from .marginals import Marginals
 
 MOST_PATTERNS = 2**19  # patterns of agreement between two records that are all compared, at most
@@ -44,7 +44,7 @@ class ResidualSpaces:
     d: Array
     cells: Array
     reads: Array
-    type_of: dict[tuple[int, ...], int]
+    type_of: dict[Axes, int]
 
     @property
     def patterns(self) -> int:
@@ -106,17 +106,17 @@ def residual_spaces(tables: Marginals) -> ResidualSpaces:
     if (widest := max(map(len, real), default=0)) > MOST_WAYS:
         raise InputError(f"a table of {widest} columns is more than the {MOST_WAYS} that are taken apart")
     cells = [math.prod(shape[a] for a in axes) for axes in real]
-    together: defaultdict[tuple[int, ...], float] = defaultdict(float)
+    together: defaultdict[Axes, float] = defaultdict(float)
     for axes, k in zip(real, cells, strict=True):
         together[axes] += 1 / k
     classes = _classes(together, shape)
     owner = {a: g for g, columns in enumerate(classes) for a in columns}
-    reads: defaultdict[tuple[int, ...], float] = defaultdict(float)
+    reads: defaultdict[Axes, float] = defaultdict(float)
     for axes, read in together.items():
         for size in range(1, len(axes) + 1):
             for S in combinations(axes, size):
                 reads[S] += read
-    types: dict[tuple[int, ...], int] = {}
+    types: dict[Axes, int] = {}
     first, type_of = [], {}
     for S in reads:
         counts = [0] * len(classes)
@@ -165,7 +165,7 @@ def _classes(tables: dict[tuple[int, ...], Any], shape: tuple[int, ...]) -> tupl
     return tuple(map(tuple, classes))
 
 
-def _exchanged(axes: tuple[int, ...], a: int, b: int) -> tuple[int, ...]:
+def _exchanged(axes: Axes, a: int, b: int) -> Axes:
     return tuple(sorted(b if x == a else x for x in axes))
 
 

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array, issparse
 
 from ..data.domain import Column, Countable, Domain
 from ..errors import InputError
-from ..types import Array, Rng
+from ..types import Array, Axes, Rng
 from .base import BLOCK, extremes, largest_distance
 from .marginals import Marginals, components
 
@@ -147,9 +147,9 @@ class TableQueries:
         return sum(largest_distance(block, 1) for block in self._blocks())
 
     @cached_property
-    def component_squares(self) -> dict[tuple[int, ...], float]:
+    def component_squares(self) -> dict[Axes, float]:
         """The squared lengths of all queries' components, by column set, as `Marginals.variance` takes them."""
-        total: defaultdict[tuple[int, ...], float] = defaultdict(float)
+        total: defaultdict[Axes, float] = defaultdict(float)
         for axes, shape, block in zip(self.base.axes, self.base.shapes, self._blocks(), strict=True):
             if math.prod(block.shape) <= BLOCK:
                 for own, squares in components(axes, block.toarray().reshape(-1, *shape)).items():
@@ -207,7 +207,7 @@ def parts_of(base: Marginals, matrix: Any, owner: Array) -> Iterator[tuple[tuple
         yield base.columns[table], matrix[start:rows][:, base.tables[table]]
 
 
-def _block(domain: Domain, axes: tuple[int, ...], matrix: Any) -> Any:
+def _block(domain: Domain, axes: Axes, matrix: Any) -> Any:
     """A checked query matrix, sparse, with its cells in the order of the domain."""
     shape = tuple(domain.shape[a] for a in axes)
     names = " × ".join(domain.names[a] for a in axes)
@@ -235,7 +235,7 @@ def _limit(what: str, queries: int, coefficients: int = 0) -> None:
         )
 
 
-def _limit_tables(domain: Domain, tables: Iterable[tuple[int, ...]]) -> None:
+def _limit_tables(domain: Domain, tables: Iterable[Axes]) -> None:
     """Raise InputError for tables (as axes) that are too large to be summed."""
     cells = sum(math.prod(domain.shape[a] for a in axes) for axes in set(tables))
     if cells > MAX_CELLS:

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, vstack
 
 from ..data.domain import Countable
 from ..errors import InputError
-from ..types import Array
+from ..types import Array, Axes
 from .base import Workload
 from .explicit import Explicit
 from .marginals import Marginals
@@ -66,7 +66,7 @@ class Union:
         every = _merged(tables)
         alone = [every.containing(axes).sum() == 1 for axes in every.axes]
         outer = Marginals(self.domain, [c for c, outside in zip(every.columns, alone, strict=True) if outside])
-        reads: defaultdict[tuple[int, ...], float] = defaultdict(float)
+        reads: defaultdict[Axes, float] = defaultdict(float)
         for w in self.workloads:
             for axes, squares in w.component_squares.items() if isinstance(w, Marginals | TableQueries) else ():
                 reads[axes] += squares

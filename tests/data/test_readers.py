@@ -25,7 +25,7 @@ from dpcore.data.samples import CENSUS_SCHEMA
 from dpcore.data.schema import domain_from_json, domain_to_json
 from dpcore.data.sources.parquet import ParquetSource
 from dpcore.data.text_format import TextFormat
-from dpcore.errors import InputError, place
+from dpcore.errors import InputError, place_of_error
 
 
 def read(content: bytes, name: str = "t.csv") -> pd.DataFrame:
@@ -425,7 +425,7 @@ def test_a_traceback_of_a_broken_file_carries_no_cell(tmp_path, name):
     assert PLANTED not in logged.replace(str(caught.value), "")
     assert "During handling" not in logged
     assert "direct cause" not in logged
-    assert PLANTED not in place(caught.value)
+    assert PLANTED not in place_of_error(caught.value)
 
 
 @pytest.mark.parametrize("ending", ["csv", "xlsx"])

@@ -64,9 +64,9 @@ def test_means_of_the_excess_are_those_of_quadrature():
     law = laws.line_law(problem, rows, BUDGET, factor=0.05 / star)
     density = laws._line(problem, rows, laws._plan(problem, BUDGET, mu=0.05))
     x = np.linspace(-1, 1, 100_001)
-    F = laws.values(density.risk, x)
+    F = laws.risk_values(density.risk, x)
     few = np.array([[-0.7], [0.1], [0.8]])
-    assert laws.values(density.risk, few[:, 0]) == pytest.approx(density.risk.values(few), abs=1e-12)
+    assert laws.risk_values(density.risk, few[:, 0]) == pytest.approx(density.risk.values(few), abs=1e-12)
     p = np.exp(-density.k * (F + 0.05 * x * x / 2 - F.min()))
     assert law.excess == pytest.approx(p @ (F - F.min()) / p.sum(), rel=1e-3)
 

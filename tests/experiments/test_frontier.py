@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore.errors import InputError
-from dpcore.experiments.frontier import Search, middles, regret, steps
+from dpcore.experiments.frontier import Search, middles, regret, step_frontier
 
 DOTS = pd.DataFrame(
     [
@@ -24,7 +24,7 @@ def test_middles_are_medians_with_their_range():
 
 
 def test_the_frontier_steps_down_and_remembers_a_smaller_budget():
-    frontier = steps(middles(DOTS))
+    frontier = step_frontier(middles(DOTS))
     assert frontier["epsilon"].tolist() == [0.1, 1.0, 3.0]
     assert frontier["error"].tolist() == [0.2, 0.1, 0.1], "at ε = 3 the run at ε = 1 is still the best"
     assert frontier["algorithm"].tolist() == ["b", "a", "a"]

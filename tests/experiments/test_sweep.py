@@ -23,7 +23,7 @@ from dpcore.evaluation.run import Run
 from dpcore.experiments.pool import WorkerPool
 from dpcore.experiments.sweep import cases, identity, rows_digest, still_to_run, sweep
 from dpcore.experiments.sweep_point import Mean, SweepPoint, best, means
-from dpcore.params import values
+from dpcore.params import parameter_values
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Explicit, Marginals
@@ -49,7 +49,7 @@ def test_every_point_holds_the_numbers_of_run():
         run = Run(CHOSEN[name], PROBLEM, ROWS, Budget(epsilon, delta), seed=seed).finish()
         assert point.errors == run.to_json()["final"]
         assert point.spent == run.to_json()["spent"]
-        assert (point.state, point.settings) == ("done", values(CHOSEN[name]))
+        assert (point.state, point.settings) == ("done", parameter_values(CHOSEN[name]))
         assert point.seconds > 0
 
 

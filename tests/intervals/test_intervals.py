@@ -11,7 +11,7 @@ from scipy.stats import norm
 from dpcore.errors import InputError
 from dpcore.intervals.cells import cell_intervals
 from dpcore.intervals.known import combined, known, pooled
-from dpcore.intervals.questions import answer, compare
+from dpcore.intervals.questions import answer, compare_questions
 from dpcore.intervals.stored import from_arrays, to_arrays
 from dpcore.parsing.questions import understand
 from dpcore.privacy.measurement import MeasuredAnswers
@@ -70,7 +70,7 @@ def test_pooled_tables_are_the_least_squares_estimate():
         assert people(found) == pytest.approx(g @ covariance @ g + sampled, rel=0.05), "a sample of N records"
     for left, right in itertools.permutations(QUESTIONS[:4], 2):
         g, h = (np.array([question(t).workload.answers(cell)[0] for cell in np.eye(12)]) for t in (left, right))
-        found = compare(of(measured), question(left), question(right), N, "difference")
+        found = compare_questions(of(measured), question(left), question(right), N, "difference")
         half = norm.ppf(0.975) * math.sqrt((g - h) @ covariance @ (g - h))
         assert found.high - found.low == pytest.approx(2 * half, rel=1e-4)
         sampled = ((g - h) ** 2 @ fitted - ((g - h) @ fitted) ** 2) / N
@@ -85,7 +85,7 @@ def test_nothing_is_said_of_what_was_not_measured():
     assert (found.estimate, found.low, found.high, found.population_low, found.unbiased) == (0.3, *[None] * 4)
     assert found.how == "cannot be bounded: nothing was measured about b"
     for kind in ("difference", "ratio", "odds"):
-        both = compare(single, question("a = 0"), question("b = 1"), N, kind)
+        both = compare_questions(single, question("a = 0"), question("b = 1"), N, kind)
         assert (both.low, both.how) == (None, found.how)
     either = answer(single, question("a = 0 or b = 1"), N)
     assert (either.unbiased, either.high) == (None, 1)
@@ -95,10 +95,10 @@ def test_nothing_is_said_of_what_was_not_measured():
 
 def test_a_ratio_to_what_may_be_0_has_no_end():
     rare = pooled(DOMAIN, [((0,), np.array([0.999, 0.001]), 0.01)])
-    found = compare(rare, question("a = 0"), question("a = 1"), N, "ratio")
+    found = compare_questions(rare, question("a = 0"), question("a = 1"), N, "ratio")
     assert found.how == "cannot be bounded: noise does not tell (a = 1) apart from 0"
-    assert compare(rare, question("a = 1"), question("a = 0"), N, "ratio").high < 0.03
-    careful = compare(rare, question("a = 1"), question("a = 0"), N, "odds")
+    assert compare_questions(rare, question("a = 1"), question("a = 0"), N, "ratio").high < 0.03
+    careful = compare_questions(rare, question("a = 1"), question("a = 0"), N, "odds")
     assert (careful.low, careful.how.endswith("conservative: near 0 or 1")) == (0, True)
 
 

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from dpcore.algorithms import ALGORITHMS
 from dpcore.evaluation.purposes import TESTS, Purposes, alarms_in_words
 from dpcore.evaluation.run import Run, compare, subgroups
-from dpcore.experiments.frontier import steps
+from dpcore.experiments.frontier import step_frontier
 from dpcore.numbers import points
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
@@ -171,7 +171,7 @@ MIDDLE = pd.DataFrame(
 
 def test_the_drawing_is_sound_svg_and_holds_hostile_names_as_text():
     hostile = {"<script>alert(1)</script>": 0.25, "sampling & more": 0.01}
-    drawn = drawing.frontier(MIDDLE, steps(MIDDLE), hostile, frontier.look(["a", "b"]), 'a "title" <b>')
+    drawn = drawing.frontier(MIDDLE, step_frontier(MIDDLE), hostile, frontier.look(["a", "b"]), 'a "title" <b>')
     root = ET.fromstring(drawn)
     texts = [node.text for node in root.iter("text")]
     assert {"a", "b", "0.1", "1"} <= set(texts)
@@ -183,7 +183,7 @@ def test_the_drawing_is_sound_svg_and_holds_hostile_names_as_text():
     assert heights[0][0] < heights[1][0]
     assert heights[0][1] > heights[1][1]
     zero = MIDDLE.assign(error=0.0)
-    assert "nothing to draw" in drawing.frontier(zero, steps(zero), {}, frontier.look(["a", "b"]), "t")
+    assert "nothing to draw" in drawing.frontier(zero, step_frontier(zero), {}, frontier.look(["a", "b"]), "t")
 
 
 def test_no_two_of_fifty_algorithms_look_alike():

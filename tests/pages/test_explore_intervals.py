@@ -9,7 +9,7 @@ import pytest
 
 from dpcore.intervals.cells import cell_intervals
 from dpcore.intervals.known import known
-from dpcore.intervals.questions import answer, compare
+from dpcore.intervals.questions import answer, compare_questions
 from dpcore.parsing.questions import understand
 from dpcore.workloads import Marginals
 from pages._ui.explore import ask
@@ -68,7 +68,7 @@ def test_typed_questions_carry_intervals_and_are_compared(by_hand):
         for question in both:
             assert ask.in_words(answer(told, question, n)).replace("\\", "") in words(app)
             assert f"{question.text}: **Real " in words(app)
-        found = compare(told, *both, n, kind)
+        found = compare_questions(told, *both, n, kind)
         assert ask.in_words(found, kind).replace("\\", "") in words(app)
         assert found.low < found.unbiased < found.high
         assert "(conservative)" not in words(app)

@@ -16,7 +16,7 @@ from dpcore.privacy import exact, mechanisms
 from dpcore.privacy.accounting import conversions
 from dpcore.privacy.accounting.budget import Accounting, Budget
 from dpcore.privacy.accounting.lifetime import planned
-from dpcore.privacy.grid import gridded, whole
+from dpcore.privacy.grid import answers_are_whole, gridded
 from dpcore.privacy.statistics.answers import CellAnswers, SomeAnswers
 from dpcore.privacy.table_curator import TableCurator
 from dpcore.publishing import publish
@@ -124,8 +124,8 @@ def prepared(algorithm="gaussian_maxent", budget=BUDGET, noise="auto", parameter
 def test_what_is_no_count_is_never_rounded_nor_called_exact():
     domain = codes(2, 3)
     shares = Explicit(domain, np.linspace(0, 1, 12).reshape(2, 6))
-    assert not whole(shares)
-    assert whole(Explicit(domain, np.eye(6)))
+    assert not answers_are_whole(shares)
+    assert answers_are_whole(Explicit(domain, np.eye(6)))
     assert not gridded(CellAnswers(Marginals.all(domain, 1), subspace=True)), "exact noise is not round"
     assert prepared(workload=shares).plan.exact, "but on a grid"
     assert prepared("dpfw", noise="exact").plan.exact

@@ -1,7 +1,7 @@
 """The protocol of sources: they count tables of encoded records and give a fingerprint of these."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, Protocol
 import pandas as pd
 
 from ...errors import InputError
-from ...types import Array
+from ...types import Array, Axes, Watch, unwatched
 from ..column import Column
 from ..domain import Domain
 from ..inputs import explained, opened
@@ -18,12 +18,6 @@ from ..inputs import explained, opened
 MOST_BYTES = 1 << 50  # largest file
 CHANGED = "has changed since it was read first"
 Stamp = tuple[int, int, int]
-Axes = tuple[int, ...]  # of a table: numbers of columns of a domain, rising
-Watch = Callable[[int], None]  # receives the number of records read so far; an error that it raises ends the reading
-
-
-def unwatched(_rows: int) -> None:
-    """A `watch` function that does nothing."""
 
 
 @contextmanager

@@ -6,9 +6,9 @@ from os.path import commonprefix
 
 import numpy as np
 
-from ...types import Array
+from ...types import Array, Axes, Watch, unwatched
 from ..domain import Domain
-from .base import Axes, Chunked, Tally, Watch, places, unwatched
+from .base import Chunked, Tally, places
 
 BLOCK = 1 << 17  # records whose keys are made at once: they stay in a processor's cache
 WIDE = 1 << 16  # cells up to which tables are put together

@@ -8,10 +8,10 @@ from typing import NoReturn
 import numpy as np
 
 from ...errors import InputError, check_rows
-from ...types import Array
+from ...types import Array, Axes, Watch, unwatched
 from ..constraints import Constraint
 from ..domain import Domain, Rows
-from .base import Axes, Source, Watch, unwatched
+from .base import Source
 from .counting import narrowed
 
 CONSTRAINED = 1_000_000  # cells of a constraint's columns, up to which the records that break it are counted

@@ -11,13 +11,13 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...errors import InputError
-from ...types import Array, Json
+from ...types import Array, Axes, Json, Watch, unwatched
 from ..cell import DAY, MIDNIGHT, MISSING_TEXTS, POINT, WHOLE, ZERO, written
 from ..column import OTHER, Column
 from ..domain import Domain
 from ..inputs import opened
 from ..readings import AS_WRITTEN
-from .base import Axes, Tally, Watch, places, unwatched
+from .base import Tally, places
 from .counting import cover, narrowed
 
 ENGINES = {"duckdb": "trim", "postgres": "btrim"}  # tested ones, and what takes characters off both ends of a text

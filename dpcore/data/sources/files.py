@@ -32,11 +32,11 @@ def source_at(
     """
     path = Path(path)
     ending = path.suffix.lower()
-    if os.path.isdir(path) or ending == ".parquet":
+    if os.path.isdir(path) or ending == ".parquet":  # which a name that is too long does not make fail
         source = ParquetSource(path)
         if workers is None:
-            workers = min(os.cpu_count() or 1, MOST_WORKERS)
-            workers = workers if source.rows * len(source.columns) >= PARALLEL else 1
+            large = source.rows * len(source.columns) >= PARALLEL
+            workers = min(os.cpu_count() or 1, MOST_WORKERS) if large else 1
         return ParquetSource(path, workers)
     if ending not in ENDINGS or ending == ".xlsx":
         raise InputError(f"{path}: only a folder, .parquet, .csv, .tsv and .txt can be read in parts, not {ending!r}")

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+from ...types import Axes, Watch, unwatched
 from ..domain import Domain
 from ..fingerprint import fingerprint_of
-from .base import Axes, Chunked, Tally, Watch, unwatched
+from .base import Chunked, Tally
 from .counting import count
 
 

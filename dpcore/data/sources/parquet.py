@@ -13,13 +13,13 @@ import pyarrow.compute as pc
 from pyarrow.parquet import ParquetFile
 
 from ...errors import InputError
-from ...types import Array
+from ...types import Array, Axes, Watch, unwatched
 from ..column import Column
 from ..domain import Domain
 from ..inputs import explained
 from ..readers import check_names, series, sound
 from ..text_file import MOST_COLUMNS
-from .base import CHANGED, Axes, Stamp, Tally, Watch, encoded, stamped, unwatched
+from .base import CHANGED, Stamp, Tally, encoded, stamped
 from .in_order import ReadInOrder
 from .processes import counted
 

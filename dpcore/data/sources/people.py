@@ -42,19 +42,19 @@ class LimitedSource(SourceWrapper, ReadInOrder):
             who = persons(pd.Series(frame[self.person]))
             begins = np.flatnonzero(np.append(True, who[1:] != who[:-1]))
             done, left = int(begins[-1]), frame.iloc[begins[-1] :]
-            self._check(seen.again(who[begins[:-1]]))
+            self._check_new(seen, who[begins[:-1]])
             yield self._kept(frame.iloc[:done], names)
             if len(left) > MOST:
                 raise InputError(f"{self.name}: more than {MOST:,} rows name one person, or nobody: that is no person")
         if len(left):
-            self._check(seen.again(persons(pd.Series(left[self.person]))[:1]))
+            self._check_new(seen, persons(pd.Series(left[self.person]))[:1])
             yield self._kept(left, names)
 
     def _kept(self, frame: pd.DataFrame, names: Sequence[str]) -> Frame:
         return Frame(pd.DataFrame(limit_rows(frame, self.person, self.most, self.used)[list(names)]), self.name)
 
-    def _check(self, again: bool) -> None:
-        if again:
+    def _check_new(self, seen: "_SeenPeople", marks: Array) -> None:
+        if seen.again(marks):
             raise InputError(
                 f"{self.name}: the rows of some value of {self.person!r} are far apart, so that they cannot be limited "
                 "part by part: sort the file by that column, or read a smaller table into memory"

@@ -12,8 +12,9 @@ from operator import add
 from typing import Any
 
 from ...errors import InputError, in_words
+from ...types import Axes, Watch
 from ..domain import Domain
-from .base import Axes, Chunked, Tally, Watch
+from .base import Chunked, Tally
 from .counting import count
 
 _starting = threading.Lock()

@@ -13,7 +13,7 @@ from dpcore.algorithms import ALGORITHMS, solving
 from dpcore.data.domain import Rows
 from dpcore.evaluation.diagnosis import baselines, draw, empirical
 from dpcore.evaluation.run import Comparison
-from dpcore.experiments.frontier import middles, regret, steps
+from dpcore.experiments.frontier import middles, regret, step_frontier
 from dpcore.numbers import brief, points
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
@@ -95,7 +95,7 @@ def settings(table: Table, sweep: Sweep) -> tuple[Workload, Callable[[], Planned
 def finding(sweep: Sweep, limit: float | None) -> str:
     """Which ε tried keeps the largest error of every repeat within a limit; where none is set, what the chart shows."""
     middle = middles(sweep.table(lambda dot: dot.point.errors.get("max_error")))
-    found = steps(middle.assign(error=middle["high"]))
+    found = step_frontier(middle.assign(error=middle["high"]))
     if limit is None or not len(found):
         return "How far off is the worst answer?"
     enough = found["epsilon"][found["error"] <= limit]
@@ -116,7 +116,7 @@ def panel(
     if not len(middle):
         st.info("No finished run has this error yet.")
         return None
-    found = steps(middle)
+    found = step_frontier(middle)
     least = unbiased.line(sweep, middle)
     with look:
         wanted = st.multiselect("Lines to compare with", LINES, [CHANCE], key="lines", bind="query-params")

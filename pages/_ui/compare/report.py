@@ -8,7 +8,7 @@ import streamlit as st
 
 from dpcore.algorithms import solving
 from dpcore.evaluation.run import Comparison, subgroups
-from dpcore.experiments.frontier import middles, steps
+from dpcore.experiments.frontier import middles, step_frontier
 from dpcore.numbers import brief
 from dpcore.problems import QueryRelease
 from dpcore.publishing import printing
@@ -47,7 +47,7 @@ def page(table: Table, sweep: Sweep) -> str:
         return ""
     dots = sweep.table(lambda d: d.point.errors.get("max_error"))
     middle = middles(dots)
-    found = steps(middle)
+    found = step_frontier(middle)
     delta = sweep.shown[0].point.delta
     rows = {
         "Table": f"{clean(table.name)}, {problem.n:,} rows",

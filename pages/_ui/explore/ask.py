@@ -98,7 +98,7 @@ def bounds(
     if kind is None:
         return intervals.answer(known, asked[0], problem.effective_n, estimate=estimates[0], **how)
     both = (estimates[0], estimates[1])
-    return intervals.compare(known, asked[0], asked[1], problem.effective_n, kind, estimate=both, **how)
+    return intervals.compare_questions(known, asked[0], asked[1], problem.effective_n, kind, estimate=both, **how)
 
 
 def in_words(found: Interval, kind: str | None = None) -> str:

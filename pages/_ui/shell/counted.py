@@ -8,11 +8,12 @@ from pathlib import Path
 
 from dpcore.data.domain import Domain, Rows
 from dpcore.data.privacy_unit import PrivacyUnit
-from dpcore.data.sources.base import CHANGED, Axes, SourceWrapper, Watch, stamped, unwatched
+from dpcore.data.sources.base import CHANGED, SourceWrapper, stamped
 from dpcore.data.sources.counts import CONSTRAINED, LISTED, Counts
 from dpcore.data.sources.parquet import ParquetSource
 from dpcore.data.sources.text import TextSource
 from dpcore.errors import InputError
+from dpcore.types import Axes, Watch, unwatched
 from dpcore.workloads import Marginals, Workload
 from dpcore.workloads.union import marginal_tables
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from dpcore.intervals.questions import answer, compare
+from dpcore.intervals.questions import answer, compare_questions
 from dpcore.parsing.questions import understand
 from tests.helpers import matrix_of
 from tests.intervals.test_compatible import DOMAIN, PAIRS, TEXTS, N, told, values_on_cells
@@ -53,7 +53,9 @@ def test_two_of_them_compared_are_covered(kind):
     table, people, said = 0, 0, 0
     for _ in range(runs):
         D = rng.multinomial(N, P) / N
-        found = compare(told(PAIRS, D, 0.003, rng), understand(first, DOMAIN), understand(second, DOMAIN), N, kind)
+        found = compare_questions(
+            told(PAIRS, D, 0.003, rng), understand(first, DOMAIN), understand(second, DOMAIN), N, kind
+        )
         assert found.how.startswith("conservative: nothing was measured about a × b × c together")
         assert found.unbiased is None
         said += 1

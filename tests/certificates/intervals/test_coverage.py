@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 from dpcore.intervals.known import pooled
 from dpcore.intervals.levels import quantile
-from dpcore.intervals.questions import _fieller, answer, compare, independent
+from dpcore.intervals.questions import _fieller, answer, compare_questions, independent
 from dpcore.privacy.measurement import MeasuredAnswers
 from tests.helpers import histogram, rows_of
 from tests.intervals.test_intervals import DOMAIN, QUESTIONS, SIGMAS, TABLES, N, P, noisy, of, question
@@ -58,7 +58,9 @@ def test_differences_ratios_and_odds_are_covered(worlds, left, right):
         "ratio": lambda D: a(D) / b(D),
         "odds": lambda D: a(D) / (1 - a(D)) / (b(D) / (1 - b(D))),
     }.items():
-        table, people = covered(worlds, lambda e, k=kind: compare(e, question(left), question(right), N, k), true)
+        table, people = covered(
+            worlds, lambda e, k=kind: compare_questions(e, question(left), question(right), N, k), true
+        )
         assert table == pytest.approx(0.95, abs=0.03), kind
         assert people >= 0.93 if right == "c = 0" else people == pytest.approx(0.95, abs=0.03), kind
 
