@@ -1,5 +1,6 @@
 """The release ledger: what is fixed, what is refused, what a total is, and that no change goes unseen."""
 
+import contextlib
 import json
 import math
 import os
@@ -408,10 +409,8 @@ def test_a_receipt_shows_a_ledger_that_was_set_back(store, tmp_path):
     assert "rewritten" in verify(old, receipt)[0]
     assert "another ledger" in verify(old, receipt | {"id": "x"})[0]
     for odd in ({"id": None}, {"entry": "1"}, {"entry": []}, {"hash": {}}):
-        try:
+        with contextlib.suppress(InputError):
             assert verify(store.path, receipt | odd) != []
-        except InputError:
-            pass
     for broken in (3, {}, []):
         with pytest.raises(InputError, match="receipt"):
             verify(store.path, broken)
