@@ -159,7 +159,14 @@ def test_points_survive_json_and_nothing_else_is_a_point():
     for found in sweep(plan(seeds=[0]), PROBLEM, ROWS):
         assert SweepPoint.from_json(json.loads(json.dumps(found.to_json()))) == found
     good = found.to_json()
-    for bad in (None, {}, *(good | change for change in ({"state": "odd"}, {"seed": "0"}, {"more": 1}, {"errors": 3}))):
+    for bad in (
+        None,
+        {},
+        *(
+            good | change
+            for change in ({"state": "odd"}, {"seed": "0"}, {"more": 1}, {"errors": 3}, {"errors": {"a": "x"}})
+        ),
+    ):
         with pytest.raises(InputError):
             SweepPoint.from_json(bad)
 
