@@ -47,9 +47,9 @@ def test_the_page_says_and_draws_the_numbers_of_the_run_and_of_its_repeats():
     assert low < high
     assert "In 5 repeats with fresh noise: typical error" in captions(app)
     assert f"largest {low:g} to {high:g}" in captions(app)
-    bar = next(t for t in chart(app, "synthetic")["data"] if t["name"] == "synthetic")
-    assert max(numbers_of(bar["error_y"]["array"])) + max(numbers_of(bar["error_y"]["arrayminus"])) > 0
-    assert any(t.get("fill") == "toself" for t in chart(app, "raw noise")["data"])
+    whiskers = next(t for t in chart(app, "synthetic")["data"] if t["name"] == "95% range")
+    assert min(numbers_of(whiskers["error_y"]["array"])) > 0
+    assert any(t.get("fill") == "toself" for t in chart(app, "noise alone")["data"])
     shows_the_tiles_of(runs[0], app)
     found, n = runs[0].records[-1].empirical, runs[0].problem.n
     assert f"**{float(f'{found.as_exact_as_sample * n:.2g}'):,.0f} people**" in tiles(app)
@@ -97,7 +97,7 @@ def numbers_of(values):
 def test_one_repeat_shows_the_same_first_run_without_bars_or_range():
     app = open_page(EXPLORE, sample="berkeley", repeats="1")
     assert "fresh noise" not in captions(app)
-    assert not any(t.get("fill") for t in chart(app, "raw noise")["data"])
+    assert not any(t.get("fill") for t in chart(app, "noise alone")["data"])
     shows_the_tiles_of(berkeley("gaussian_maxent", 1.0, 0), app)
 
 
@@ -236,23 +236,26 @@ def test_questions_are_marked_without_a_mouse_by_a_column_they_involve():
     assert 0 < len(expected) < len(listed)
     assert questions_drawn(app)["data"][0]["selectedpoints"] == expected
     assert any(f"{len(expected):,} marked questions" in c.value for c in app.caption)
-    means = next(f for f in figures(app) if f["layout"]["xaxis"].get("title", {}).get("text") == "mean, points")
+    means = next(f for f in figures(app) if f["layout"]["xaxis"].get("title", {}).get("text") == "points")
     assert dict(means["data"][0]["customdata"])["Gender"] == str(len(expected))
 
 
 def questions_drawn(app):
-    return next(f for f in figures(app) if f["layout"]["xaxis"].get("title", {}).get("text") == "questions")
+    return next(
+        f for f in figures(app) if f["layout"]["xaxis"].get("title", {}).get("text") == "questions, worst first"
+    )
 
 
 def test_the_sentence_says_whether_waiting_pays():
     t = np.arange(1, 101)
     assert (
-        outcome.stopped(pd.DataFrame({"t": t, "max_error": 0.1 / t})) == "No: 0.13 points at step 75, 0.1 at step 100."
+        outcome.stopped(pd.DataFrame({"t": t, "max_error": 0.1 / t}))
+        == "No: 0.13 points at step 75, but 0.1 at step 100. More steps may help."
     )
     still = np.where(t < 60, 0.1, 0.0044)
     assert (
         outcome.stopped(pd.DataFrame({"t": t, "max_error": still}))
-        == "Yes: waiting longer brings nothing. 0.44 points since step 75."
+        == "Yes: since step 75 it is 0.44 points. More steps would not help."
     )
     assert outcome.stopped(pd.DataFrame({"t": [1], "max_error": [0.01]})) == "After 1 steps: 1 points."
 

@@ -165,8 +165,8 @@ def stopped(own: pd.DataFrame) -> str:
         return f"After {steps:,} steps: {last} points."
     since, error = int(late["t"].iloc[0]), late["max_error"]
     if error.max() - error.min() <= 0.1 * end["max_error"]:
-        return f"Yes: waiting longer brings nothing. {last} points since step {since:,}."
-    return f"No: {points(error.iloc[0])} points at step {since:,}, {last} at step {steps:,}."
+        return f"Yes: since step {since:,} it is {last} points. More steps would not help."
+    return f"No: {points(error.iloc[0])} points at step {since:,}, but {last} at step {steps:,}. More steps may help."
 
 
 @chart("convergence", "Has the error stopped falling?", "point", "sampling floor", "seed")
@@ -186,7 +186,7 @@ def convergence(shown: Shown, head: DeltaGenerator) -> None:
         low, high = (points(v) for v in (last["max_error"].min(), last["max_error"].max()))
         more += f"Band: {low} to {high} points in {len(shown.runs)} repeats with fresh noise. "
     if raw is not None:
-        more += f"Dotted, raw noise on every answer, by theory: up to {points(raw)} points. "
+        more += f"Dotted, the noise alone on every answer, by theory: up to {points(raw)} points. "
     if frame["epsilon_spent"].nunique() == 1:
         more += "The whole budget is used before the first step. "
     elif row := RATES.get(shown.result.summary["algorithm"]):
@@ -230,6 +230,6 @@ def _stages(result: Result, own: pd.DataFrame) -> list[tuple[int, str, str]]:
                     f"{points(left)} to {points(jump)} points, and falls as the steps settle."
                 )
             words += f" It costs ε = {spent:.2g} more." if spent else " It uses no budget: only the fit is new."
-            found.append((i, "new fit" if i else name, words))
+            found.append((i, "search starts anew" if i else name, words))
         before = name
     return found

@@ -34,11 +34,12 @@ STYLE = """<style>
 .st-key-lead {display: none;}
 .st-key-screen h3, .st-key-sections h3 {font-size: 1rem; padding: 0; line-height: 1.1;}
 .st-key-screen [data-testid="stVerticalBlock"] {gap: 0.15rem;}
-.st-key-screen [data-testid="stHorizontalBlock"] {gap: 0.6rem;}
+.st-key-screen [data-testid="stVerticalBlock"]:has(> * > [class*="st-key-cell-"]), .st-key-screen [data-testid="stHorizontalBlock"] {
+  gap: 0.5rem;}
 .st-key-screen [data-testid="stCaptionContainer"] p {font-size: 0.875rem; line-height: 1.2;}
 .st-key-screen :is(.xtick, .ytick) text {font-size: max(13px, 0.75rem) !important;}
 .st-key-verdict {gap: 0.1rem;}
-.st-key-uses button {min-height: 1.6rem; padding: 0 0.3rem;}
+.st-key-uses button {min-height: 1.6rem; padding: 0 0.3rem;} .st-key-next a {padding: 0.2rem 0.8rem !important;}
 @media (min-width: 641px) {.st-key-uses {flex-wrap: nowrap !important; min-height: 1.7rem;}}
 .st-key-verdict [data-testid="stMarkdownContainer"], .st-key-verdict [data-testid="stCaptionContainer"] {
   margin-bottom: 0;}
@@ -65,7 +66,8 @@ body:has(.st-key-replays) .st-key-screen::before {content: ""; position: absolut
 [data-testid="stSidebarUserContent"] > div > div > [data-testid="stLayoutWrapper"]:has(.st-key-sliders) {
   position: sticky; top: 0; z-index: 10; padding: 0.3rem 0; background: inherit;}
 [data-testid="stSidebar"] *:has(.st-key-sliders) {background: inherit;}  /* the sidebar's own, down to the sliders */
-.st-key-marks {margin-top: -1.1rem;}
+.st-key-ends {margin-top: -1rem;} .st-key-ends p {
+  display: flex; justify-content: space-between; margin: 0; font-size: 0.875rem;}
 /* A closed sidebar: its sliders in a bar at the bottom of the screen, and nothing else of it. */
 [data-testid="stSidebar"][data-collapsed="true"] {
   position: fixed !important; inset: auto 0 0 0; z-index: 100; width: 100% !important; min-width: 100% !important;
@@ -76,7 +78,7 @@ body:has(.st-key-replays) .st-key-screen::before {content: ""; position: absolut
 [data-collapsed="true"] [data-testid="stSidebarHeader"], [data-collapsed="true"] [data-testid="stSidebarNav"],
 [data-collapsed="true"] [data-testid="stSidebarNavSeparator"],
 [data-collapsed="true"] [data-testid="stSidebarUserContent"] > div > div > :not(:has(.st-key-sliders)),
-[data-collapsed="true"] .st-key-sliders > :has(.st-key-marks),
+[data-collapsed="true"] .st-key-sliders > :has(.st-key-ends),
 [data-collapsed="true"] [data-testid="stSliderTickBar"] {display: none !important;}
 [data-collapsed="true"] [data-testid="stSidebarUserContent"] {padding: 0; width: 100%;}
 [data-collapsed="true"] [data-testid="stSlider"] {

@@ -49,8 +49,8 @@ def choose(table: Table) -> Chosen:
         sliders = st.container(key="sliders", gap=None)
         with sliders:
             epsilon = controls.epsilon_slider()
-            with st.container(key="marks"):
-                deployments.marks(epsilon, controls.EPSILONS)
+            with st.container(key="ends"):
+                st.html("<p><span>stronger promise</span><span>more accurate</span></p>")
             delta_place, alpha_place = st.container(), st.container()
         deployments.known(epsilon)
         promise = st.container()

@@ -189,15 +189,15 @@ def test_questions_are_marked_by_the_keyboard_and_a_column_and_a_pair_chosen_in_
         part = page.locator(f".st-key-cell-{cell}")
         part.get_by_role("combobox", name=name).click()
         page.get_by_role("option", name=option, exact=True).click()
-        expect(part.get_by_text(re.compile(f"^{option}.{{1,2}} off most at"))).to_be_visible()
+        expect(part.get_by_text(re.compile(f"^Of {option}.{{1,2}} off most at"))).to_be_visible()
 
 
 def test_the_jump_between_stages_is_marked_and_explained(page, server):
     opened(page, server)
     cell = page.locator(".st-key-cell-convergence")
-    expect(cell.locator(".annotation-text", has_text="new fit")).to_be_visible()
+    expect(cell.locator(".annotation-text", has_text="search starts anew")).to_be_visible()
     cell.get_by_role("button", name="Table").click()
-    expect(page.get_by_text(re.compile("new fit.{1,2} At step .* a new fit begins"))).to_be_visible()
+    expect(page.get_by_text(re.compile("search starts anew.{1,2} At step .* a new fit begins"))).to_be_visible()
 
 
 def test_the_link_is_copied_with_one_press_and_says_what_is_in_it(page, server):
