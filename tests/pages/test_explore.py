@@ -236,7 +236,7 @@ def test_questions_are_marked_without_a_mouse_by_a_column_they_involve():
     assert 0 < len(expected) < len(listed)
     assert questions_drawn(app)["data"][0]["selectedpoints"] == expected
     assert any(f"{len(expected):,} marked questions" in c.value for c in app.caption)
-    means = next(f for f in figures(app) if f["layout"]["xaxis"].get("title", {}).get("text") == "points")
+    means = next(f for f in figures(app) if any("average" in a["text"] for a in f["layout"].get("annotations", [])))
     assert dict(means["data"][0]["customdata"])["Gender"] == str(len(expected))
 
 
@@ -255,7 +255,7 @@ def test_the_sentence_says_whether_waiting_pays():
     still = np.where(t < 60, 0.1, 0.0044)
     assert (
         outcome.stopped(pd.DataFrame({"t": t, "max_error": still}))
-        == "Yes: since step 75 it is 0.44 points. More steps would not help."
+        == "Yes: 0.44 points since step 75. More steps do not help."
     )
     assert outcome.stopped(pd.DataFrame({"t": [1], "max_error": [0.01]})) == "After 1 steps: 1 points."
 

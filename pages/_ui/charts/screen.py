@@ -15,7 +15,7 @@ import plotly.graph_objects as go
 from ..shell.text import figure_text, short_names
 from .base import BARS, DIVERGING, ERROR, GREY, LETTER, LINES, SHADES, TEXT, named_ends, room, ticks
 
-HEIGHT = 232
+HEIGHT = 240
 MARGIN = {"l": 4, "r": 4, "t": 24, "b": 4}
 LEGEND = {"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0, "font": TEXT, "entrywidth": 80}
 FADED = 0.18
@@ -24,6 +24,10 @@ WIDE = (1 - 2 * GAP) / 3
 NARROW = 110  # pixels that one of them has at the least beside another chart
 
 Spec = dict[str, Any]  # a part of a figure, as Plotly's schema has it
+LEGEND_WHISKER: Spec = {  # as Plotly draws no whiskers in legends
+    "type": "scatter", "mode": "markers", "x": [None], "y": [None],
+    "marker": {"symbol": "line-ns", "size": 12, "line": {"width": 2, "color": ERROR}},
+}  # fmt: skip
 _BAND: Spec = {
     "type": "scatter", "mode": "lines", "hoverinfo": "skip", "fill": "toself", "opacity": FADED,
     "line": {"width": 0},
@@ -138,10 +142,10 @@ def columns(involved: pd.DataFrame) -> go.Figure:
     }  # fmt: skip
     return _small(
         [bars],
-        xaxis=_axis("points", rangemode="tozero", nticks=4),
+        xaxis={"rangemode": "tozero", "nticks": 4},
         yaxis={"autorange": "reversed"} | ticks(names, 12),
         annotations=[
-            {"text": "average error by column", "x": 1, "y": 1, "xref": "paper", "yref": "paper", "xanchor": "right"}
+            {"text": "average by column, points", "x": 1, "y": 1, "xref": "paper", "yref": "paper", "xanchor": "right"}
             | {"yanchor": "bottom", "showarrow": False, "font": TEXT}
         ],
     )
@@ -166,7 +170,7 @@ def marginal(frame: pd.DataFrame, title: str, n: int, noun: str) -> go.Figure:
         )  # fmt: skip
     for name, ends in (("95% range", ("table from", "table to")), ("range of repeats", ("low", "high"))):
         if ends[0] in frame:
-            bars.append(_whiskers(frame, names, name, ends))
+            bars += [_whiskers(frame, names, name, ends), LEGEND_WHISKER | {"name": name}]
             break
     return _small(
         bars,
@@ -182,9 +186,9 @@ def _whiskers(frame: pd.DataFrame, names: list[str], name: str, ends: tuple[str,
     middle = (low + high) / 2
     return {
         "type": "scatter", "mode": "markers", "x": np.arange(len(names)) + (0.0 if "pinned A" in frame else 0.2),
-        "y": middle, "name": name, "marker": {"size": 1, "color": ERROR},
+        "y": middle, "name": name, "marker": {"size": 1, "color": ERROR}, "showlegend": False,
         "error_y": {"array": high - middle, "thickness": 2, "width": 7, "color": ERROR},
-        "customdata": np.column_stack([names, low, high]), "showlegend": True,
+        "customdata": np.column_stack([names, low, high]),
         "hovertemplate": f"%{{customdata[0]}}: %{{customdata[1]:.3f}} to %{{customdata[2]:.3f}}%<extra>{name}</extra>",
     }  # fmt: skip
 

@@ -55,7 +55,7 @@ def queries(shown: Shown, head: DeltaGenerator) -> None:
     """Every question's error, worst first, linked to the columns it involves."""
     table, columns = listed(shown)
     tenth, half = (shown.words(float(np.quantile(shown.both.gaps, q))) for q in (0.9, 0.5))
-    summary = f"One question in ten is off by over {tenth.partition(' ≈')[0]}."
+    summary = f"One in ten is off by over {tenth.partition(' ≈')[0]}."
     names = shown.chosen.problem.domain.names
     marks = {None: "all questions"} | {name: f"about {text}" for name, text in distinct(names).items()}
     about = head.selectbox(
@@ -185,7 +185,7 @@ def pair(shown: Shown, head: DeltaGenerator) -> None:
     where = " and ".join(map(clean, index.iloc[int(both.worst(1)[0])]))
     words = f"Of {asked}: off most at {where}, {shown.words(both.gaps.max())}."
     if both.gaps.max() < FAINT * both.real.max():
-        words += " Too little to see on the scale of the shares."
+        words = f"{words[:-1]}: too little to see."
     no = "No intervals: nothing was measured about both together."
     frame, more = ranged(shown, frame, two, both, INTERVALS, no)
     axes, labels = tuple(chosen), (first.labels, second.labels)

@@ -137,7 +137,7 @@ def spread(shown: Shown) -> None:
     epsilon, delta, by = spent["epsilon"], spent["delta"], spent["accounting"]
     if shown.chosen.schema is not None:  # what the schema costs is not the run's to say
         epsilon, delta, by = summary["epsilon"], summary["delta"], "the schema and the algorithm together, at the most"
-    label = f"{runs} repeats with fresh noise" if shown.replays else "About these numbers"
+    label = f"{runs} repeats" if shown.replays else "About these numbers"
     with st.popover(label, type="tertiary", icon=":material/info:"):
         st.caption(
             f"{moved}{_against(shown)}{summary['queries']:,} questions, {summary['cells']:,} combinations, "
@@ -165,7 +165,7 @@ def stopped(own: pd.DataFrame) -> str:
         return f"After {steps:,} steps: {last} points."
     since, error = int(late["t"].iloc[0]), late["max_error"]
     if error.max() - error.min() <= 0.1 * end["max_error"]:
-        return f"Yes: since step {since:,} it is {last} points. More steps would not help."
+        return f"Yes: {last} points since step {since:,}. More steps do not help."
     return f"No: {points(error.iloc[0])} points at step {since:,}, but {last} at step {steps:,}. More steps may help."
 
 
@@ -230,6 +230,6 @@ def _stages(result: Result, own: pd.DataFrame) -> list[tuple[int, str, str]]:
                     f"{points(left)} to {points(jump)} points, and falls as the steps settle."
                 )
             words += f" It costs ε = {spent:.2g} more." if spent else " It uses no budget: only the fit is new."
-            found.append((i, "search starts anew" if i else name, words))
+            found.append((i, "restart" if i else name, words))
         before = name
     return found
