@@ -135,7 +135,7 @@ def groups(frame: pd.DataFrame, title: str) -> go.Figure:
     words = "share of the group that is counted at a wrong value"
     below = {"title": {"text": words}, "tickformat": ".2~%", "rangemode": "tozero"}
     figure = go.Figure({"data": [bars], "layout": {"xaxis": below, "yaxis": beside}})
-    return finish(figure, 120 + 26 * min(len(names), 30))
+    return finish(figure, 90 + 26 * min(len(names), 30)).update_layout(margin_t=8)
 
 
 def bars(frame: pd.DataFrame, title: str) -> go.Figure:

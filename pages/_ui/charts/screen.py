@@ -145,7 +145,7 @@ def columns(involved: pd.DataFrame) -> go.Figure:
         xaxis={"rangemode": "tozero", "nticks": 4},
         yaxis={"autorange": "reversed"} | ticks(names, 12),
         annotations=[
-            {"text": "average by column, points", "x": 1, "y": 1, "xref": "paper", "yref": "paper", "xanchor": "right"}
+            {"text": "average by column", "x": 1, "y": 1, "xref": "paper", "yref": "paper", "xanchor": "right"}
             | {"yanchor": "bottom", "showarrow": False, "font": TEXT}
         ],
     )

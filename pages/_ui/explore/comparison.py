@@ -95,6 +95,7 @@ def groups(shown: Shown) -> None:
         telling(domain),
         format_func=distinct(domain.names).get,
         key=f"groups-{hash(domain.names)}",
+        width=360,
         **shared(),
     )
     try:
@@ -163,7 +164,7 @@ def marginals(shown: Shown, head: DeltaGenerator) -> None:
     draw(head, charts.marginal(frame, column, shown.n, shown.noun), words, frame, "marginal", more)
 
 
-@chart("pair", "And two columns together?", "marginal", "cell", "point")
+@chart("pair", "And two together?", "marginal", "cell", "point")
 def pair(shown: Shown, head: DeltaGenerator) -> None:
     """Two columns as heat maps: real, synthetic, and the difference."""
     domain = shown.chosen.problem.domain

@@ -55,7 +55,7 @@ def choose(table: Table) -> Chosen:
         promise = st.container()
         name = controls.algorithm()
         more = st.expander("More", icon=":material/tune:")
-        with st.expander("Columns and questions", icon=":material/table_chart:"):
+        with st.expander("Columns, questions", icon=":material/table_chart:"):
             workload, texts = questions.choose(table)
         problem = QueryRelease(workload, table.n, table.unit.most_rows)
         budget = Budget(epsilon, controls.delta_slider(delta_place, zero=_pure(name, problem, epsilon)))
