@@ -64,7 +64,7 @@ def test_without_delta_nothing_is_known_beforehand():
     assert forecasts(problem(), 0.0, 0.01, 0.95) == []
     app = opened(delta="0")
     assert "no algorithm here says beforehand" in said(app)
-    assert "Use on Explore" not in links(app)
+    assert "See it on Explore" not in links(app)
 
 
 @pytest.mark.parametrize(("tolerance", "share"), [(0.01, 0.95), (0.05, 0.99)])
@@ -73,12 +73,11 @@ def test_the_sentence_says_it_in_points_and_records(tolerance, share):
     app.select_slider(key="ask-tolerance").set_value(tolerance)
     app.select_slider(key="ask-share").set_value(share).run()
     (found,) = forecasts(problem(), 1e-9, tolerance, share)
-    words = next(m for m in app.markdown if m.value.startswith("**For "))
+    assert app.subheader[0].value == f"For Gender × Admission alone, ε = {number(found.epsilon)} is enough"
+    words = next(m for m in app.markdown if m.value.startswith("All 4 "))
     kept = float(words.help.split("entropy, ")[1].split("%")[0])
     words = words.value
-    assert words.startswith(
-        f"**For Gender × Admission alone, ε = {number(found.epsilon)} is enough.** All 4 shares are within"
-    )
+    assert words.startswith("All 4 shares are within")
     assert f"≈ {4526 * tolerance:,.0f} of 4,526 rows" in words
     assert words.endswith(f"in at least {100 * share:g}% of releases."), "as it was asked"
     assert 100 * found.chance - 0.1 <= kept <= 100 * found.chance
@@ -91,7 +90,7 @@ def test_what_no_slider_can_do_is_said_so():
     app.select_slider(key="ask-share").set_value(0.999)
     app.multiselect(key="ask-berkeley").set_value(["Department", "Gender", "Admission"])
     app.select_slider(key="delta").set_value(1e-12).run()
-    found = [m.value for m in app.markdown if m.value.startswith("**For ")]
+    found = [h.value for h in app.subheader if h.value.startswith("For ")]
     domain = sample_table("berkeley").domain
     whole = QueryRelease(Marginals(domain, [domain.names]), 4526)
     assert ("no ε" in found[0]) == (forecasts(whole, 1e-12, 0.001, 0.999)[0].epsilon is None)
@@ -104,8 +103,8 @@ def links(app):
 def test_what_is_found_is_linked_to_explore_and_release():
     app = opened()
     epsilon = forecasts(problem(), 1e-9, 0.01, 0.95)[0].epsilon
-    for page in ("Explore", "Release"):
-        asked = links(app)[f"Use on {page}"]
+    for label in ("See it on Explore", f"**Use ε = {number(epsilon)} on Release**"):
+        asked = links(app)[label]
         assert asked["epsilon"] == [number(epsilon)]
         assert asked["delta"] == ["1e-9"]
         assert asked["algorithm"] == [TITLE]
@@ -120,7 +119,7 @@ def test_no_column_of_an_upload_is_in_an_address(hostile):
     app = app.switch_page(str(ROOT / "pages/compare.py")).run()
     assert not app.exception
     assert any(" shares are within" in m.value for m in app.markdown)
-    asked = links(app)["Use on Explore"]
+    asked = links(app)["See it on Explore"]
     assert set(asked) == {"epsilon", "delta", "algorithm"}
     assert any("as the columns" in c.value for c in app.caption)
     bare = [m.value for m in app.markdown if " shares are within" in m.value or "as the columns" in m.value]
@@ -145,5 +144,5 @@ def test_runs_find_for_every_algorithm_what_runs_keep():
 
 def test_stakeholders_see_the_forecast_and_no_runs():
     app = opened(view="stakeholder")
-    assert any(m.value.startswith("**For ") for m in app.markdown)
+    assert app.subheader[0].value.startswith("For ")
     assert not any(button.key == "ask-by-runs" for button in app.button)

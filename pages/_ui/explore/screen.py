@@ -57,8 +57,8 @@ body:has(.st-key-replays) .st-key-screen::before {content: ""; position: absolut
   background: #0072B2; animation: runs 1.5s ease-in-out infinite alternate;}
 @keyframes runs {from {left: 0;} to {left: 80%;}}
 @media (max-width: 640px) {.block-container {padding-left: 0.8rem; padding-right: 0.8rem;}
-  .st-key-tiles > div {flex: 1 1 40%; min-width: 40%;} .st-key-menu {margin-top: -0.75rem;} .st-key-tiles p {line-height: 1.2;}
-  [class*="st-key-head-"] button {min-height: 1.8rem;}
+  .st-key-tiles > div {flex: 1 1 40%; min-width: 40%;} .st-key-menu {margin-top: -0.75rem;}
+  .st-key-tiles p {line-height: 1.2;} [class*="st-key-head-"] button {min-height: 1.8rem;}
   .st-key-cell-convergence {position: relative; padding-bottom: 3rem !important;}
   .st-key-head-convergence > :has([data-testid="stButtonGroup"]) {position: absolute; bottom: 0.3rem;}
   /* The sentence below the tiles stands below the charts. */
