@@ -16,6 +16,7 @@ from dpcore.problems import QueryRelease
 from dpcore.theory.meaning import Promise, times_in_100
 
 from ..charts import base as charts
+from ..charts import privacy
 from ..jobs.work import Work, let_go, owned
 from ..shell import controls
 from ..shell.results import QUIET, panel
@@ -278,11 +279,8 @@ def telling(found: Audit, frame: pd.DataFrame) -> str:
 def _trade_off(frame: pd.DataFrame, names: dict[str, str]) -> go.Figure:
     """Draw the named curves that a frame has over its false alarms, the measured one first, and a coin's."""
     frame = frame.assign(coin=frame["false alarms"])
-    names = {name: title for name, title in names.items() if name in frame}
-    titles = "false alarms: says second, is first", "right: says second, is second"
-    share = {"tickformat": ".0%", "range": [-0.01, 1.01]}
-    figure = charts.curves(frame, "false alarms", names | {"coin": "a coin"}, titles)
-    return figure.update_xaxes(**share).update_yaxes(**share)
+    names = {name: title for name, title in names.items() if name in frame} | {"coin": "a coin"}
+    return privacy.trade_off(frame, names, ("false alarms: says second, is first", "right: says second, is second"))
 
 
 def _lesson(played: Judged, planted: bool) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from .base import FIFTH, FOURTH, GREY, REAL, SIXTH, SYNTHETIC, THIRD, finish
+from .base import FIFTH, FOURTH, GREY, REAL, SIXTH, SYNTHETIC, THIRD, curves, finish
 
 DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"]
 COLOURS = [REAL, SYNTHETIC, THIRD, FOURTH, FIFTH, SIXTH]
@@ -117,20 +117,10 @@ def privacy_curves(
     return finish(figure.update_xaxes(title="ε", range=[0, _reach(curves, promise[0])]), 400)
 
 
-def trade_off(frame: pd.DataFrame) -> go.Figure:
-    """Missed against false alarms; the first column is the false alarms, the second perfect privacy."""
-    alarms, perfect, *names = [str(c) for c in frame]
-    figure = go.Figure()
-    line = {"color": GREY, "dash": "dot"}
-    figure.add_scatter(x=frame[alarms], y=frame[perfect], mode="lines", name=perfect, line=line, hoverinfo="skip")
-    for name, colour, dash in zip(names, COLOURS, DASHES, strict=False):
-        figure.add_scatter(
-            x=frame[alarms], y=frame[name], mode="lines", name=name, line={"color": colour, "dash": dash},
-            hovertemplate=f"{name}: at %{{x:.1%}} false alarms at least %{{y:.1%}} missed<extra></extra>",
-        )  # fmt: skip
-    figure.update_xaxes(title="false alarms (type I error)", range=[0, 1], tickformat=".0%")
-    figure.update_yaxes(title="missed (type II error)", range=[0, 1.02], tickformat=".0%")
-    return finish(figure, 420)
+def trade_off(frame: pd.DataFrame, lines: dict[str, str], titles: tuple[str, str]) -> go.Figure:
+    """Draw columns of a frame, each with its words in `lines`, over its "false alarms"; both axes are shares."""
+    share = {"tickformat": ".0%", "range": [-0.01, 1.01]}
+    return curves(frame, "false alarms", lines, titles).update_xaxes(**share).update_yaxes(**share)
 
 
 def _reach(curves: Mapping[str, np.ndarray], asked: float) -> float:

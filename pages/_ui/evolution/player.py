@@ -23,8 +23,7 @@ from dpcore.theory.meaning import Promise
 from ..charts import evolution as evolution_charts
 from ..jobs.job import watch
 from ..jobs.runs import LAST, WantedRun, tab_runs
-from ..shell import results
-from ..shell.controls import KEPT, delta_slider, epsilon_slider, number
+from ..shell import controls, results
 from ..shell.frame import heading, peek
 from ..shell.state import stakeholder
 from ..shell.verdict import show_tiles
@@ -79,22 +78,22 @@ def watch_it() -> None:
 def _settings(experts: Any) -> tuple[str, int, Budget, dict[str, str], int]:
     """Draw the widgets, those for `experts` in their place."""
     titles = {sample.title: name for name, sample in POINT_SAMPLES.items()}
-    sample = titles[st.selectbox("Public sample", list(titles), key="pe-sample", **KEPT)]
-    budget = Budget(epsilon_slider(), delta_slider(experts))
+    sample = titles[st.selectbox("Public sample", list(titles), key="pe-sample", **controls.KEPT)]
+    budget = controls.budget(experts)
     with experts:
-        n = st.select_slider("n, private points", SIZES, 500, number, key="pe-n", **KEPT)
+        n = st.select_slider("n, private points", SIZES, 500, controls.number, key="pe-n", **controls.KEPT)
         words = "The paper's algorithms by name; what you choose below replaces what the preset says."
-        preset = st.selectbox("Preset", [OWN, *PE.presets], key="pe-preset", help=words, **KEPT)
+        preset = st.selectbox("Preset", [OWN, *PE.presets], key="pe-preset", help=words, **controls.KEPT)
         words = "Auto: ln(nε), or 2 ln(nε) in the paper's simulations."
-        rounds = st.select_slider("T, steps", ROUNDS, AS_PRESET, key="pe-rounds", help=words, **KEPT)
+        rounds = st.select_slider("T, steps", ROUNDS, AS_PRESET, key="pe-rounds", help=words, **controls.KEPT)
         listed = {p.name: p for p in parameters(PE) if p.name in ("post", "sampling", "release")}
         texts = dict(PE.presets.get(preset, {}))
         for p in listed.values():
             words = p.doc[0].upper() + p.doc[1:] + "."
-            value = st.selectbox(p.name, [AS_PRESET, *p.choices], key=f"pe-{p.name}", help=words, **KEPT)
+            value = st.selectbox(p.name, [AS_PRESET, *p.choices], key=f"pe-{p.name}", help=words, **controls.KEPT)
             texts |= {p.name: value} if value != AS_PRESET else {}
         words = "The chart shows the range over runs with repeat numbers 0, 1, …"
-        seeds = st.number_input("Repeats", 1, 20, 5, key="pe-seeds", help=words, **KEPT)
+        seeds = st.number_input("Repeats", 1, 20, 5, key="pe-seeds", help=words, **controls.KEPT)
         texts |= {"rounds": str(rounds)} if rounds != AS_PRESET else {}
     return sample, n, budget, texts, int(seeds)
 

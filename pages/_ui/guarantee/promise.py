@@ -160,4 +160,6 @@ def mistakes(budget: Budget, times: int, planned: Planned | None) -> None:
     summary = f"With 5% false alarms someone misses at least {least:.0%} by the promise"
     if planned is not None:
         summary += f", {float(np.interp(0.05, alarms, frame[planned.name])):.0%} by this plan"
-    panel(promise.trade_off(frame), summary + "; with perfect privacy 95%.", frame, "trade-off")
+    lines = {name: name for name in frame.columns[1:]}
+    figure = promise.trade_off(frame, lines, ("false alarms (type I error)", "missed (type II error)"))
+    panel(figure, summary + "; with perfect privacy 95%.", frame, "trade-off")

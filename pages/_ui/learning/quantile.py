@@ -64,11 +64,6 @@ def question(part: str) -> str:
     return names.get(part, first)
 
 
-def budget(place: Any) -> Budget:
-    """Ask for ε, and for δ in `place`."""
-    return Budget(controls.epsilon_slider(), controls.delta_slider(place))
-
-
 def calibration(where: str) -> str:
     """Ask for which risk theory chooses μ: "erm" or "sco"."""
     words = (
@@ -105,7 +100,7 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
         column = st.selectbox("Column", names, format_func=distinct(names).get, key="learn-column", **shared())
         words = "0.5 is the median: half of the rows lie below."
         level = st.slider("Share of rows below", 0.01, 0.99, 0.5, 0.01, key="level", help=words, bind="query-params")
-        spend = budget(experts)
+        spend = controls.budget(experts)
     words = "A small μ lets the answer roam, a large one pulls it to the middle of the public range. 1: as theory says."
     factor = experts.select_slider(
         "μ, as a multiple of theory's", FACTORS, 1.0, controls.number, key="factor", help=words, bind="query-params"
