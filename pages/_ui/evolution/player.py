@@ -53,7 +53,7 @@ def watch_it() -> None:
     plan = algorithm.plan(problem, budget)
     right = Promise.of_plan(plan, adaptive=algorithm.adaptive).guess()
     with side:
-        words = "Publish only the orange points. These blue ones are invented; yours would be real people's."
+        words = "Publish only the orange points. Yours would replace the blue ones."
         show_tiles([tiled.guess(right, budget.epsilon)], words)
     mine = tab_runs("evolve")
     asked = (sample, n, budget, tuple(sorted(texts.items())), seeds)
@@ -78,7 +78,7 @@ def watch_it() -> None:
 def _settings(experts: Any) -> tuple[str, int, Budget, dict[str, str], int]:
     """Draw the widgets, those for `experts` in their place."""
     titles = {sample.title: name for name, sample in POINT_SAMPLES.items()}
-    sample = titles[st.selectbox("Public sample", list(titles), key="pe-sample", **controls.KEPT)]
+    sample = titles[st.selectbox("Public example", list(titles), 1, key="pe-sample", **controls.KEPT)]
     budget = controls.budget(experts)
     with experts:
         n = st.select_slider("n, private points", SIZES, 500, controls.number, key="pe-n", **controls.KEPT)
@@ -120,13 +120,13 @@ def _wanted(
 
 @peek
 def _player(rows: Rows, start: Result, path: Result) -> None:
-    heading("Invented points move towards real ones")
+    heading("Invented points gather where real ones are")
     above, place = st.container(), st.container()
     releases: list[Any] = [start.release, *path.path]
     steps = [(release.points, release.weights) for release in releases]
     with above:
         _plays(np.repeat(rows.values, rows.weights, axis=0), steps, place)
-    place.caption("Real points vote for the nearest invented point. Noise hides each vote.")
+    place.caption("Each real point votes for the nearest invented one. Noise hides every vote.")
     kept = [int(np.count_nonzero(weights)) for _, weights in steps]
     summary = (
         f"It starts from {len(steps[0][0])} random points and ends with {kept[-1]:,}. Points without votes are dropped."
@@ -177,11 +177,11 @@ def _curve(found: dict[str, list[Result]], problem: PointRelease) -> None:
     settled = found["curve"][0].summary["parameters"]
     D, d, T = problem.diameter, problem.d, int(settled["rounds"])
     frame["distance"] = frame["w1"] / D
-    by = frame.groupby("t")["distance"].mean()
+    by = frame.groupby("t")["distance"].median()
     first, last = float(by.iloc[0]), float(by.iloc[-1])
     noise = {name: settled[name] for name in ("alpha", "sigma", "levels", "samples")}
     err = theory.error(**noise, d=d, D=D)
-    heading(f"Invented points come {100 * (1 - last / first):.0f}% nearer")
-    summary = f"From {first:.0%} to {last:.0%} of the map's width, in {T} steps."
-    words = "" if err < D else " This was measured. With so few points no theorem promises it."
+    heading(f"They end {last:.0%} of the map's width away")
+    summary = f"The mean distance falls from {first:.0%} to {last:.0%} of the width, in {T} steps."
+    words = "" if err < D else " It is measured; for so few points no theorem promises it."
     results.panel(evolution_charts.distances(frame), summary + words, frame, "distance")

@@ -84,6 +84,7 @@ def whole(table: Table, left: Any, right: Any, experts: Any) -> None:
     problem = replace(problem, n=seen.n)
     runs, of = session().own("classifier", LearningRuns), (table.version, text, radius, spend.delta)
     with left:
+        st.subheader("How well can you predict one column from the others?", anchor=False)
         cautions(spend, table)
         if st.button("Learn", type="primary", icon=":material/play_arrow:", key="run-table"):
             begin(runs, of, (problem, seen, held_out), methods, spend, int(seeds))

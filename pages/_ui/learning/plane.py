@@ -60,6 +60,7 @@ def _law(table: Table, possible: list[tuple[str, str]], left: Any, right: Any, e
     )
     wide = float((frame["highest"] - frame["lowest draw"]).max())
     with left:
+        st.subheader("Which straight line predicts one column from another?", anchor=False)
         cautions(spend, table)
         figure = learning_charts.fans(x, lines[:30], best, (feature, title))
         panel(figure, f"Private lines differ by at most {wide:.3g} from each other.", frame, "fans")

@@ -24,6 +24,7 @@ def guarantee(_table: Table, left: Any, right: Any, experts: Any) -> None:
         n = st.select_slider("Rows of the invented table", [4, 10, 40, 100, 400], 40, key="neighbours",
                              bind="query-params")  # fmt: skip
     with left:
+        st.subheader("Is the private median as private as Gaussian noise?", anchor=False)
         _curves(spend, n)
     exact, printed = st.tabs(("What exact calibration saves", "Where the printed theorem overspends"))
     table = calibrations(spend.delta)
