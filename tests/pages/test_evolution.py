@@ -93,7 +93,7 @@ def test_a_person_reads_how_near_how_private_and_what_may_be_published():
     assert "This was measured. With so few points no theorem promises it." in captions(app)
     tile = next(m.value for m in app.markdown if m.value.startswith("Someone who knows"))
     assert "**guesses right 54 times in 100**" in tile, "as on other pages"
-    assert "Publish only the orange points." in captions(app)
+    assert "Publish only the orange points" in said(app)
     assert Tag.PUBLIC.value in said(app)
 
 

@@ -19,6 +19,7 @@ from pages._ui.charts import screen
 from pages._ui.explore import comparison, keep, outcome, setup
 from pages._ui.explore import run as replaying
 from pages._ui.shell import controls
+from pages._ui.shell.frame import SAMPLE
 from pages._ui.shell.session import session as its_session
 from pages._ui.shell.table import Table
 from tests.pages.headless import (
@@ -47,7 +48,7 @@ def chart(app, name):
 
 def test_the_page_says_and_draws_the_numbers_of_the_run_and_of_its_repeats():
     app = open_page("explore", sample="berkeley")
-    assert said(app).count("uses real data") == 1
+    assert said(app).count(SAMPLE) == 1
     runs = [berkeley("gaussian_maxent", 1.0, seed) for seed in range(controls.WORLDS)]
     worst = [100 * run.records[-1].empirical.max_error for run in runs]
     low, high = (float(f"{v:.2g}") for v in (min(worst), max(worst)))
@@ -61,7 +62,8 @@ def test_the_page_says_and_draws_the_numbers_of_the_run_and_of_its_repeats():
     found, n = runs[0].records[-1].empirical, runs[0].problem.n
     assert f"**{float(f'{found.as_exact_as_sample * n:.2g}'):,.0f} people**" in tiles(app)
     assert f"**guesses right {times_in_100(runs[0].promise.guess())}**" in tiles(app)
-    assert uses(foreseen(runs[0].problem, runs[0].plan), n).sentence in captions(app).replace("\u2060", "")
+    good, unfit = uses(foreseen(runs[0].problem, runs[0].plan), n).sentence.split(". ")
+    assert f"**{good}.** {unfit}" in tiles(app).replace("\u2060", "")
     beside = against_line(found.rmse, least_rmse(runs[0].problem.workload, Budget(1.0, 1e-9), n))
     assert f"Root mean square error {100 * found.rmse:.2g} points, {beside}." in captions(app)
 

@@ -89,7 +89,7 @@ def test_a_smaller_charge_for_the_schema_is_seen(made, tmp_path):
 @pytest.mark.parametrize("out", CASES)
 def test_its_proof_names_the_charges_of_the_schema_and_adds_up_both(made, out):
     page = (made / out / "proof.html").read_text(encoding="utf-8")
-    heads = re.findall(r"<h2>(\d.*?)</h2>", page)
+    heads = re.findall(r"<h2><bdi>(\d.*?)</h2>", page)
     expected = [
         ("Counts of numbers by sign", PAY),
         ("Counts on all levels of a tree", PAY),
@@ -105,7 +105,7 @@ def test_its_proof_names_the_charges_of_the_schema_and_adds_up_both(made, out):
     assert "<i>" not in page
     promise = facts(made / out)["promise"]
     symbol = "ε" if out == "pure" else "ρ"
-    adds = [float(x) for x in re.findall(rf"Cost</th><td>.*?Σ {symbol} = ([\d.e-]+)", page.replace("\n", ""))]
+    adds = [float(x) for x in re.findall(rf"Cost</bdi></th><td>.*?Σ {symbol} = ([\d.e-]+)", page.replace("\n", ""))]
     (total,) = re.findall(rf'class="odds">.*?Σ {symbol} = ([\d.e-]+)', page)
     (epsilon,) = re.findall(r"that is ε = ([\d.]+) ≤ 2", page)
     sums = Sums.of(events_from_json(promise["charges"]))
