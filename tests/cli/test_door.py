@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from dpcore.cli import main
+from tests.cli.test_release import order
 
 EXACTLY = ["--epsilon=200", "--delta=1e-6"]  # so much that the released counts are those of the table
 
@@ -62,8 +63,7 @@ def test_persons_with_long_numbers_or_hexadecimal_codes_are_all_kept(ids, capsys
 
 
 def release(table: str, out: str, *more: str, schema: str = "s.json") -> int:
-    order = ["release", table, f"--schema={schema}", "--queries=marginals:1", "--algorithm=gaussian_maxent"]
-    return main([*order, "--epsilon=1", "--delta=1e-6", "--ledger=l.sqlite", f"--out={out}", *more])
+    return main(order(out, *more, table=table, schema=schema, queries="marginals:1", epsilon=1, total=None))
 
 
 def test_one_file_is_one_data_set_whatever_its_schema_and_its_format(capsys):

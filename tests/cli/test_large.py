@@ -10,6 +10,7 @@ import pytest
 from dpcore.cli import main, schema
 from dpcore.data import guessing
 from dpcore.data.sources import files
+from tests.cli.test_release import order
 
 WIDE = {name: 30 for name in "abcdef"}  # 7.3e8 cells, which nobody lists
 CLOCK = ("seconds", "memory")
@@ -80,8 +81,8 @@ def test_a_sweep_on_parts_has_the_points_of_one_in_memory(here, jobs):
 
 
 def release(table: str, out: str, *extra: str) -> int:
-    fixed = ["--schema=wide.json", "--queries=marginals:1", "--algorithm=residual", "--epsilon=0.5", "--delta=1e-6"]
-    return main(["release", table, *fixed, "--ledger=l.sqlite", f"--out={out}", *extra])
+    asked = {"schema": "wide.json", "queries": "marginals:1", "algorithm": "residual", "total": None}
+    return main(order(out, *extra, table=table, **asked))
 
 
 def test_a_release_of_parts_and_one_in_memory_are_of_one_data_set(here, capsys):

@@ -15,6 +15,7 @@ from dpcore.publishing import open_release
 from dpcore.publishing.ledger_store import Store, verify
 from dpcore.schemas.measure import measure_schema
 from tests.cli.files import OPEN, people
+from tests.cli.test_release import facts, order
 
 SECRET = "only-one-row-says-this"
 
@@ -33,14 +34,8 @@ def here(tmp_path, monkeypatch):
 
 
 def release(out="out", *extra, schema="s.json", epsilon=2, delta="1e-6", total="20", algorithm="gaussian_maxent"):
-    given = [f"--schema={schema}", f"--epsilon={epsilon}", f"--delta={delta}", f"--out={out}"]
-    fixed = ["--queries=marginals:2", "--ledger=l.sqlite", f"--total-epsilon={total}", f"--total-delta={delta}"]
-    return main(["release", "t.csv", f"--algorithm={algorithm}", *given, *fixed, *extra])
-
-
-def facts(out="out"):
-    with open(f"{out}/release.json", encoding="utf-8") as file:
-        return json.load(file)
+    budget = {"epsilon": epsilon, "delta": delta, "total": (total, delta)}
+    return main(order(out, *extra, algorithm=algorithm, schema=schema, **budget))
 
 
 @pytest.mark.parametrize("algorithm", ["gaussian_maxent", "mwem", "private_evolution_table"])

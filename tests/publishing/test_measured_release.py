@@ -20,6 +20,7 @@ from dpcore.publishing import open_release, verifier
 from dpcore.publishing.ledger_store import Store
 from dpcore.publishing.review import Standing, review
 from tests.cli.files import people
+from tests.cli.test_release import facts, order
 
 PAY = "pay_*a*<i>"  # a hostile name
 OPEN = {
@@ -52,14 +53,10 @@ def place(tmp_path_factory) -> Path:
 
 
 def release(place: Path, out: str, algorithm: str, delta: str, *more: str, ledger: str = "", schema: str = "") -> int:
-    named = {"schema": place / (schema or ("s.json" if float(delta) else "numbers.json")), "out": place / out}
-    named |= {"ledger": place / f"{ledger or out}.sqlite", "algorithm": algorithm, "epsilon": 2, "delta": delta}
-    named |= {"queries": "marginals:2", "total-epsilon": 9, "total-delta": delta, "rows": 300}
-    return main(["release", str(place / "t.csv"), *(f"--{name}={value}" for name, value in named.items()), *more])
-
-
-def facts(folder: Path) -> dict:
-    return json.loads((folder / "release.json").read_text(encoding="utf-8"))
+    schema = schema or ("s.json" if float(delta) else "numbers.json")
+    paths = {"schema": place / schema, "ledger": place / f"{ledger or out}.sqlite", "table": str(place / "t.csv")}
+    budget = {"epsilon": 2, "delta": delta, "total": (9, delta)}
+    return main(order(place / out, "--rows=300", *more, algorithm=algorithm, **budget, **paths))
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from dpcore.cli import main
 from dpcore.publishing import registry
 from dpcore.publishing.review import LEVELS, Standing, review, review_page
 from tests.cli.files import write_files
+from tests.cli.test_release import order
 from tests.helpers import QUERIES
 
 SCHEMA = yaml.safe_load((Path(__file__).parent / "registry-schema.yaml").read_text(encoding="utf-8"))
@@ -20,9 +21,8 @@ FREE = {"data_curators", "intended_use", "data_product_region", "actors", "justi
 
 def release(place: Path, out: str, *more: str) -> tuple[dict, dict, Path]:
     """The facts and the registry's entry of a release, and its folder."""
-    order = [f"--schema={place / 's.json'}", "--queries=marginals:1", f"--ledger={place / 'l.sqlite'}", "--rows=9"]
-    order += [f"--out={place / out}", "--total-epsilon=2", "--total-delta=1e-6", "--delta=1e-6", "--epsilon=.3", *more]
-    assert main(["release", str(place / "t.csv"), *order]) == 0
+    paths = {"schema": place / "s.json", "ledger": place / "l.sqlite", "table": str(place / "t.csv")}
+    assert main(order(place / out, "--rows=9", *more, epsilon=0.3, queries="marginals:1", **paths)) == 0
     text = (place / out / "registry.yaml").read_text(encoding="utf-8")
     facts = json.loads((place / out / "release.json").read_text(encoding="utf-8"))
     return facts, yaml.safe_load(text), place / out

@@ -25,16 +25,16 @@ from dpcore.publishing import recount, verifier
 from dpcore.publishing.ledger_store import Store, verify
 from dpcore.publishing.signing import key_of
 from tests.cli.files import write_files
+from tests.cli.test_release import order
 from tests.helpers import within
 from tests.publishing.test_ledger_file import EVENT
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(cryptography.__file__).parents[1])}
 
 
-def order(place: Path, out: str, algorithm: str, *more: str) -> int:
-    options = {"schema": place / "s.json", "queries": "marginals:1", "ledger": place / "l.sqlite", "out": place / out}
-    pairs = [f"--{name}={value}" for name, value in {**options, "algorithm": algorithm, "delta": "1e-6"}.items()]
-    return main(["release", str(place / "t.csv"), *pairs, "--rows=20", *more])
+def release(place: Path, out: str, algorithm: str, *more: str) -> int:
+    paths = {"schema": place / "s.json", "ledger": place / "l.sqlite", "table": str(place / "t.csv")}
+    return main(order(place / out, "--rows=20", *more, algorithm=algorithm, queries="marginals:1", total=None, **paths))
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +42,8 @@ def made(tmp_path_factory) -> Path:
     """A folder with a ledger and two releases about one data set."""
     place = tmp_path_factory.mktemp("releases")
     write_files(place)
-    assert order(place, "a", "mwem", "--epsilon=.3", "--total-epsilon=2", "--total-delta=1e-6") == 0
-    assert order(place, "b", "gaussian_maxent", "--epsilon=.2") == 0
+    assert release(place, "a", "mwem", "--epsilon=.3", "--total-epsilon=2", "--total-delta=1e-6") == 0
+    assert release(place, "b", "gaussian_maxent", "--epsilon=.2") == 0
     return place
 
 
@@ -400,7 +400,7 @@ def test_the_key_is_made_once_and_is_for_its_owner_only(tmp_path):
 def test_a_damaged_key_is_told_before_anything_is_charged(tmp_path, capsys, content):
     write_files(tmp_path)
     (tmp_path / "l.sqlite-key").write_bytes(content)
-    assert order(tmp_path, "a", "dpfw", "--epsilon=.3", "--total-epsilon=2", "--total-delta=1e-6") == 2
+    assert release(tmp_path, "a", "dpfw", "--epsilon=.3", "--total-epsilon=2", "--total-delta=1e-6") == 2
     assert "signing key cannot be used: it holds no key" in capsys.readouterr().err
     assert Store(tmp_path / "l.sqlite").show() == []
 
@@ -424,7 +424,7 @@ def test_a_ledger_from_before_there_were_keys_goes_on(made, tmp_path):
     assert verify(path) == []
     assert len(Store(path).show()[0].releases) == 2
     write_files(tmp_path)
-    assert order(tmp_path, "c", "dpfw", "--epsilon=.2", "--new-version", "--dataset=t") == 0, "of other rows"
+    assert release(tmp_path, "c", "dpfw", "--epsilon=.2", "--new-version", "--dataset=t") == 0, "of other rows"
     assert wrong(tmp_path / "c", ledger=path) == set()
     assert wrong(tmp_path / "c", earlier=made / "b") == {"earlier"}, "of another key"
     assert key_of(path).public != key_of(made / "l.sqlite").public
