@@ -233,7 +233,7 @@ def test_questions_are_marked_without_a_mouse_by_a_column_they_involve():
     expected = [i for i, text in enumerate(listed["question"]) if "Gender = " in text]
     assert 0 < len(expected) < len(listed)
     assert questions_drawn(app)["data"][0]["selectedpoints"] == expected
-    assert any(f"{len(expected):,} marked questions" in c.value for c in app.caption)
+    assert f"{len(expected):,} marked questions" in captions(app)
     means = next(f for f in figures(app) if f["layout"]["xaxis"].get("title", {}).get("text") == "mean, points")
     assert dict(means["data"][0]["customdata"])["Gender"] == str(len(expected))
 

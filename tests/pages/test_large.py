@@ -14,7 +14,7 @@ from pages._ui.data import on_server, places
 from pages._ui.jobs import counting
 from pages._ui.shell import counted
 from pages._ui.shell.table import Table
-from tests.pages.headless import button, go, plainly, press, put, said, session, settled, table
+from tests.pages.headless import button, go, labels, plainly, press, put, said, session, settled, table
 from tests.pages.test_data import opened
 from tests.pages.test_places import everything, typed, wrong
 
@@ -239,7 +239,7 @@ def test_a_file_that_changes_is_refused_and_forgetting_lets_go(parts, monkeypatc
     app.run()
     settled(app)
     assert "has changed since it was read first" in wrong(app)[0]
-    assert counting.AGAIN in {b.label for b in app.button}
+    assert counting.AGAIN in labels(app)
     press(app, "Forget my table")
     assert not session(app).held
     assert not table(app).uploaded

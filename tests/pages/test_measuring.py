@@ -23,6 +23,7 @@ from tests.pages.headless import (
     button,
     captions,
     go,
+    labels,
     press,
     put,
     run_comparison,
@@ -209,7 +210,7 @@ def test_stakeholders_see_the_price_and_nothing_that_was_found():
     app.run()
     assert "values shared by fewer than about" in shown(app)
     assert "clerk" not in shown(app)
-    assert TRY not in {b.label for b in app.button}
+    assert TRY not in labels(app)
     assert not any("clerk" in str(frame.value) for frame in app.dataframe)
 
 
@@ -276,7 +277,7 @@ def test_the_preview_of_a_release_rests_on_public_things_alone_and_states_what_i
     assert list(tmp_path.iterdir()) == []
     put(first, algorithm=ALGORITHMS["mwem"].about.title, delta=0.0)
     assert "column 'job': at delta=0 its values cannot be measured" in wrong(settled(first)).replace("\u2060", "")
-    assert NOW not in {b.label for b in first.button}
+    assert NOW not in labels(first)
 
 
 def test_a_release_after_a_trial_measures_anew_within_its_charge_and_needs_a_reason(tmp_path):

@@ -158,9 +158,9 @@ def test_explore_has_every_chart_and_follows_what_is_chosen_and_typed():
     put(app, question="sex = Female and age < 35")
     assert "**Real " in said(app)
     put(app, question="sex = Femal")
-    assert "Femal" in app.error[0].value
+    assert "Femal" in wrong(app)
     put(app, question="", delta=0.0)
-    assert "delta=0" in app.error[0].value.replace("\\", "")
+    assert "delta=0" in wrong(app)
     assert not app.exception
     put(app, epsilon=0.01, delta=1e-9)
     assert not app.error

@@ -75,7 +75,7 @@ def test_before_a_folder_is_named_the_page_shows_the_plan_and_the_button_says_wh
     assert "this release 8%" in everything(app)
     assert "guesses right 54 times in 100" in shown(app)
     assert button(app, NOW).disabled
-    assert "Name a folder in step 1 first." in [c.value for c in app.caption]
+    assert "Name a folder in step 1 first." in captions(app)
     for folder in ("/no/such/folder", "\0", "~nobody-at-all/x", "a" * 900, "![x](http://evil.example)"):
         put(app, ledger_folder=folder)
         assert "There is no folder" in wrong(app)
@@ -131,10 +131,10 @@ def test_the_plan_its_cost_and_exact_noise_are_shown_before_anything_is_touched_
     assert "All releases then cost ε = 0.7536 of 3 at δ = 1e-6" in captions(app)
     charges = dataframe(app, "mechanism")
     assert charges["mechanism"].tolist() == ["Gaussian"]
-    assert any("drawn without rounding" in c.value for c in app.caption)
+    assert "drawn without rounding" in captions(app)
     assert list(tmp_path.iterdir()) == []
     release(app)
-    assert any("exact Gaussian noise on counts" in c.value for c in app.caption)
+    assert "exact Gaussian noise on counts" in captions(app)
     (found,) = Store(tmp_path / "ledger.sqlite").show()
     assert str(found.lifetime.accounting) == "exact Gaussian (GDP)"
     assert [event["kind"] for event in found.releases[0]["events"]] == ["Gaussian"]

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore.cli import main
+from dpcore.data.readers import read_json
 from dpcore.errors import InputError
 from dpcore.privacy.accounting import conversions
 from dpcore.privacy.accounting.budget import Accounting, Budget, Sums
@@ -64,7 +65,7 @@ def run(folder: Path, *options: object) -> subprocess.CompletedProcess:
 
 
 def test_a_release_verifies_itself_without_this_program(made):
-    key = json.loads((made / "b" / "signature.json").read_text())["key"]
+    key = read_json(made / "b" / "signature.json")["key"]
     assert wrong(made / "a", key=key, ledger=made / "l.sqlite") == set()
     done = run(made / "b", "--key", key, "--earlier", made / "a", "--ledger", made / "l.sqlite")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -137,7 +138,7 @@ def test_missing_and_added_files_are_named(folder, name):
 
 def resigned(folder: Path, made: Path, name: str, change) -> set[str]:
     """What is found when the owner changes a file and signs again."""
-    content = json.loads((folder / name).read_text())
+    content = read_json(folder / name)
     change(content)
     (folder / name).write_text(json.dumps(content))
     key_of(made / "l.sqlite").sign(folder)
@@ -194,7 +195,7 @@ def test_an_account_linked_anew_shows_beside_an_earlier_folder_and_the_ledger(ma
             row["link"] = previous = verifier.link(previous, row)
 
     assert resigned(folder, made, "account.json", anew) == {"receipt"}
-    link = json.loads((folder / "account.json").read_text())["releases"][-1]["link"]
+    link = read_json(folder / "account.json")["releases"][-1]["link"]
     assert resigned(folder, made, "release.json", set_at("ledger", "link", link)) == set()
     assert wrong(folder, earlier=made / "a") == {"earlier"}
     ledger = shutil.copy(made / "l.sqlite", folder.with_name("l.sqlite"))
@@ -217,7 +218,7 @@ def test_another_key_signs_another_release(made, folder):
 
 def rewrite(folder: Path, name: str, change) -> dict:
     """Change a JSON file of a release."""
-    content = json.loads((folder / name).read_text())
+    content = read_json(folder / name)
     change(content)
     (folder / name).write_text(json.dumps(content))
     return content
@@ -239,7 +240,7 @@ def lower(events: list) -> None:
 
 def invent(folder: Path) -> None:
     """Say that there was one more release than in truth, which cost next to nothing."""
-    account = json.loads((folder / "account.json").read_text())
+    account = read_json(folder / "account.json")
     events = [{"kind": "Concentrated", "rho": 1e-9, "failure": 0.0, "times": 1}]
     fixed, every = account["opened"], [e for r in account["releases"] for e in r["events"]] + events
     total = Lifetime(Budget(fixed["epsilon"], fixed["delta"]), Accounting(fixed["accounting"]), fixed["failure"])
