@@ -107,17 +107,6 @@ def test_nothing_is_charged_when_a_part_is_refused_or_the_records_are_needed(her
     assert not (here / "l.sqlite").exists()
 
 
-@pytest.mark.parametrize("command", [run, release])
-def test_people_whose_rows_stand_apart_are_refused_in_parts(here, capsys, command):
-    if command is run:
-        what = ["run", "parts", "--schema=wide.json", "--queries=marginals:2", "--algorithm=aim", "--epsilon=1"]
-        assert main([*what, "--person=a", "--most-rows=2"]) == 2
-    else:
-        assert release("parts", "out", "--person=a", "--total-epsilon=2", "--total-delta=1e-6") == 2
-    assert "the rows of some value of 'a' are far apart" in capsys.readouterr().err
-    assert not (here / "l.sqlite").exists()
-
-
 def test_people_whose_rows_stand_together_are_limited_as_in_memory(here):
     pd.read_csv("wide.csv").sort_values("a").to_csv("sorted.csv", index=False)
     who = ("--person=a", "--most-rows=3")

@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -12,33 +11,18 @@ from dpcore.errors import InputError
 from dpcore.privacy.accounting import conversions
 from dpcore.privacy.accounting.budget import Sums
 from dpcore.privacy.accounting.lifetime import events_from_json
-from dpcore.publishing import open_release, publish
+from dpcore.publishing import open_release
 from dpcore.publishing.ledger_store import Store, verify
 from dpcore.schemas.measure import measure_schema
+from tests.cli.files import OPEN, people
 
-OPEN = {
-    "columns": {
-        "job": {"kind": "categorical", "values": "private"},
-        "sex": {"kind": "categorical", "values": ["f", "m"]},
-        "pay": {"kind": "numeric", "bounds": "private", "bins": "private"},
-        "age": {"kind": "integer", "bounds": "private", "bins": 8},
-    }
-}
 SECRET = "only-one-row-says-this"
 
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
     """A table whose bounds and categories nobody knows, with a value that one row says."""
-    rng, n = np.random.default_rng(0), 3000
-    frame = pd.DataFrame(
-        {
-            "job": rng.choice(["clerk", "nurse"], n),
-            "sex": rng.choice(["f", "m"], n),
-            "pay": np.exp(rng.normal(8, 1, n)).round(2),
-            "age": rng.integers(18, 80, n),
-        }
-    ).astype(str)
+    frame = people()
     frame.loc[0] = [SECRET, "f", "999999999", "not a number"]
     frame.to_csv(tmp_path / "t.csv", index=False)
     (tmp_path / "s.json").write_text(json.dumps(OPEN), encoding="utf-8")
@@ -76,7 +60,7 @@ def test_a_release_measures_its_schema_and_its_claim_can_be_recomputed(here, cap
     assert claim["bounds"].startswith("measured from the data, protected, with this release: job, pay, age")
     card = (here / "out" / "card.html").read_text(encoding="utf-8")
     assert "protected" in card
-    assert "found: 2 values passed the threshold of" in card
+    assert "found: <bdi>2 values passed the threshold of" in card
     for path in (here / "out").iterdir():
         assert SECRET.encode() not in path.read_bytes()
     assert verify("l.sqlite", claim["ledger"]) == []
@@ -117,8 +101,7 @@ def test_a_schema_that_a_data_set_cannot_pay_for_any_more_is_refused_with_a_way_
 
 
 @pytest.mark.parametrize("schema", ["numbers.json", "typed.json"])
-@pytest.mark.parametrize("noise", ["auto", "exact"])
-def test_without_delta_noise_is_exact_also_where_the_first_release_was_not(here, schema, noise):
+def test_without_delta_noise_is_exact_also_where_the_first_release_was_not(here, schema):
     """The data set's accounting is Gaussian DP since a release in floating point; no such noise keeps δ = 0."""
     total = "--total-delta=1e-6"
     typed = {"sex": OPEN["columns"]["sex"], "pay": {"kind": "numeric", "edges": [0, 5000, 1e9]}}
@@ -126,8 +109,7 @@ def test_without_delta_noise_is_exact_also_where_the_first_release_was_not(here,
     assert release("out", "--noise=float", total, schema="typed.json", epsilon=1) == 0
     assert str(Store("l.sqlite").show()[0].lifetime.accounting) == "exact Gaussian (GDP)"
     for algorithm in ("mwem", "dpfw"):
-        given = f"--noise={noise}", total
-        assert release(algorithm, *given, schema=schema, delta="0", algorithm=algorithm, epsilon=1) == 0
+        assert release(algorithm, total, schema=schema, delta="0", algorithm=algorithm, epsilon=1) == 0
         claim, card = facts(algorithm), (here / algorithm / "card.html").read_text(encoding="utf-8")
         assert "floating" not in claim["made_by"]["noise"] + card
         assert claim["made_by"]["noise"].startswith("exact ")
@@ -135,7 +117,7 @@ def test_without_delta_noise_is_exact_also_where_the_first_release_was_not(here,
     assert release("no", "--noise=float", total, schema=schema, delta="0", algorithm="mwem") == 2
 
 
-@pytest.mark.parametrize("when", ["before", "while", "after"])
+@pytest.mark.parametrize("when", ["before", "while"])
 def test_it_is_charged_before_the_first_draw_and_stays_so(here, monkeypatch, when, capsys):
     def broken(*args):
         assert len(Store("l.sqlite").show()[0].releases) == 1, "charged first"
@@ -143,17 +125,13 @@ def test_it_is_charged_before_the_first_draw_and_stays_so(here, monkeypatch, whe
             measure_schema(*args)
         raise InputError("broken on purpose")
 
-    place, name = (publish, "_draw") if when == "after" else (open_release, "measure_schema")
-    monkeypatch.setattr(place, name, broken)
+    monkeypatch.setattr(open_release, "measure_schema", broken)
     assert release() == 2
     assert "broken on purpose" in capsys.readouterr().err
     (data,) = Store("l.sqlite").show()
     assert data.releases[0]["state"] == "failed"
     rho = sum(e.rho * t for e, t in events_from_json(data.releases[0]["events"]))
     assert 1.9 < conversions.zcdp_epsilon(rho, 1e-6 * 0.75) <= 2
-    if when == "after":
-        schema = json.loads((here / "out" / "schema.json").read_text(encoding="utf-8"))
-        assert schema["measured"] == ["job", "pay", "age"], "what was paid for is not lost"
 
 
 def test_what_the_ledger_does_not_allow_is_not_drawn(here, monkeypatch, capsys):
@@ -184,10 +162,7 @@ def test_what_cannot_go_with_an_open_schema_is_refused(here, capsys):
 
 def test_every_point_of_a_sweep_measures_its_own_schema_and_is_the_same_as_a_run(here, capsys):
     given = ["t.csv", "--schema=s.json", "--queries=marginals:2", "--delta=1e-6", "--schema-share=0.2"]
-    chosen = ["--epsilons=1,2", "--repeat=2", "--algorithms=gaussian_maxent,mwem,private_evolution"]
     sweep = ["sweep", *given, "--epsilons=1,2", "--repeat=2", "--algorithms=gaussian_maxent,mwem", "--json=s.out"]
-    assert main(["sweep", *given, *chosen]) == 2, "solves another kind of problem"
-    capsys.readouterr()
     assert main(sweep) == 0
     assert "schema measured anew for every ε and seed" in capsys.readouterr().out
     told = json.loads((here / "s.out").read_text(encoding="utf-8"))
@@ -202,16 +177,8 @@ def test_every_point_of_a_sweep_measures_its_own_schema_and_is_the_same_as_a_run
             ]
             assert point["errors"] == {key: run["final"][key] for key in point["errors"]}
             assert point["spent"] == run["spent"]
-    capsys.readouterr()
-    assert main([*sweep, "--resume"]) == 0
-    assert json.loads((here / "s.out").read_text(encoding="utf-8")) == told, "nothing was missing"
     assert main([*(o.replace("0.2", "0.3") for o in sweep), "--resume"]) == 2
     assert "another task: schema_share" in capsys.readouterr().err
-    changed = pd.read_csv("t.csv", dtype=str)
-    changed.loc[5, "pay"] = "17"
-    changed.to_csv("t.csv", index=False)
-    assert main([*sweep, "--resume"]) == 2
-    assert "belongs to another table" in capsys.readouterr().err
 
 
 def test_a_sweep_without_delta_says_at_every_point_that_categories_are_not_measured(here, capsys):

@@ -4,8 +4,6 @@ import json
 import math
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +19,7 @@ from dpcore.privacy.accounting.lifetime import events_from_json
 from dpcore.publishing import open_release, verifier
 from dpcore.publishing.ledger_store import Store
 from dpcore.publishing.review import Standing, review
-from tests.publishing.test_verifier import ENVIRONMENT
+from tests.cli.files import people
 
 PAY = "pay_*a*<i>"  # a hostile name
 OPEN = {
@@ -45,11 +43,8 @@ CASES = {  # what is paid with, by what, and what the options are
 @pytest.fixture(scope="module")
 def place(tmp_path_factory) -> Path:
     """A table, an open schema and one without open categories."""
-    here, rng, n = tmp_path_factory.mktemp("measured"), np.random.default_rng(0), 2000
-    columns = {"job": ["clerk", "nurse"], "sex": ["f", "m"], "old": ["no", "yes"]}
-    frame = pd.DataFrame({name: rng.choice(values, n) for name, values in columns.items()})
-    frame[PAY] = np.exp(rng.normal(8, 1, n)).round(2)
-    frame.to_csv(here / "t.csv", index=False)
+    here, frame = tmp_path_factory.mktemp("measured"), people(2000).rename(columns={"pay": PAY, "age": "old"})
+    frame.assign(old=np.where(frame["old"] > "50", "yes", "no")).to_csv(here / "t.csv", index=False)
     (here / "s.json").write_text(json.dumps(OPEN), encoding="utf-8")
     numbers = {name: spec for name, spec in OPEN["columns"].items() if name != "job"}
     (here / "numbers.json").write_text(json.dumps({"columns": numbers}), encoding="utf-8")
@@ -83,12 +78,7 @@ def test_it_verifies(made, out):
     assert "schema.json" in json.loads((made / out / "signature.json").read_text(encoding="utf-8"))["files"]
 
 
-def test_it_verifies_without_this_program_and_a_smaller_charge_for_the_schema_does_not(made, tmp_path):
-    done = subprocess.run(
-        [sys.executable, str(made / "whole" / "verify.py"), "--ledger", str(made / "whole.sqlite")],
-        capture_output=True, text=True, env=ENVIRONMENT, cwd="/", timeout=120,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
+def test_a_smaller_charge_for_the_schema_is_seen(made, tmp_path):
     folder = shutil.copytree(made / "whole", tmp_path / "copy")
     told = facts(folder)
     told["promise"]["reserved"][0]["rho"] *= 0.5
@@ -99,7 +89,7 @@ def test_it_verifies_without_this_program_and_a_smaller_charge_for_the_schema_do
 @pytest.mark.parametrize("out", CASES)
 def test_its_proof_names_the_charges_of_the_schema_and_adds_up_both(made, out):
     page = (made / out / "proof.html").read_text(encoding="utf-8")
-    heads = re.findall(r"<h2>(\d.*?)</h2>", page)
+    heads = re.findall(r"<h2><bdi>(\d.*?)</h2>", page)
     expected = [
         ("Counts of numbers by sign", PAY),
         ("Counts on all levels of a tree", PAY),
@@ -115,7 +105,7 @@ def test_its_proof_names_the_charges_of_the_schema_and_adds_up_both(made, out):
     assert "<i>" not in page
     promise = facts(made / out)["promise"]
     symbol = "ε" if out == "pure" else "ρ"
-    adds = [float(x) for x in re.findall(rf"Cost</th><td>.*?Σ {symbol} = ([\d.e-]+)", page.replace("\n", ""))]
+    adds = [float(x) for x in re.findall(rf"Cost</bdi></th><td>.*?Σ {symbol} = ([\d.e-]+)", page.replace("\n", ""))]
     (total,) = re.findall(rf'class="odds">.*?Σ {symbol} = ([\d.e-]+)', page)
     (epsilon,) = re.findall(r"that is ε = ([\d.]+) ≤ 2", page)
     sums = Sums.of(events_from_json(promise["charges"]))
@@ -151,16 +141,6 @@ def test_review_and_registry_say_where_its_bounds_come_from(made, out):
     assert "; that of the schema: " in noise
     (bits,) = [a for a in review(told) if a.question.startswith("Can rounding")]
     assert bits.standing is (Standing.OPEN if out.endswith("float") else Standing.DECLARED)
-
-
-def test_it_can_be_asked(made, capsys):
-    assert main(["ask", str(made / "whole"), "job = nurse and sex = m", "--json", "--level=0.999"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)
-    table = pd.read_csv(made / "t.csv")
-    real = ((table["job"] == "nurse") & (table["sex"] == "m")).mean()
-    wide = found["high"] - found["low"]
-    assert 0 < wide < 0.1
-    assert found["low"] - wide <= real <= found["high"] + wide, "never, but for one run in 10^20"
 
 
 def test_a_constraint_of_public_columns_is_kept_and_one_of_an_open_column_refused(made, capsys):
