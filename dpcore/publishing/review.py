@@ -6,13 +6,14 @@ has one answer: proved, by arithmetic that can be done again; measured, on this 
 or not covered, which is said and not left out. Source: Near, Darais, Lefkovitz, Howarth 2025, NIST SP 800-226.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
 from ..numbers import brief, points
 from ..theory.meaning import Promise
-from .printing import Facts, page, text
+from .printing import TEMPLATES, Facts, page
 
 
 class Standing(StrEnum):
@@ -52,20 +53,9 @@ def review(facts: Facts) -> list[Answer]:
 def review_page(facts: Facts) -> str:
     """The answers as an HTML page to print."""
     answers = review(facts)
-    body = []
-    for level in LEVELS:
-        rows = "".join(
-            f'<tr><th scope="row">{text(a.question)}</th><td>{text(a.sentence)} '
-            f'<span class="tag">{a.standing}</span></td></tr>'
-            for a in answers
-            if a.level == level
-        )
-        body.append(f"<h2>{level}</h2><table>{rows}</table>")
-    told = "".join(f"<li><b>{standing}</b>: {words}</li>" for standing, words in MEANING.items())
-    counts = ", ".join(f"{sum(a.standing is s for a in answers)} {s}" for s in Standing)
-    title = f"Review of a private release: {facts['dataset']['name']}"
-    first = f"<p>{len(answers)} questions in the order of NIST SP 800-226: {counts}.</p>"
-    return page(title, f"{first}{''.join(body)}<h2>What the words mean</h2><ul>{told}</ul>")
+    counts = Counter(answer.standing for answer in answers)
+    shown = {"answers": answers, "counts": counts, "levels": LEVELS, "meaning": MEANING}
+    return page(TEMPLATES / "review.html", dataset=facts["dataset"], **shown)
 
 
 def _algorithm(facts: Facts) -> Said:

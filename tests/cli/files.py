@@ -59,6 +59,24 @@ def write_files(folder: Path) -> None:
     np.savez(folder / "m.npz", np.ones((1, 6)))
 
 
+OPEN = {  # of which most is to be measured
+    "columns": {
+        "job": {"kind": "categorical", "values": "private"},
+        "sex": {"kind": "categorical", "values": ["f", "m"]},
+        "pay": {"kind": "numeric", "bounds": "private", "bins": "private"},
+        "age": {"kind": "integer", "bounds": "private", "bins": 8},
+    }
+}
+
+
+def people(n: int = 3000) -> pd.DataFrame:
+    """A table for the schema OPEN, all texts."""
+    rng = np.random.default_rng(0)
+    columns = {"job": rng.choice(["clerk", "nurse"], n), "sex": rng.choice(["f", "m"], n)}
+    columns |= {"pay": np.exp(rng.normal(8, 1, n)).round(2), "age": rng.integers(18, 80, n)}
+    return pd.DataFrame(columns).astype(str)
+
+
 BASE = {"--schema": "c.json", "--queries": "marginals:2", "--algorithm": "dpfw", "--epsilon": "1", "--delta": "1e-6"}
 
 

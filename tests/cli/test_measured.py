@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -15,30 +14,15 @@ from dpcore.privacy.accounting.lifetime import events_from_json
 from dpcore.publishing import open_release
 from dpcore.publishing.ledger_store import Store, verify
 from dpcore.schemas.measure import measure_schema
+from tests.cli.files import OPEN, people
 
-OPEN = {
-    "columns": {
-        "job": {"kind": "categorical", "values": "private"},
-        "sex": {"kind": "categorical", "values": ["f", "m"]},
-        "pay": {"kind": "numeric", "bounds": "private", "bins": "private"},
-        "age": {"kind": "integer", "bounds": "private", "bins": 8},
-    }
-}
 SECRET = "only-one-row-says-this"
 
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
     """A table whose bounds and categories nobody knows, with a value that one row says."""
-    rng, n = np.random.default_rng(0), 3000
-    frame = pd.DataFrame(
-        {
-            "job": rng.choice(["clerk", "nurse"], n),
-            "sex": rng.choice(["f", "m"], n),
-            "pay": np.exp(rng.normal(8, 1, n)).round(2),
-            "age": rng.integers(18, 80, n),
-        }
-    ).astype(str)
+    frame = people()
     frame.loc[0] = [SECRET, "f", "999999999", "not a number"]
     frame.to_csv(tmp_path / "t.csv", index=False)
     (tmp_path / "s.json").write_text(json.dumps(OPEN), encoding="utf-8")
@@ -76,7 +60,7 @@ def test_a_release_measures_its_schema_and_its_claim_can_be_recomputed(here, cap
     assert claim["bounds"].startswith("measured from the data, protected, with this release: job, pay, age")
     card = (here / "out" / "card.html").read_text(encoding="utf-8")
     assert "protected" in card
-    assert "found: 2 values passed the threshold of" in card
+    assert "found: <bdi>2 values passed the threshold of" in card
     for path in (here / "out").iterdir():
         assert SECRET.encode() not in path.read_bytes()
     assert verify("l.sqlite", claim["ledger"]) == []

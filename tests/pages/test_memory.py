@@ -6,7 +6,8 @@ import pytest
 
 from pages._ui.data.memory import _restore, said
 from pages._ui.shell.table import unheard
-from tests.pages.test_data import button, opened, press, settled, table
+from tests.pages.headless import button, press, settled, table
+from tests.pages.test_data import opened
 
 pytestmark = pytest.mark.usefixtures("tab")
 CSV = ("city,age,left\n" + "\n".join(f"town-{i % 3},{i % 90},{i % 2}" for i in range(200))).encode()

@@ -9,9 +9,9 @@ import pytest
 
 from dpcore.errors import InputError
 from pages._ui.data import on_server, places, reading
-from tests.pages.test_data import CSV, opened, press, table
-from tests.pages.test_pages import settled
-from tests.pages.test_reading import Gate, plainly
+from tests.pages.headless import plainly, press, settled, table
+from tests.pages.test_data import CSV, opened
+from tests.pages.test_reading import Gate
 
 pytestmark = pytest.mark.usefixtures("tab")
 READ = "Read it"

@@ -87,7 +87,7 @@ def by_the_paper(scores, scale) -> np.ndarray:
     return law
 
 
-@pytest.mark.parametrize("scale", [0.25, 0.5, 2.0])
+@pytest.mark.parametrize("scale", [0.25, 2.0])
 def test_all_coins_at_once_are_the_paper_s_algorithm(scale):
     law = by_the_paper(SCORES, scale)
     assert flip_law(SCORES, scale) == pytest.approx(law, rel=1e-12)

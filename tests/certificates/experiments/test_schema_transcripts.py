@@ -5,7 +5,6 @@ import json
 import pytest
 
 from dpcore.cli import main
-from dpcore.errors import InputError
 from dpcore.experiments.schema_transcripts import transcribe_schema
 from dpcore.privacy.accounting.budget import Budget
 from tests.helpers import one_line_of_error
@@ -53,8 +52,3 @@ def test_the_command_line_plays_it(capsys, json_too):
 def test_what_cannot_be_judged_is_one_line(capsys, extra):
     assert main(["audit", "--algorithm=schema", "--delta=0.1", *extra]) == 2
     one_line_of_error(capsys)
-
-
-def test_transcripts_have_limits():
-    with pytest.raises(InputError, match="transcripts=5 is outside"):
-        transcribe_schema(SHARP, transcripts=5)
