@@ -198,17 +198,6 @@ def test_the_gaussian_is_cut_off_at_the_region(name):
     assert region.contains(one[None])[0]
 
 
-def test_the_random_product_has_the_exponential_as_its_mean():
-    rng = np.random.default_rng(0)
-    draws = np.array([alternating.estimate(lambda: 0.5, rng) for _ in range(200_000)])
-    z = (draws.mean() - math.exp(0.5)) / (draws.std() / math.sqrt(len(draws)))
-    assert abs(z) < 4.5
-    spread = rng.normal(size=400_000)
-    varied = iter(0.5 + 0.3 * spread)
-    draws = np.array([alternating.estimate(lambda: next(varied), rng) for _ in range(100_000)])
-    assert abs(draws.mean() - math.exp(0.5)) < 4.5 * draws.std() / math.sqrt(len(draws))
-
-
 def test_the_alternating_sampler_follows_its_law_and_a_negated_sign_does_not(monkeypatch):
     loss, b = pinball(0.5), np.array([[-0.6], [-0.2], [0.1], [0.8], [0.9]])
     density = Density(Risk(loss, b, np.ones(5), location=True), INTERVAL, 4.0, 0.5)
