@@ -104,8 +104,8 @@ def front_door(table: Table, delta: float) -> Asked | None:
         st.markdown(
             _said(forecast, asked),
             help=f"Known without looking at a row: with {TITLES[forecast.name]}, {_percent(forecast.chance)} of "
-            f"releases at this ε are. The noise's standard deviation is {sigma}, δ = {brief(delta)}. The fitted "
-            "table is usually more accurate. Only simulated releases can tell: see Ranking.",
+            f"releases at this ε are. The noise's standard deviation is {sigma}, δ = {brief(delta)}. The fitted table "
+            "is usually more accurate. Only simulated releases can tell: see Ranking.",
         )
     if not found:
         st.markdown(
