@@ -52,14 +52,6 @@ def test_the_papers_simulation_reaches_the_papers_distance():
     assert 0.13 < distances(algorithm, 1.0, 8) < 0.20
 
 
-def test_laplace_noise_on_votes_wins_on_a_cluster_and_loses_on_spread_points():
-    base = PRESETS["simulations"]
-    for radius, seeds in ((0.02, 4), (0.5, 4)):
-        gaussian = distances(build(PrivateEvolution, base), radius, seeds)
-        laplace = distances(build(PrivateEvolution, base | {"post": "laplace"}), radius, seeds)
-        assert laplace < 0.5 * gaussian if radius < 0.1 else laplace > 1.8 * gaussian
-
-
 @pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")
 @pytest.mark.parametrize("post", ["simplex", "bounded-lipschitz", "truncate"])
 def test_without_noise_the_release_is_the_nearest_there_is_on_its_candidates(post):

@@ -71,12 +71,6 @@ def test_a_time_limit_is_honoured_and_told():
         counted = Counter(workload)
         counted.add(code[None])
         assert value == pytest.approx(weights @ counted.sums + row.reshape(12, 30)[np.arange(12), code].sum())
-        for i in range(12):  # no single column can be changed for the better: the ascent did its work
-            others = np.repeat(code[None], 30, axis=0)
-            others[:, i] = np.arange(30)
-            for other in others[::7]:
-                score = row.reshape(12, 30)[np.arange(12), other].sum()
-                assert Records.of(HUGE, other[None]).answers(workload) @ weights + score <= value + 1e-9
 
 
 def test_where_cells_cannot_be_listed_few_queries_are_answered_exactly():

@@ -22,7 +22,6 @@ N = 200
 SPELLINGS = ["yes", "Yes", " yes ", "no", "NO"]
 KINDS = {
     "id": ([f"p{i:04d}" for i in range(N)], ("categorical", "", "id")),
-    "count": (range(1, N + 1), ("integer", "", "id")),
     "salary": ([20_000 + i * 7919 % 9973 for i in range(N)], ("integer", "", "")),
     "when": ([f"2020-{1 + i % 12:02d}-{1 + i % 28:02d}" for i in range(N)], ("date", "", "date")),
     "typed": (pd.date_range("2020-01-01", periods=N), ("date", "", "date")),
@@ -32,18 +31,14 @@ KINDS = {
     "rate": ([f"{i % 30}%" for i in range(N)], ("integer", POINT, "")),
     "answer": ([SPELLINGS[i % 5] for i in range(N)], ("categorical", "", "")),
     "note": ([f"patient {i} came back with a letter of the doctor" for i in range(N)], ("text", "", "text")),
-    "words": ([f"word {i % 150}" for i in range(N)], ("text", "", "text")),
     "always": (["x"] * N, ("categorical", "", "constant")),
     "nothing": (["NA", "", "?", None] * (N // 4), ("categorical", "", "empty")),
     "rarely": (["x", ""] * (N // 2), ("categorical", "", "")),
     "floats": ([f"{i % 9}.0" for i in range(N)], ("integer", "", "")),
     "zip code": ([f"{i % 40:05d}" for i in range(N)], ("categorical", "", "")),
     "flag": ([True, False] * (N // 2), ("categorical", "", "")),
-    "measured": (np.random.default_rng(0).normal(size=N), ("numeric", "", "")),
     "": (range(N), ("text", "", "unnamed")),
     "Full Name": ([f"Ann Lee{i % 60}" for i in range(N)], ("text", "", "person")),
-    "Prénom": ([f"Zoé{i % 30}" for i in range(N)], ("text", "", "person")),
-    "Straße": ([f"Weg {i % 90}" for i in range(N)], ("text", "", "person")),
     "customerPhone_no": ([5_550_000 + i % 50 for i in range(N)], ("text", "", "person")),
     "contact": ([f"a{i % 9}@example.org" for i in range(N)], ("text", "", "person")),
     "phone": (["Yes", "No"] * (N // 2), ("categorical", "", "")),
@@ -214,7 +209,7 @@ def test_bounds_are_round_and_tell_little_of_the_extremes():
 NUMBERS = st.floats(-1e15, 1e15) | st.integers(-(10**15), 10**15).map(float) | st.integers(-30, 30).map(float)
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @example([0.0, 5e-324], False)
 @example([1e15 - 0.125, 1e15], False)
 @example([1.8, 1.8], False)
@@ -233,7 +228,7 @@ CELL = st.none() | st.text(max_size=4) | st.sampled_from(["1", "2.5", "$3", "1,5
 CELL |= st.integers() | st.floats() | st.booleans() | st.dates()
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(st.lists(CELL, max_size=25), st.text(max_size=5), st.booleans())
 def test_any_column_gets_a_guess_and_bounds_or_a_reason(cells, name, texts):
     series = pd.Series(cells, dtype=object)

@@ -127,19 +127,14 @@ def test_numeric_looking_headers_are_names():
     ("content", "name", "message"),
     [
         (b"", "t.csv", "the file is empty"),
-        (b"\n\n", "t.csv", "the file is empty"),
-        (b"", "t.parquet", "not readable as parquet"),
         (b"PAR1 this is not one", "t.parquet", "not readable as parquet"),
         (b"a,b\n1,2,3\n", "t.csv", "t.csv: line 2 has 3 values, the header has 2"),
         (b'a,b\n1,"2\n3,4\n', "t.csv", "a value in quotes that begins in line 2 has no end"),
         (b"a\0,b\n1,2\n", "t.csv", "not a text file"),
         (b"a,b\n1,2\n", "t.xlsx", "not readable as xlsx"),
         (b"PK\3\4 this is not one", "t.xlsx", "not readable as xlsx: it is damaged, or a file of another kind"),
-        (b"a,b\n1,2\n" * 9 + b"1,2,3\n" + b"1,2\n" * 9, "t.csv", "t.csv: line 19 has 3 values, the header has 2"),
         (b"a,b,a\n1,2,3\n", "t.csv", "column 'a' is in the header twice"),
-        (b"a,,\n1,2,3\n", "t.csv", "column '' is in the header twice"),
         (b"a,b\n1,2\n", "t.ods", "the ending '.ods' is not one of .csv, .tsv"),
-        (b"a,b\n1,2\n", "table", "the ending '' is not one of"),
     ],
 )
 def test_an_unreadable_file_is_refused_in_one_line(content, name, message):
@@ -347,13 +342,6 @@ def test_text_in_a_parquet_file_that_is_not_utf_8_says_its_bytes_and_leaves_the_
     assert piece.cells("a").tolist() == ["a", r"\xff"]
 
 
-def test_an_excel_file_of_another_zip_version_is_refused():
-    content = small("xlsx").replace(b"PK\1\2\x14\x03\x14", b"PK\1\2\x14\x03\x77")
-    assert content != small("xlsx")
-    with pytest.raises(InputError, match=r"t\.xlsx: not readable as xlsx"):
-        read(content, "t.xlsx")
-
-
 def test_long_cells_are_read_and_endless_headers_are_not():
     long = "y" * 200_000
     assert read(f"a,b\n{long},2\n".encode())["a"].tolist() == [long]
@@ -375,12 +363,10 @@ def test_long_cells_are_read_and_endless_headers_are_not():
     [
         (b"(2, 3)", b"(3000000000, 1)"),
         (b"(2, 3)", b"(-2, -3)"),
-        (b"(2, 3)", b"(1, 3)"),
         (b"(2, 3)", b"(True, 6)"),
         (b"(2, 3)", b"(2, 3"),
         (b"<f8", b"|O8"),
         (b"NUMPY\1", b"NUMPY\7"),
-        (b"", b"x"),
     ],
 )
 def test_a_matrix_whose_header_lies_is_refused(tmp_path, old, new):

@@ -40,13 +40,6 @@ def test_census_is_seeded_and_checks_n():
         samples.census(1)
 
 
-def test_marginal_of_the_population_matches_direct_sums():
-    sample = samples.census(10)
-    P = sample.population.reshape(sample.domain.shape)
-    expected = P.sum(axis=(2, 3, 4, 5, 6)).T.ravel()
-    assert np.allclose(sample.domain.marginal(sample.population, ["sex", "age"]), expected)
-
-
 def test_titanic_has_the_published_totals():
     frame = samples.titanic().frame
     assert len(frame) == 2201

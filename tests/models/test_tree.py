@@ -14,7 +14,6 @@ from dpcore.algorithms.tree_choice import inside_cliques
 from dpcore.data.schema import domain_from_json
 from dpcore.errors import InputError
 from dpcore.models.cells import Cells
-from dpcore.models.graphical import within
 from dpcore.models.junction import cells, fewest_cells, junction_tree
 from dpcore.models.tree import Tree
 from dpcore.privacy.accounting.budget import Budget
@@ -170,16 +169,6 @@ def test_rows_stand_as_often_as_the_model_says(found, seed):
     assert (own[exact == 0] == 0).all(), "what cannot be is not drawn"
     assert np.abs(own - exact).max() < 0.05
     assert len(release.sample(7, np.random.default_rng(0))) == 7
-
-
-def test_rows_of_a_state_share_it_evenly():
-    table = np.array([[0.1, 0.3], [0.0, 0.0], [0.0, 0.6]])
-    state = np.repeat([0, 2], [40, 60])
-    found = within(table, state, np.random.default_rng(0))
-    assert (found[:40] == 0).sum() == 10
-    assert (found[40:] == 1).all()
-    lone = within(table, np.array([1, 1, 1, 1]), np.random.default_rng(0))
-    assert np.bincount(lone).tolist() == [2, 2], "a state that the table does not know gets every column alike"
 
 
 def test_only_tables_inside_a_clique_are_measured():

@@ -14,37 +14,24 @@ from dpcore.theory.meaning import times_in_100
 from pages._ui.audit import game as audits
 from pages._ui.jobs.work import Stopped, Work
 from tests.helpers import QUERIES
-from tests.pages.test_compare import _plain
-from tests.pages.test_pages import button, figures, open_page, said
+from tests.pages.headless import captions, figures, numbers, open_page, plainly, press, said, wrong
 
 pytestmark = pytest.mark.usefixtures("tab")
-PAGE = "pages/audit.py"
 
 
 def played(runs=500, algorithm="gaussian_maxent", bug=False, **sliders):
     """The page after a game."""
-    app = open_page(PAGE)
+    app = open_page("audit")
     app.selectbox(key="audit-algorithm").set_value(ALGORITHMS[algorithm].about.title)
     app.select_slider(key="audit-runs").set_value(runs)
     app.toggle(key="audit-bug").set_value(bug)
     for key, value in sliders.items():
         app.select_slider(key=f"audit-{key}").set_value(value)
-    button(app.run(), "Play your own game").click().run()
-    for _ in range(60):
-        if "Cancel" not in {b.label for b in app.button}:
-            break
-        app.run()
-    assert not app.exception
-    return app
-
-
-def plainly(markdown):
-    """Without what keeps text from being read as markdown."""
-    return markdown.replace("\\", "").replace("\u2060", "")
+    return press(app.run(), "Play your own game")
 
 
 def test_the_page_opens_on_a_finished_game_with_its_picture():
-    app, found = open_page(PAGE), audits.opening().found
+    app, found = open_page("audit"), audits.opening().found
     right, allowed = audits.guesses(found)
     assert (found.budget, times_in_100(allowed)) == (Budget(1.0, 1e-9), "54 times in 100"), "as other pages have it"
     chance = 100 / np.sqrt(found.runs)
@@ -54,8 +41,8 @@ def test_the_page_opens_on_a_finished_game_with_its_picture():
     assert points["text"][::2] == ["a coin: 50", "allowed: 54"]
     low, high = (f"{100 * right + end:.0f}" for end in (-chance, chance))
     assert points["text"][1] == f"guessed: {100 * right:.0f}, with luck {low} to {high}"
-    assert _plain(points["x"]) == pytest.approx([50, 100 * right, 100 * allowed])
-    assert _plain(points["error_x"]["array"])[1] == pytest.approx(200 * np.sqrt(0.25 / found.runs))
+    assert numbers(points["x"]) == pytest.approx([50, 100 * right, 100 * allowed])
+    assert numbers(points["error_x"]["array"])[1] == pytest.approx(200 * np.sqrt(0.25 / found.runs))
     piles = audits.pile_table(found)
     assert piles.iloc[:, 1:].sum().tolist() == pytest.approx([1, 1])
     assert app.selectbox(key="audit-algorithm").options == [cls.about.title for cls in QUERIES.values()]
@@ -76,8 +63,9 @@ def test_a_kept_promise_is_consistent_and_its_curve_stands_under_the_limit():
         "promised: μ ",
         "shown with 99% confidence",
     )
-    told = plainly(next(c.value for c in app.caption if "transcripts of tables" in c.value))
-    share = re.search(r"show μ ≥ ([\d.]+) with 99% confidence: (\d+)% of the ([\d.]+) that the plan uses", told)
+    share = re.search(
+        r"show μ ≥ ([\d.]+) with 99% confidence: (\d+)% of the ([\d.]+) that the plan uses", captions(app)
+    )
     assert float(share[1]) / float(share[3]) == pytest.approx(float(share[2]) / 100, abs=0.01)
     assert 0 < float(share[1]) < float(share[3])
 
@@ -88,16 +76,10 @@ def test_the_planted_bug_is_caught():
         r"The promise is broken:\*\* .*was right \d+ times in 100 .* Luck moves this by 4.",
         plainly(app.error[0].value),
     )
-    assert "ε is at least" in app.error[0].value
-    assert "Promised was 3." in app.error[0].value
+    assert "ε is at least" in wrong(app)
+    assert "Promised was 3." in wrong(app)
     assert "catches the planted bug" in said(app)
-    assert any("where the promise allows no more than" in caption.value for caption in app.caption)
-
-
-def test_an_algorithm_without_gaussian_noise_has_the_limit_by_epsilon_and_delta_alone():
-    app = played(500, "dpfw")
-    assert app.success
-    assert [t["name"] for t in figures(app)[2]["data"]] == ["this game", "limit by ε and δ", "a coin"]
+    assert "where the promise allows no more than" in captions(app)
 
 
 def test_what_transcripts_show_is_drawn_below_what_is_promised():
@@ -122,7 +104,7 @@ def test_a_breach_that_only_transcripts_show_is_one():
 
 def test_a_promise_that_cannot_be_made_is_refused_in_words():
     app = played(delta=0.0)
-    assert "delta=0" in app.error[0].value.replace("\\", "")
+    assert "delta=0" in wrong(app)
     assert not figures(app)
 
 
@@ -172,7 +154,3 @@ def test_work_ends_in_words_whatever_happens():
     work.run()
     assert (work.state, work.ended) == ("failed", True)
     assert "unexpected ZeroDivisionError" in work.error
-    work = Work(job=lambda _: "never")
-    work.cancel()
-    work.run()
-    assert (work.state, work.result) == ("stopped", None)

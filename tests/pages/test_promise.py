@@ -10,7 +10,7 @@ from dpcore.cli import main
 from dpcore.data import samples
 from dpcore.data.schema import domain_to_json
 from dpcore.theory.meaning import Promise, times_in_100
-from tests.pages.test_pages import EXPLORE, open_page, said
+from tests.pages.headless import open_page, said, shown
 
 pytestmark = pytest.mark.usefixtures("tab")
 TIMES = r"([\d.]+ times in 100)"
@@ -35,8 +35,8 @@ def test_pages_card_review_and_files_say_one_guess_rate_and_one_factor(facts):
     promise = Promise.of_release(release)
     right, risen = times_in_100(promise.guess()), promise.suspicion
     assert release["promise"]["means"] == run["promise"] == promise.to_json()
-    explore, guarantee = open_page(EXPLORE, sample="berkeley"), open_page("pages/guarantee.py", sample="berkeley")
-    for words in (said(explore).replace("\\", ""), facts["card.html"], facts["review.html"]):
+    explore, guarantee = open_page("explore", sample="berkeley"), open_page("guarantee", sample="berkeley")
+    for words in (shown(explore), facts["card.html"], facts["review.html"]):
         found = re.findall(rf"(?:guesses right|is right at most) {TIMES}", words)
         assert found
         assert set(found) == {right}

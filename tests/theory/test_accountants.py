@@ -135,17 +135,6 @@ def test_draws_never_cost_less_than_any_repeated_pair(epsilon, times):
     assert (found[OPTIMAL][2:5] < 0.99 * found[RENYI][2:5]).all(), "an opponent who chooses every pair gets less"
 
 
-def test_many_sizes_are_rounded_up_together_and_cost_a_little_more():
-    spends = plan(*((BoundedRange(1e-3 * t), 3) for t in range(1, 151)))
-    fewer = accountants._fewer(accountants.counts(spends))
-    assert len(fewer) <= accountants.DISTINCT
-    assert sum(number for _, number in fewer) == 450
-    assert sum(s.rho * number for s, number in fewer) >= sum(c.times * c.spend.rho for c in spends)
-    sizes = [c.spend.epsilon for c in spends for _ in range(c.times)]
-    rounded = sorted(s.epsilon for s, number in fewer for _ in range(number))
-    assert (np.array(rounded) >= np.array(sizes) - 1e-12).all()
-
-
 def test_sums_over_samples_are_priced_by_loss_distributions_alone():
     sampled = SubsampledGaussian(2.0, 0.1)
     found = curves(plan((sampled, 3)), np.array([1e-9, 1e-3]))

@@ -93,12 +93,6 @@ def test_the_words_hold_for_the_worst_mechanism_of_a_promise(epsilon, delta):
     assert promise.guess() >= guarantee.best_guess(0.5, epsilon, delta) - 1e-12
 
 
-def test_a_sampler_s_error_adds_itself_to_the_guess_of_gaussian_noise():
-    exact = Promise(1, 1e-9, ((Gaussian(0.2), 1),))
-    lost = replace(exact, events=((Gaussian(0.2), 1), (Drawn(1e-4), 2)))
-    assert lost.guess() == pytest.approx(exact.guess() + 2e-4, rel=1e-12)
-
-
 def test_releases_add_up():
     plan = Plan(Budget(1, 1e-9), (Charge("measure", Gaussian(0.1)),))
     own = Promise.of_plan(plan, adaptive=False)

@@ -61,7 +61,7 @@ def distances(records: pd.DataFrame) -> go.Figure:
     by = records.groupby("t")["distance"]
     middle, low, high = by.median(), by.min(), by.max()
     if records["seed"].nunique() > 1:
-        band(figure, middle.index, low, high, SYNTHETIC, opacity=0.18, name="range over repeats")
+        band(figure, middle.index, low, high, SYNTHETIC, opacity=0.18, name="range over repeats", showlegend=False)
     figure.add_scatter(
         x=middle.index, y=middle, mode="lines+markers", name="measured", line={"color": SYNTHETIC}, marker_size=7,
         showlegend=False,

@@ -182,6 +182,6 @@ def _curve(found: dict[str, list[Result]], problem: PointRelease) -> None:
     noise = {name: settled[name] for name in ("alpha", "sigma", "levels", "samples")}
     err = theory.error(**noise, d=d, D=D)
     heading(f"They end {last:.0%} of the map's width away")
-    summary = f"The mean distance falls from {first:.0%} to {last:.0%} of the width, in {T} steps."
+    summary = f"The mean distance falls from {first:.0%} to {last:.0%} of the width, in {T} steps. Shaded: all repeats."
     words = "" if err < D else " It is measured; for so few points no theorem promises it."
     results.panel(evolution_charts.distances(frame), summary + words, frame, "distance")

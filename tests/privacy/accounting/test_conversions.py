@@ -75,7 +75,7 @@ def test_the_delta_of_gaussian_noise_is_the_hockey_stick_divergence_and_rounded_
             assert exact <= found <= exact + 1e-8 + 1e-9 * abs(exact)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_gaussian_room_is_rounded_down_at_random_budgets(seed):
     """Of 700 such budgets 37 had more room than they should."""
     rng = np.random.default_rng(seed)
