@@ -86,7 +86,6 @@ def test_what_transcripts_show_is_drawn_below_what_is_promised():
     evidence = transcribe(ALGORITHMS["gaussian_maxent"](), Budget(6.0, 0.01), transcripts=2000)
     frame = audits.transcript_curves(evidence)
     assert frame.iloc[0]["right"] < 0.2 < frame.iloc[-1]["right"] == 1
-    assert frame["false alarms"].is_monotonic_increasing
     inner = frame.iloc[1:-1]
     assert (inner["shown"] < inner["promised"]).all()
     assert (np.abs(inner["right"] - inner["promised"]) < 0.12).all(), "the tables use all that is promised"
