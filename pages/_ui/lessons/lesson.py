@@ -97,7 +97,7 @@ LESSONS = {
         {"sample": "census", "epsilon": "1", "algorithm": "dpam", "dpam.noise": "fresh"},
     ),
     "constants": Lesson(
-        "Are the settings from a textbook the best?",
+        "Must you plan for the worst table?",
         "The same release is made twice: once with the cautious settings of the textbook, once with practical ones. "
         "Both protect equally. How much smaller is the largest error with the practical ones?",
         ("It is larger: the textbook is optimal", "About equal", "About 3 times smaller"),
@@ -120,7 +120,7 @@ LESSONS = {
         ("sampling floor",),
     ),
     "unseen-rule": Lesson(
-        "What is lost where only pairs of columns are right?",
+        "Can all pairs be right, and the rows wrong?",
         "Two coins were thrown, and a third column says whether they show the same side. A release measures all pairs "
         "of columns with little noise. In how many of its rows is the third column right?",
         ("In nearly all: there is little noise", "In three of four", "In half of them, as by a guess"),
