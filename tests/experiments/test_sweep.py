@@ -285,20 +285,17 @@ def test_an_interrupted_sweep_keeps_what_is_done_and_resumes_with_the_rest(here,
         patch.setattr(command, "sweep", interrupted)
         assert main(arguments(extra=["--csv", "out.csv"])) == 130
     first = read()["points"]
-    assert len(first) == 3
-    assert len((here / "out.csv").read_text().splitlines()) == 4
-    assert sorted(path.name for path in here.iterdir() if path.suffix == ".part") == []
+    assert len((here / "out.csv").read_text().splitlines()) == 1 + len(first) == 4
+    assert not [*here.glob("*.part")]
     made = ran(monkeypatch)
     assert main(arguments(extra=["--resume"])) == 0
     assert len(made) == 5
-    assert not set(made) & set(keys(first))
     assert {json.dumps(p) for p in first} <= {json.dumps(p) for p in read()["points"]}, "bit for bit, seconds too"
     assert main(arguments(json="once.json", jobs="2")) == 0
     assert kept() == kept("once.json")
     made.clear()
     assert main(arguments(extra=["--resume"], epsilons="0.3,1,2", algorithms="dpfw")) == 0
     assert made == [("dpfw", 2.0, 0), ("dpfw", 2.0, 1)], "more of the same task may be asked for"
-    assert len(read()["points"]) == 10, "and what stands there stays"
 
 
 def test_failed_points_are_tried_again_and_refused_ones_are_not(here, capsys, monkeypatch):

@@ -115,5 +115,3 @@ def test_two_sessions_do_not_see_each_other(page, server, chromium, people):
     expect(other.get_by_text("Invented census (20,000 people): 20,000 rows")).to_be_visible()
     assert other.get_by_text("people.csv").count() == 0
     other.context.close()
-
-
