@@ -11,16 +11,23 @@ from typing import Any
 import numpy as np
 from hypothesis import settings
 
-from dpcore.algorithms import ALGORITHMS, solving
+from dpcore import (
+    ALGORITHMS,
+    Budget,
+    Domain,
+    Explicit,
+    InputError,
+    Marginals,
+    QueryRelease,
+    Rows,
+    Run,
+    TableQueries,
+    Union,
+    domain_from_json,
+)
+from dpcore.algorithms import solving
 from dpcore.algorithms.base import make_plan
-from dpcore.data.domain import Domain, Rows
-from dpcore.data.schema import domain_from_json
-from dpcore.errors import InputError
-from dpcore.evaluation.run import Run
 from dpcore.params import build, parameters
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import QueryRelease
-from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 
 settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=40)
 settings.load_profile("fixed")

@@ -9,20 +9,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget, InputError, Marginals, PointRelease, QueryRelease, RiskMinimisation, Rows, Run
 from dpcore.algorithms.base import Step, make_plan
-from dpcore.data.domain import Rows
-from dpcore.errors import InputError, PrivacyWarning
-from dpcore.evaluation.run import Record, Run, compare, pairs_with, subgroups
+from dpcore.errors import PrivacyWarning
+from dpcore.evaluation.run import Record, compare, pairs_with, subgroups
 from dpcore.geometry.transport import w1
 from dpcore.params import build, parameters
 from dpcore.privacy import grid
-from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.statistics.answers import CellAnswers
-from dpcore.problems import PointRelease, QueryRelease, RiskMinimisation
 from dpcore.releases import Histogram, UnbiasedAnswers
 from dpcore.tags import Tag
-from dpcore.workloads import Marginals
 from tests import point_tasks, risk_tasks
 from tests.helpers import (
     QUERIES,

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore.errors import LONGEST, QUOTED, InputError, one_line, place_of_error
+from dpcore import InputError
+from dpcore.errors import LONGEST, QUOTED, one_line, place_of_error
 from dpcore.numbers import read_number
 
 

@@ -8,10 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore.algorithms import ALGORITHMS
-from dpcore.errors import InputError
+from dpcore import ALGORITHMS, InputError, RiskMinimisation
 from dpcore.params import build, check_parameters, param, parameters
-from dpcore.problems import RiskMinimisation
 from tests.helpers import HUGE
 
 

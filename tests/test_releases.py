@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from dpcore import Marginals, TableQueries, Union
 from dpcore.releases import Histogram, Records
-from dpcore.workloads import Marginals, TableQueries, Union
 from tests.helpers import cells, codes, signs
 
 SMALL = codes(3, 2, 4)

@@ -6,19 +6,15 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget, InputError, PointRelease, Run
 from dpcore.algorithms.evidence import nearest
 from dpcore.algorithms.evolution import PrivateEvolution
 from dpcore.algorithms.evolution_parts import PRESETS, Given, copies, treat
 from dpcore.algorithms.signed_measure import PSMM, box_centres
-from dpcore.errors import InputError
-from dpcore.evaluation.run import Run
 from dpcore.geometry.regions import Ball, box
 from dpcore.geometry.transport import w1
 from dpcore.params import build
-from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.statistics.votes import Votes
-from dpcore.problems import PointRelease
 from tests.point_tasks import BALL, quarter, task
 
 NAMES = ("x", "y", "z", "u")

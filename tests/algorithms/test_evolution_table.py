@@ -3,12 +3,8 @@
 import numpy as np
 import pytest
 
+from dpcore import Budget, Marginals, QueryRelease, Run, domain_from_json
 from dpcore.algorithms.evolution_table import PrivateEvolutionTable, _calmed, _Coarse
-from dpcore.data.schema import domain_from_json
-from dpcore.evaluation.run import Run
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import QueryRelease
-from dpcore.workloads import Marginals
 
 SCHEMA = {
     "columns": {

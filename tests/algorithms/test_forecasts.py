@@ -2,13 +2,9 @@
 
 import pytest
 
-from dpcore.algorithms import ALGORITHMS, forecasts
+from dpcore import ALGORITHMS, Budget, InputError, Marginals, QueryRelease, domain_from_json
+from dpcore.algorithms import forecasts
 from dpcore.algorithms.base import forecast
-from dpcore.data.schema import domain_from_json
-from dpcore.errors import InputError
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import QueryRelease
-from dpcore.workloads import Marginals
 from tests.helpers import codes
 
 WIDE = domain_from_json({f"c{i}": 10 for i in range(30)})

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
+from dpcore import Budget, BudgetError, InputError, Run
 from dpcore.algorithms.base import make_plan
-from dpcore.errors import BudgetError, InputError
-from dpcore.evaluation.run import Run
 from dpcore.params import build
-from dpcore.privacy.accounting.budget import Budget, Gaussian, SubsampledGaussian
+from dpcore.privacy.accounting.budget import Gaussian, SubsampledGaussian
 from dpcore.privacy.risk_curator import RiskCurator
 from dpcore.privacy.statistics.gradients import MeanGradient
 from dpcore.privacy.statistics.targets import RegularisedRisk

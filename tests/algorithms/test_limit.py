@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize, minimize_scalar
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget, Explicit, Marginals
 from dpcore.algorithms.evidence import Evidence, summed
 from dpcore.algorithms.fitting import fit, product, stages_of
 from dpcore.models.cells import Cells
-from dpcore.privacy.accounting.budget import Budget
 from dpcore.theory import schedules
-from dpcore.workloads import Explicit, Marginals
 from tests.helpers import codes, finished, matrix, matrix_of, softmax, task, within
 from tests.tape import exact_run
 

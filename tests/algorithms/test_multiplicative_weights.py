@@ -6,18 +6,14 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget, Explicit, InputError, Marginals, QueryRelease, samples
 from dpcore.algorithms.base import make_plan
 from dpcore.algorithms.entropy_projection import SHARE
 from dpcore.algorithms.multiplicative_weights import SHARES
 from dpcore.algorithms.past_measurements import PRIOR, Queries, likeliest
-from dpcore.data import samples
-from dpcore.errors import InputError
-from dpcore.privacy.accounting.budget import Accounting, Budget, Pure
+from dpcore.privacy.accounting.budget import Accounting, Pure
 from dpcore.privacy.measurement import deviation
 from dpcore.privacy.statistics.answers import SomeAnswers
-from dpcore.problems import QueryRelease
-from dpcore.workloads import Explicit, Marginals
 from tests.helpers import BUDGETS, codes, matrix, signs, softmax, task
 from tests.tape import exact_run
 

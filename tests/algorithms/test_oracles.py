@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
+from dpcore import Explicit, InputError, Marginals, TableQueries, Union
 from dpcore.algorithms.oracles import Counter, Oracle
-from dpcore.errors import InputError
 from dpcore.releases import Records
-from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from tests.helpers import cells, codes, signs
 
 SMALL = codes(3, 1, 4, 2)

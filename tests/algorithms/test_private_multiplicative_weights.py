@@ -6,16 +6,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget, BudgetError, Marginals, Run
 from dpcore.algorithms.private_multiplicative_weights import levels
-from dpcore.errors import BudgetError
-from dpcore.evaluation.run import Run
 from dpcore.privacy import mechanisms
-from dpcore.privacy.accounting.budget import Accounting, BoundedRange, Budget, Pure
+from dpcore.privacy.accounting.budget import Accounting, BoundedRange, Pure
 from dpcore.privacy.statistics.answers import SignedErrors
 from dpcore.privacy.statistics.scores import AbsoluteErrors, sparse_scales
 from dpcore.releases import StreamedHistogram
-from dpcore.workloads import Marginals
 from tests.helpers import BUDGETS, codes, data_sets, finished, neighbours, rows_of, signs, task
 from tests.privacy.enumeration import curator_of
 

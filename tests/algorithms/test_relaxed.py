@@ -3,15 +3,11 @@
 import numpy as np
 import pytest
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget, InputError, Marginals, QueryRelease, Run, TableQueries, Union
 from dpcore.algorithms.base import make_plan
-from dpcore.errors import InputError
-from dpcore.evaluation.run import Run
 from dpcore.models.product_mixture import Generator, MixtureFit, Noisy, RelaxedRows, Target
-from dpcore.privacy.accounting.budget import Budget, Gaussian
+from dpcore.privacy.accounting.budget import Gaussian
 from dpcore.privacy.statistics.answers import Answers
-from dpcore.problems import QueryRelease
-from dpcore.workloads import Marginals, TableQueries, Union
 from dpcore.workloads.products import Products
 from tests.helpers import codes, random_rows, signs, task, wide_task
 from tests.tape import exact_run

@@ -5,15 +5,12 @@ import math
 import numpy as np
 import pytest
 
+from dpcore import Budget, Explicit, InputError, Marginals, QueryRelease, TableQueries, Union
 from dpcore.algorithms.base import make_plan
 from dpcore.algorithms.residual import Residual
-from dpcore.errors import InputError
-from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.accounting.conversions import gdp_mu
 from dpcore.privacy.statistics.answers import Answers
-from dpcore.problems import QueryRelease
 from dpcore.theory.optimal_noise import least_rmse
-from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from tests.helpers import BUDGET, codes, finished, random_rows, signs, task
 
 RUNS = 200

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpcore import Budget, Marginals, QueryRelease, Rows
 from dpcore.algorithms import tree_choice
 from dpcore.algorithms.evidence import FLOOR, Pool, nearest, singles_of
 from dpcore.algorithms.tree_choice import (
@@ -29,14 +30,11 @@ from dpcore.algorithms.tree_choice import (
     single_charges,
     worth,
 )
-from dpcore.data.domain import Rows
 from dpcore.models.junction import junction_tree
-from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
+from dpcore.privacy.accounting.budget import BoundedRange, Gaussian, Pure
 from dpcore.privacy.accounting.ledger import Charge, Choice, Plan
 from dpcore.privacy.measurement import deviation
 from dpcore.privacy.statistics.answers import ONE_TABLE, Answers
-from dpcore.problems import QueryRelease
-from dpcore.workloads import Marginals
 from tests.helpers import codes
 from tests.tape import Exact
 

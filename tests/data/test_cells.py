@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpcore import InputError, domain_from_json, domain_to_json
 from dpcore.data.cell import Number
 from dpcore.data.cells import RawCells
 from dpcore.data.column import OTHER, Column
 from dpcore.data.readings import ANY_CASE, COMMA, READINGS, number_of, of_categories
-from dpcore.data.schema import domain_from_json, domain_to_json
-from dpcore.errors import InputError
 
 SAID = {
     "17": 17, " 17.0 ": 17, "1,5": math.nan, "1.5": 1.5, "-3e2": -300, "1,2,3": math.nan, "1_000": math.nan,

@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore.data import samples
+from dpcore import Column, Domain, InputError, samples
 from dpcore.data.choice import MANY, MOST, first_columns
-from dpcore.data.domain import Column, Domain
-from dpcore.errors import InputError
 from dpcore.problems import require_enumerable
 
 

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpcore import InputError, domain_from_json, domain_to_json
 from dpcore.data.constraints import Impossible, Order, Within, in_order, without_impossible, witness
-from dpcore.data.schema import domain_from_json, domain_to_json
-from dpcore.errors import InputError
 from tests.helpers import HUGE, cells, random_rows
 
 COLUMNS = {

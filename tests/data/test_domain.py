@@ -8,10 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpcore import Domain, InputError, domain_from_json
 from dpcore.data.column import MISSING_LABEL, Column
-from dpcore.data.domain import Domain
-from dpcore.data.schema import domain_from_json
-from dpcore.errors import InputError
 from tests.helpers import cells, codes
 
 

@@ -10,13 +10,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from dpcore import Domain, InputError, domain_from_json
 from dpcore.data.bounds import STRAY, round_bounds
-from dpcore.data.domain import Domain
 from dpcore.data.guessing import ASIDE, MOST_VALUES, guess_column, guess_columns, read_off
 from dpcore.data.readings import ANY_CASE, COMMA, POINT
 from dpcore.data.recognising import names_one
-from dpcore.data.schema import domain_from_json
-from dpcore.errors import InputError
 
 N = 200
 SPELLINGS = ["yes", "Yes", " yes ", "no", "NO"]

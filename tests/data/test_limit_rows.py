@@ -6,10 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore.data.domain import Column, Domain
+from dpcore import Column, Domain, InputError, limit_rows
 from dpcore.data.marks import marks, persons
-from dpcore.data.privacy_unit import limit_rows
-from dpcore.errors import InputError
 
 COLUMNS = ["who", "x", "y"]
 CELLS = st.sampled_from(["17", "17.0", " 17", "a", "A", "a ", "", "NA", "1,5", "1.5", "é", "-0", "0"])

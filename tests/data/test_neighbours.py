@@ -22,17 +22,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpcore import InputError, PrivacyUnit, domain_from_json, limit_rows, read_table, source_at
 from dpcore.data import text_file
 from dpcore.data.cell import LARGEST_USUAL, LEAST_USUAL, canonical, distinct
 from dpcore.data.fingerprint import fingerprint
 from dpcore.data.marks import LARGEST_WHOLE, marks, persons
-from dpcore.data.privacy_unit import PrivacyUnit, limit_rows
-from dpcore.data.readers import read_table
-from dpcore.data.schema import domain_from_json
 from dpcore.data.sources.base import Source
-from dpcore.data.sources.files import source_at
 from dpcore.data.sources.people import limited
-from dpcore.errors import InputError
 from tests.data.test_readers import sheet
 
 NAMES = ["who", "whole", "amount", "word", "day"]

@@ -17,15 +17,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpcore import InputError, domain_from_json, domain_to_json, read_json, read_table
 from dpcore.data import readers as tables
 from dpcore.data import sheets, text_file
 from dpcore.data.cell import distinct
-from dpcore.data.readers import read_json, read_matrix, read_table
+from dpcore.data.readers import read_matrix
 from dpcore.data.samples import CENSUS_SCHEMA
-from dpcore.data.schema import domain_from_json, domain_to_json
 from dpcore.data.sources.parquet import ParquetSource
 from dpcore.data.text_format import TextFormat
-from dpcore.errors import InputError, place_of_error
+from dpcore.errors import place_of_error
 
 
 def read(content: bytes, name: str = "t.csv") -> pd.DataFrame:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpcore import InputError, domain_from_json, domain_to_json
 from dpcore.data.cell import MISSING_TEXTS
 from dpcore.data.readings import (
     ANY_CASE,
@@ -20,8 +21,6 @@ from dpcore.data.readings import (
     of_categories,
     read_date,
 )  # fmt: skip
-from dpcore.data.schema import domain_from_json, domain_to_json
-from dpcore.errors import InputError
 
 AMOUNTS = {
     POINT: {"€ 1,234.50": 1234.5, "12%": 12.0, "-$3": -3.0, "$-3.5": -3.5, "7 kr": 7.0, ".5": 0.5, "1 234": 1234.0}

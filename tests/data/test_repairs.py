@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpcore import InputError, domain_from_json
 from dpcore.data import repairs
 from dpcore.data.readings import ANY_CASE, COMMA
 from dpcore.data.repairs import (
@@ -22,8 +23,6 @@ from dpcore.data.repairs import (
     problems,
     words_missing,
 )  # fmt: skip
-from dpcore.data.schema import domain_from_json
-from dpcore.errors import InputError
 
 TEXTS = pd.Series(["yes", "Yes", " yes ", "no", "NA"])
 NUMBERS = pd.Series(["1", "2", "", "70"])

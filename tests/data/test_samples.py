@@ -5,10 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpcore.data import samples
-from dpcore.data.readers import read_json, read_table
-from dpcore.data.schema import domain_from_json
-from dpcore.errors import InputError
+from dpcore import InputError, domain_from_json, read_json, read_table, samples
 
 ASSETS = Path(__file__).parents[2] / "assets"
 

@@ -8,10 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore.data.domain import Domain
+from dpcore import Domain, InputError, domain_from_json, domain_to_json
 from dpcore.data.guessing import guess_columns, propose, read_off
-from dpcore.data.schema import domain_from_json, domain_to_json
-from dpcore.errors import InputError
 from tests.helpers import HUGE
 
 GOOD = {

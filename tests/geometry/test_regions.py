@@ -4,9 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.errors import InputError
+from dpcore import InputError, PointRelease
 from dpcore.geometry.regions import Ball, Space, box, point_rows
-from dpcore.problems import PointRelease
 
 BALL = Ball(np.zeros(2), 2.0)
 NAMES = ("x", "y")

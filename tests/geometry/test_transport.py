@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import linprog
 from scipy.spatial.distance import cdist
 
-from dpcore.errors import InputError
+from dpcore import InputError
 from dpcore.geometry import grouping as point_groups
 from dpcore.geometry import transport
 from dpcore.geometry.transport import bounded_lipschitz, w1

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.errors import InputError
+from dpcore import InputError
 from dpcore.learning.losses import (
     Logistic,
     SquaredDistance,

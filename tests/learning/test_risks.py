@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog, minimize
 
-from dpcore.errors import InputError
+from dpcore import InputError
 from dpcore.geometry.regions import Ball, Box, Space
 from dpcore.learning.losses import Logistic, SquaredDistance, absolute, hinge, huber, pinball
 from dpcore.learning.risks import Risk, smallest

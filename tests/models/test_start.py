@@ -8,19 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget, InputError, Marginals, QueryRelease, Rows, domain_from_json
 from dpcore.algorithms.base import make_plan
-from dpcore.data.domain import Rows
-from dpcore.data.schema import domain_from_json
-from dpcore.errors import InputError
 from dpcore.experiments.sweep import identity
 from dpcore.models.cells import Cells
 from dpcore.models.junction import junction_tree
 from dpcore.models.tree import Tree
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import PublicStart, QueryRelease, public_start
+from dpcore.problems import PublicStart, public_start
 from dpcore.releases import Histogram, Records
-from dpcore.workloads import Marginals
 from tests.helpers import codes, finished
 
 BUDGET = Budget(1.0, 1e-9)

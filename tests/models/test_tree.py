@@ -7,18 +7,13 @@ import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget, Explicit, InputError, Marginals, QueryRelease, TableQueries, domain_from_json
 from dpcore.algorithms.base import make_plan
 from dpcore.algorithms.maximum_entropy import thinned
 from dpcore.algorithms.tree_choice import inside_cliques
-from dpcore.data.schema import domain_from_json
-from dpcore.errors import InputError
 from dpcore.models.cells import Cells
 from dpcore.models.junction import cells, fewest_cells, junction_tree
 from dpcore.models.tree import Tree
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import QueryRelease
-from dpcore.workloads import Explicit, Marginals, TableQueries
 from tests.helpers import codes, finished, wide_task
 
 SMALL = st.lists(st.integers(1, 4), min_size=2, max_size=5)

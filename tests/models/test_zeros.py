@@ -4,17 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 
+from dpcore import InputError, Marginals, QueryRelease, Run, domain_from_json
 from dpcore.algorithms.base import KEPT, ROWS_ONLY, make_plan
-from dpcore.data.schema import domain_from_json
-from dpcore.errors import InputError
-from dpcore.evaluation.run import Run
 from dpcore.models.cells import Cells
 from dpcore.models.junction import junction_tree
 from dpcore.models.structural import tied
 from dpcore.models.tree import Tree
 from dpcore.params import build
-from dpcore.problems import QueryRelease
-from dpcore.workloads import Marginals
 from tests.helpers import BUDGET, QUERIES, cells, few_rounds, random_rows
 from tests.models.test_tree import every_table, models
 

@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore.data.schema import domain_from_json
-from dpcore.errors import InputError
+from dpcore import InputError, TableQueries, domain_from_json
 from dpcore.parsing.questions import parse, understand
-from dpcore.workloads import TableQueries
 from tests.helpers import codes
 
 DOMAIN = domain_from_json(

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.errors import InputError
+from dpcore import InputError
 from dpcore.evaluation.truth import RiskTruth
 from dpcore.geometry.regions import Ball, Box, Space
 from dpcore.learning.losses import Logistic

@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from dpcore import Budget, BudgetError, InputError
 from dpcore.data.cells import RawCells
 from dpcore.data.column import OTHER
-from dpcore.errors import BudgetError, InputError
 from dpcore.privacy import exact
-from dpcore.privacy.accounting.budget import Approximate, BoundedRange, Budget, Gaussian, Pure
+from dpcore.privacy.accounting.budget import Approximate, BoundedRange, Gaussian, Pure
 from dpcore.privacy.accounting.conversions import zcdp_epsilon
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.column_curator import ColumnCurator, passing

@@ -5,15 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from dpcore.data.domain import Rows
-from dpcore.errors import BudgetError, InputError
-from dpcore.privacy.accounting.budget import Approximate, BoundedRange, Budget, Gaussian, Pure
+from dpcore import Budget, BudgetError, Explicit, InputError, Marginals, Rows
+from dpcore.privacy.accounting.budget import Approximate, BoundedRange, Gaussian, Pure
 from dpcore.privacy.accounting.ledger import Plan
 from dpcore.privacy.statistics.answers import Answers, SignedErrors
 from dpcore.privacy.statistics.query_draws import AcceptProbabilities, SummedErrors
 from dpcore.privacy.statistics.scores import AbsoluteErrors
 from dpcore.privacy.table_curator import TableCurator
-from dpcore.workloads import Explicit, Marginals
 from tests.helpers import codes, random_rows, rows_of
 from tests.privacy.enumeration import curator_of
 

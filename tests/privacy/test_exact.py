@@ -8,13 +8,12 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget, Explicit, InputError, Marginals
 from dpcore.algorithms.base import make_plan
 from dpcore.cli import main
-from dpcore.errors import InputError
 from dpcore.privacy import exact, mechanisms
 from dpcore.privacy.accounting import conversions
-from dpcore.privacy.accounting.budget import Accounting, Budget
+from dpcore.privacy.accounting.budget import Accounting
 from dpcore.privacy.accounting.lifetime import planned
 from dpcore.privacy.grid import answers_are_whole, gridded
 from dpcore.privacy.statistics.answers import CellAnswers, SomeAnswers
@@ -22,7 +21,6 @@ from dpcore.privacy.table_curator import TableCurator
 from dpcore.publishing import publish
 from dpcore.publishing.ledger_store import Store, verify
 from dpcore.publishing.request import ReleaseRequest, prepare
-from dpcore.workloads import Explicit, Marginals
 from tests.helpers import codes
 from tests.privacy.enumeration import Words
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.errors import InputError
+from dpcore import InputError
 from dpcore.geometry.regions import Space
 from dpcore.learning.losses import Logistic, absolute, hinge, huber, pinball
 from dpcore.learning.risks import Risk, newton

@@ -9,15 +9,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import (
+    ALGORITHMS,
+    Budget,
+    BudgetError,
+    Column,
+    Domain,
+    Explicit,
+    InputError,
+    Marginals,
+    QueryRelease,
+    Rows,
+    Run,
+    TableQueries,
+    Union,
+)
 from dpcore.algorithms.base import make_plan
-from dpcore.data.domain import Column, Domain, Rows
-from dpcore.errors import BudgetError, InputError
-from dpcore.evaluation.run import Run
 from dpcore.geometry.regions import Box
 from dpcore.learning.losses import PiecewiseLinear, hinge
 from dpcore.privacy import mechanisms
-from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure, SubsampledGaussian
+from dpcore.privacy.accounting.budget import BoundedRange, Gaussian, Pure, SubsampledGaussian
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.point_curator import PointCurator
 from dpcore.privacy.risk_curator import RiskCurator
@@ -29,8 +40,6 @@ from dpcore.privacy.statistics.scores import AbsoluteErrors, TableErrors
 from dpcore.privacy.statistics.targets import RegularisedRisk
 from dpcore.privacy.statistics.votes import CodeVotes, Votes
 from dpcore.privacy.table_curator import TableCurator
-from dpcore.problems import QueryRelease
-from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from tests.helpers import codes, rows_of
 from tests.privacy.enumeration import ask, curator_of
 

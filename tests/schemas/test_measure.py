@@ -7,22 +7,27 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import (
+    ALGORITHMS,
+    Budget,
+    BudgetError,
+    InputError,
+    Marginals,
+    QueryRelease,
+    domain_from_json,
+    domain_to_json,
+)
 from dpcore.data.cells import RawCells
 from dpcore.data.column import OTHER
 from dpcore.data.open_schema import open_schema_from_json
-from dpcore.data.schema import domain_from_json, domain_to_json
-from dpcore.errors import BudgetError, InputError
 from dpcore.privacy.accounting import conversions
-from dpcore.privacy.accounting.budget import Budget, Gaussian
+from dpcore.privacy.accounting.budget import Gaussian
 from dpcore.privacy.accounting.lifetime import reserved
 from dpcore.privacy.column_curator import ColumnCurator
 from dpcore.privacy.statistics.columns import FANOUT, TreeCounts
-from dpcore.problems import QueryRelease
 from dpcore.schemas.measure import guess_kinds, measure_column, measure_schema
 from dpcore.schemas.plan import SchemaPlan, check_whole, default_share, divide, plan_schema, plan_within, spent
 from dpcore.tags import Tag
-from dpcore.workloads import Marginals
 from tests.helpers import QUERIES
 from tests.tape import Recorder, Replayer
 

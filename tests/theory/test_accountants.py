@@ -8,16 +8,9 @@ import pytest
 from dp_accounting.rdp import RdpAccountant
 from scipy.stats import binom
 
+from dpcore import Budget
 from dpcore.privacy.accounting import conversions
-from dpcore.privacy.accounting.budget import (
-    Accounting,
-    Approximate,
-    BoundedRange,
-    Budget,
-    Gaussian,
-    Pure,
-    SubsampledGaussian,
-)
+from dpcore.privacy.accounting.budget import Accounting, Approximate, BoundedRange, Gaussian, Pure, SubsampledGaussian
 from dpcore.privacy.accounting.ledger import Charge
 from dpcore.privacy.accounting.lifetime import Concentrated, Filtered, Lifetime
 from dpcore.theory import accountants

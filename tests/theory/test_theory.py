@@ -8,11 +8,9 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import erf
 
-from dpcore.algorithms import ALGORITHMS
-from dpcore.errors import InputError
+from dpcore import ALGORITHMS, Explicit, InputError, Marginals
 from dpcore.theory.rates import RATES, Setting
 from dpcore.theory.width import gaussian_width, gaussian_width_bound
-from dpcore.workloads import Explicit, Marginals
 from tests.helpers import codes, matrix_of
 
 # n ε = 10^6, d = 16 (log k = 16 log 2), log|Q| = 32 (so that every root is easy), log(1/δ) = 1, w = 4.

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from dpcore.data.domain import Domain
+from dpcore import Domain, Marginals
 from dpcore.releases import ProductMixture
-from dpcore.workloads import Marginals, Workload, products
+from dpcore.workloads import Workload, products
 from dpcore.workloads.products import Products, blocks
 from tests.helpers import TASKS, cells, codes, histogram, task
 

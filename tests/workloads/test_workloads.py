@@ -6,9 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from dpcore.data.schema import domain_from_json
-from dpcore.errors import InputError
-from dpcore.workloads import Explicit, Marginals
+from dpcore import Explicit, InputError, Marginals, domain_from_json
 from tests.helpers import codes, signs, within
 
 FOUR = codes(3, 2, 4, 2)

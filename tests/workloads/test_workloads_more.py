@@ -13,13 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from dpcore.data import samples
-from dpcore.data.schema import domain_from_json
-from dpcore.errors import InputError
+from dpcore import Explicit, InputError, Marginals, TableQueries, Union, domain_from_json, read_queries, samples
 from dpcore.evaluation.metrics import errors
-from dpcore.parsing.queries import parse_queries, read_queries
+from dpcore.parsing.queries import parse_queries
 from dpcore.privacy.statistics.answers import Answers, SignedErrors, check_workload
-from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from dpcore.workloads.base import largest_distance
 from tests.helpers import cells, codes, histogram, matrix_of, random_rows, signs
 from tests.workloads.test_workloads import FOUR, WORKLOADS

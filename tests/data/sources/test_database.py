@@ -16,13 +16,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpcore import InputError, Marginals, domain_from_json, gather
 from dpcore.cli import main
-from dpcore.data.schema import domain_from_json
 from dpcore.data.sources import database
-from dpcore.data.sources.counts import gather
 from dpcore.data.sources.database import DatabaseSource, connect
-from dpcore.errors import InputError
-from dpcore.workloads import Marginals
 
 ibis = pytest.importorskip("ibis", reason="the extra `sql` is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore")  # the drivers' own

@@ -6,11 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore.data.privacy_unit import PrivacyUnit, limit_rows
-from dpcore.data.sources.counts import gather
+from dpcore import InputError, PrivacyUnit, gather, limit_rows
 from dpcore.data.sources.frames import FrameSource
 from dpcore.data.sources.people import LimitedSource, limited
-from dpcore.errors import InputError
 from tests.helpers import codes
 
 DOMAIN = codes(4, 3)

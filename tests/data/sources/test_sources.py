@@ -11,22 +11,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import (
+    ALGORITHMS,
+    Budget,
+    Domain,
+    InputError,
+    Marginals,
+    QueryRelease,
+    Run,
+    TableQueries,
+    Union,
+    domain_from_json,
+    gather,
+    read_table,
+)
 from dpcore.data import text_file
-from dpcore.data.domain import Domain
 from dpcore.data.fingerprint import fingerprint
-from dpcore.data.readers import read, read_table
-from dpcore.data.schema import domain_from_json
+from dpcore.data.readers import read
 from dpcore.data.sources import counting, parquet
-from dpcore.data.sources.counts import gather
 from dpcore.data.sources.frames import FrameSource
 from dpcore.data.sources.parquet import ParquetSource
 from dpcore.data.sources.text import TextSource
-from dpcore.errors import InputError
-from dpcore.evaluation.run import Run
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import QueryRelease
-from dpcore.workloads import Marginals, TableQueries, Union
 from tests.helpers import codes
 
 MESSY = {

@@ -10,20 +10,11 @@ from dp_accounting.rdp import RdpAccountant
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget, BudgetError, InputError
 from dpcore.algorithms.base import make_plan
-from dpcore.errors import BudgetError, InputError
 from dpcore.params import build
 from dpcore.privacy.accounting import conversions
-from dpcore.privacy.accounting.budget import (
-    Accounting,
-    Approximate,
-    BoundedRange,
-    Budget,
-    Gaussian,
-    Pure,
-    Sums,
-)
+from dpcore.privacy.accounting.budget import Accounting, Approximate, BoundedRange, Gaussian, Pure, Sums
 from dpcore.privacy.accounting.calibrations import TOLERANCE, equal_selections, gaussian_share
 from dpcore.privacy.accounting.guarantee import cautions
 from dpcore.privacy.accounting.ledger import Charge, Ledger, Plan

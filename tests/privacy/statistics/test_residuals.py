@@ -5,9 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.errors import InputError
+from dpcore import InputError, Marginals
 from dpcore.privacy.statistics.residuals import Residuals
-from dpcore.workloads import Marginals
 from dpcore.workloads.residuals import spaces_of
 from tests.helpers import codes, random_rows, signs
 from tests.privacy.test_exact_neighbours import RESIDUALS, measured

@@ -5,8 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from dpcore import Explicit
 from dpcore.privacy.statistics.answers import CellAnswers
-from dpcore.workloads import Explicit, RowSpace, row_space
+from dpcore.workloads import RowSpace, row_space
 from dpcore.workloads import explicit as module
 from tests.helpers import codes, random_rows
 

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from dpcore.errors import InputError
+from dpcore import Explicit, InputError, Marginals, TableQueries
 from dpcore.privacy.accounting.budget import BoundedRange
 from dpcore.privacy.statistics.scores import TableErrors
-from dpcore.workloads import Explicit, Marginals, TableQueries
 from tests.helpers import codes, histogram, random_rows
 from tests.privacy.enumeration import curator_of
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from dpcore.errors import InputError
+from dpcore import Budget, InputError
 from dpcore.geometry.regions import Ball, Space
 from dpcore.learning.losses import Logistic, SquaredDistance, absolute, hinge, huber, pinball
 from dpcore.parsing.tasks import group
 from dpcore.privacy.accounting import conversions
-from dpcore.privacy.accounting.budget import Approximate, BoundedRange, Budget, Gaussian
+from dpcore.privacy.accounting.budget import Approximate, BoundedRange, Gaussian
 from dpcore.privacy.accounting.calibrations import regularised_stages
 from dpcore.privacy.statistics.gradients import MeanGradient, RegularisedMinimiser
 from dpcore.privacy.statistics.targets import PerturbedRisk, PlainRisk, RankError, RegularisedRisk, largest_shift

@@ -6,9 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.data.domain import Rows
-from dpcore.errors import BudgetError, InputError
-from dpcore.privacy.accounting.budget import Approximate, Budget, Gaussian, Pure
+from dpcore import Budget, BudgetError, InputError, Rows
+from dpcore.privacy.accounting.budget import Approximate, Gaussian, Pure
 from dpcore.privacy.accounting.calibrations import equal_thresholded
 from dpcore.privacy.accounting.ledger import Charge, Ledger, Plan
 from dpcore.privacy.point_curator import PointCurator
