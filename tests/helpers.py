@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import settings
 
 from dpcore import (
@@ -37,6 +38,11 @@ QUERIES = solving(QueryRelease)  # the registered algorithms by name
 BUDGET = Budget(1, 1e-6)
 BUDGETS = [Budget(1, 1e-9), Budget(0.01, 1e-6), Budget(9, 1e-3), Budget(1, 0), Budget(8, 0)]
 HUGE = 10**400  # a whole number that is no float
+
+
+def refused(words: str):
+    """Expect an InputError in words that this pattern finds."""
+    return pytest.raises(InputError, match=words)
 
 
 @contextmanager

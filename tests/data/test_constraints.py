@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dpcore import InputError, domain_from_json, domain_to_json
 from dpcore.data.constraints import Impossible, Order, Within, in_order, without_impossible, witness
-from tests.helpers import HUGE, cells, random_rows
+from tests.helpers import HUGE, cells, random_rows, refused
 
 COLUMNS = {
     "age": {"kind": "integer", "edges": [0, 15, 30, 99]},
@@ -114,7 +114,7 @@ def test_a_wrong_constraint_is_refused_with_its_column_value_and_range(name):
 
 def test_a_table_too_large_to_hold_is_refused():
     columns = {name: {"kind": "integer", "size": 1001} for name in "ab"}
-    with pytest.raises(InputError, match="1,002,001 combinations, more than 1,000,000; give a, b fewer"):
+    with refused("1,002,001 combinations, more than 1,000,000; give a, b fewer"):
         domain_from_json(schema({"order": ["a", "b"]}, columns=columns))
 
 

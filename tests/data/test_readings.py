@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore import InputError, domain_from_json, domain_to_json
+from dpcore import domain_from_json, domain_to_json
 from dpcore.data.cell import MISSING_TEXTS
 from dpcore.data.readings import (
     ANY_CASE,
@@ -21,6 +21,7 @@ from dpcore.data.readings import (
     of_categories,
     read_date,
 )  # fmt: skip
+from tests.helpers import refused
 
 AMOUNTS = {
     POINT: {"€ 1,234.50": 1234.5, "12%": 12.0, "-$3": -3.0, "$-3.5": -3.5, "7 kr": 7.0, ".5": 0.5, "1 234": 1234.0}
@@ -89,7 +90,7 @@ def test_a_column_reads_its_cells_before_it_counts_them():
     assert years.encode(pd.Series([datetime(2019, 5, 1), date(2020, 1, 1)], dtype=object)).tolist() == [0, 1]
     assert years.encode(pd.to_datetime(pd.Series(["2019-01-01", None]))).tolist() == [0, 3]
     assert years.numbers(pd.Series(cells[:2])).tolist() == [2019, 2021]
-    with pytest.raises(InputError, match=r"'soon' in row 2 is not a number in 2019\.\.2021"):
+    with refused(r"'soon' in row 2 is not a number in 2019\.\.2021"):
         years.encode(pd.Series(["1.2.2019", "soon"]))
     answer = column(kind="categorical", values=["Yes", "no"], read=ANY_CASE, missing="category")
     assert answer.encode(pd.Series(["yes", " YES ", "No", "n/a", "NA", None])).tolist() == [0, 0, 1, 2, 2, 2]
@@ -119,7 +120,7 @@ BAD = {
 
 @pytest.mark.parametrize(("spec", "message"), BAD.values(), ids=BAD)
 def test_a_reading_that_does_not_fit_is_refused(spec, message):
-    with pytest.raises(InputError, match=message):
+    with refused(message):
         column(**spec)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dpcore import Domain, InputError, domain_from_json, domain_to_json
 from dpcore.data.guessing import guess_columns, propose, read_off
-from tests.helpers import HUGE
+from tests.helpers import HUGE, refused
 
 GOOD = {
     "columns": {
@@ -163,7 +163,7 @@ def test_a_proposal_tells_nothing_of_the_cells(frame):
     for spec in proposed["columns"].values():
         assert all(spec.get(key) is None for key in ("values", "low", "high", "edges", "size"))
     assert proposed == propose(frame.iloc[::-1])
-    with pytest.raises(InputError, match="column 'city': values are not given; they are public"):
+    with refused("column 'city': values are not given; they are public"):
         domain_from_json(proposed)
 
 
@@ -201,7 +201,7 @@ def test_a_peeked_schema_is_marked_and_encodes_its_own_table(frame):
 def test_dates_and_free_text_are_told_apart_and_refused_with_advice(cells, advice, peek):
     proposed = propose(pd.DataFrame({"x": cells}), peek=peek)
     assert set(proposed["columns"]["x"]) == {"kind"}
-    with pytest.raises(InputError, match=f"column 'x': {advice}.*leave the column out"):
+    with refused(f"column 'x': {advice}.*leave the column out"):
         domain_from_json(proposed)
 
 

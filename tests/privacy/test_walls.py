@@ -40,7 +40,7 @@ from dpcore.privacy.statistics.scores import AbsoluteErrors, TableErrors
 from dpcore.privacy.statistics.targets import RegularisedRisk
 from dpcore.privacy.statistics.votes import CodeVotes, Votes
 from dpcore.privacy.table_curator import TableCurator
-from tests.helpers import codes, rows_of
+from tests.helpers import codes, refused, rows_of
 from tests.privacy.enumeration import ask, curator_of
 
 DOMAIN = codes(3, 2)
@@ -138,12 +138,12 @@ questions = pytest.mark.parametrize(("verb", "make", "spend"), QUESTIONS.values(
 @questions
 def test_an_object_in_the_place_of_an_array_never_meets_an_answer(verb, make, spend):
     spy = Spy()
-    with pytest.raises(InputError, match="is where"):
+    with refused("is where"):
         getattr(asking(), verb)(make(WORKLOADS["marginals"](), spy), spend)
     assert spy.seen == []
     boxed = np.empty(5, dtype=object)
     boxed[:] = spy
-    with pytest.raises(InputError, match="array of type object"):
+    with refused("array of type object"):
         getattr(asking(), verb)(make(WORKLOADS["marginals"](), boxed), spend)
     assert spy.seen == []
 
@@ -227,14 +227,14 @@ def test_a_workload_or_domain_derived_from_ours_is_refused():
     for domain in (Narrow(DOMAIN.columns), thin):
         workload = Marginals(DOMAIN, [["a"]])
         force(workload, domain=domain)
-        with pytest.raises(InputError, match="nothing derived"):
+        with refused("nothing derived"):
             asking().measure(Answers(workload), Gaussian(MU))
 
 
 @pytest.mark.parametrize("domain", [codes(2, 2), codes(4, 2), codes(3, 2, 2)])
 def test_a_workload_on_another_domain_is_refused_before_an_error_could_tell_of_a_record(domain):
     curator = asking()
-    with pytest.raises(InputError, match="another schema"):
+    with refused("another schema"):
         curator.measure(Answers(Marginals(domain, [["a"]])), Gaussian(MU))
     assert curator.ledger.events == []
 
@@ -338,14 +338,14 @@ def test_a_run_refuses_a_workload_on_another_domain():
             yield curator.select(score, plan.spend("select"))
 
     run = Run(Elsewhere(), problem, ROWS, Budget(1, 1e-6))
-    with pytest.raises(InputError, match="another schema"):
+    with refused("another schema"):
         run.finish()
     assert run.events == []
 
 
 @pytest.mark.parametrize("group", [0, 0.01, -1, N + 1])
 def test_a_group_that_would_take_noise_away_is_refused(group):
-    with pytest.raises(InputError, match="group="):
+    with refused("group="):
         asking(group=group)
 
 
@@ -404,11 +404,11 @@ def test_questions_whose_noise_would_round_away_are_refused_before_a_charge(verb
 
 @pytest.mark.parametrize("wrong", [{"low": 1.0}, {"high": np.nan}, {"width": -1.0}, {"low": -np.inf}], ids=str)
 def test_a_loss_with_a_wrong_slope_is_refused(wrong):
-    with pytest.raises(InputError, match="slopes"):
+    with refused("slopes"):
         PiecewiseLinear("mine", **{"low": -1.0, "high": 1.0, **wrong})
     loss = PiecewiseLinear("mine", -1.0, 1.0)
     force(loss, **wrong)
-    with pytest.raises(InputError, match="slopes"):
+    with refused("slopes"):
         asking(kind=RiskCurator).measure(MeanGradient(loss, X, CENTRE, 1.0), Gaussian(MU))
 
 
