@@ -171,6 +171,10 @@ def test_a_cell_of_the_only_column_is_replaced_also_by_nothing(way, rows, cell, 
     assert one["a"].drop(place).tolist() == other["a"].drop(place).tolist()
 
 
+def _whole(day: datetime) -> datetime:
+    return day.replace(microsecond=0)
+
+
 VALUES: dict[pa.DataType, st.SearchStrategy] = {
     pa.int64(): st.none() | st.sampled_from([0, 7, 17, 2**53, 2**53 + 1, 2**63 - 1, -(2**63)]),
     pa.float64(): st.none() | st.sampled_from([0.0, 5.5, 17.0, 1.234, 1e300, float("inf"), float("nan"), 2.0**53]),
@@ -180,6 +184,10 @@ VALUES: dict[pa.DataType, st.SearchStrategy] = {
     pa.bool_(): st.none() | st.booleans(),
     pa.date32(): st.none() | st.dates(date(1990, 1, 1), date(2030, 1, 1)),
     pa.decimal128(20, 2): st.none() | st.decimals(-(10**9), 10**9, places=2),
+    pa.timestamp("ms"): st.none() | st.datetimes(datetime(1990, 1, 1), datetime(2030, 1, 1)).map(_whole),
+    pa.dictionary(pa.int32(), pa.string()): st.none() | st.sampled_from(["17", " 17 ", "NA"]),
+    pa.binary(): st.none() | BYTES,
+    pa.null(): st.none(),
 }
 
 
@@ -230,7 +238,7 @@ def test_a_nested_value_is_read_alike_beside_a_missing_one(kind, way):
 
 TYPED = st.sampled_from(
     ["a", "17", " 17 ", "5,5", "1.234", "é", 17, 17.0, 1.234, 2**53 + 1, 123456789012345679, True, None, -0.5, 1e300]
-) | st.datetimes(datetime(1990, 1, 1), datetime(2030, 1, 1)).map(lambda day: day.replace(microsecond=0))  # fmt: skip
+) | st.datetimes(datetime(1990, 1, 1), datetime(2030, 1, 1)).map(_whole)  # fmt: skip
 
 
 def excel(rows: list[tuple]) -> pd.DataFrame:

@@ -63,23 +63,9 @@ def table(n: int = 400) -> pd.DataFrame:
     )
 
 
-def literal(value) -> str:
-    if value is None or value is pd.NA or value != value:
-        return "NULL"
-    if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
-    if isinstance(value, (bool, np.bool_)):
-        return str(bool(value)).upper()
-    if isinstance(value, (float, np.floating)):
-        return f"CAST('{float(value)!r}' AS double precision)"
-    return str(int(value))
-
-
-def statements(frame: pd.DataFrame) -> list[str]:
-    columns = {name: frame[name].astype(object).tolist() for name in frame}
-    rows = zip(*columns.values(), strict=True)
-    values = ", ".join("(" + ", ".join(map(literal, row)) + ")" for row in rows)
-    return [f"CREATE TABLE people ({TYPES})", f"INSERT INTO people VALUES {values}"]
+def given(frame: pd.DataFrame) -> list[list]:
+    """The rows of a table as plain values."""
+    return frame.astype(object).where(frame.notna(), None).to_numpy().tolist()
 
 
 @pytest.fixture(scope="module")
@@ -87,8 +73,8 @@ def duck(tmp_path_factory):
     duckdb = pytest.importorskip("duckdb")
     path = tmp_path_factory.mktemp("duck") / "d.duckdb"
     with duckdb.connect(str(path)) as made:
-        for statement in statements(table()):
-            made.execute(statement)
+        made.execute(f"CREATE TABLE people ({TYPES})")
+        made.executemany(f"INSERT INTO people VALUES ({', '.join('?' * 8)})", given(table()))
     return f"duckdb://{path}"
 
 
@@ -128,8 +114,8 @@ def postgres():
         while True:
             try:
                 with psycopg.connect(address, autocommit=True) as own:
-                    for statement in statements(table()):
-                        own.execute(statement)
+                    own.execute(f"CREATE TABLE people ({TYPES})")
+                    own.cursor().executemany(f"INSERT INTO people VALUES ({', '.join(['%s'] * 8)})", given(table()))
                 break
             except psycopg.OperationalError:
                 if time.monotonic() > deadline:

@@ -5,8 +5,6 @@ import os
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +13,6 @@ from dpcore import (
     ALGORITHMS,
     Budget,
     Domain,
-    InputError,
     Marginals,
     QueryRelease,
     Run,
@@ -200,47 +197,6 @@ def test_large_tables_are_counted_too(monkeypatch):
     counted = {(0, 1): np.zeros(12, dtype=np.int64)}
     counting.add(counted, [np.array([0, 2, 2]), np.array([1, 3, 3])], (3, 4))
     assert counted[0, 1].tolist() == [0, 1, *[0] * 9, 2]
-
-
-NUMBERS = [0, 1, 7, -3, 2**53 + 1, 2**60 + 1]
-
-
-@pytest.mark.parametrize(
-    "cells",
-    [
-        pa.array([*NUMBERS, None]), pa.array([1.5, 0.1, None, float("nan"), 7.0, float("inf")][:5]),
-        pa.array([True, None, False]), pa.array(["1", " 7 ", None, "NA", "9007199254740993"]),
-        pa.array([1, 7, None], pa.uint8()), pa.array([0.1, 7, None], pa.float32()),
-        pa.array(["1", "7", None]).dictionary_encode(), pa.array([b"1", None]),
-        pa.array([None, None], pa.null()), pa.array([1, 7, None], pa.decimal128(5, 2)),
-        pa.array([1, 7, None], pa.date32()), pa.array([1, 7, None], pa.timestamp("ms")),
-        pa.array([[1], None], pa.list_(pa.int64())), pa.array([2**63 + 1, None, 7], pa.uint64()),
-    ],
-    ids=str,
-)  # fmt: skip
-def test_every_type_of_parquet_reads_as_in_memory_wherever_chunks_begin(tmp_path, cells):
-    path = tmp_path / "t.parquet"
-    doubled = pa.concat_arrays([cells, cells])
-    pq.write_table(pa.table({"x": doubled}), path, row_group_size=1)
-    values = ["0", "1", "7", "1.5", "0.1", "True", "False", "9007199254740993", "1970-01-02", str(2**60 + 1)]
-    schemas = [
-        {"kind": "categorical", "values": values, "missing": "category"},
-        {"kind": "categorical", "values": [*values, "(other)"], "out_of_range": "other", "missing": "other"},
-        {"kind": "integer", "low": 0, "high": 9, "out_of_range": "clip", "missing": "category"},
-        {"kind": "numeric", "edges": [0, 0.1, 1, 8], "out_of_range": "clip", "missing": "category"},
-    ]  # fmt: skip
-    for schema in schemas:
-        try:
-            domain = domain_from_json({"columns": {"x": schema}})
-        except InputError:
-            continue
-        found = []
-        for reads in (lambda d: d.encode(read_table(path)), lambda d: gather(ParquetSource(path), d, [])):
-            try:
-                found.append(told(reads(domain)))
-            except InputError as error:
-                found.append(str(error).split("column")[1].split(" in row")[0])
-        assert found[0] == found[1]
 
 
 @pytest.mark.parametrize(
