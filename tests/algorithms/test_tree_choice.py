@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore import Budget, Marginals, QueryRelease, Rows
-from dpcore.algorithms import tree_choice
 from dpcore.algorithms.evidence import FLOOR, Pool, nearest, singles_of
 from dpcore.algorithms.tree_choice import (
     BATCH,
@@ -21,7 +19,6 @@ from dpcore.algorithms.tree_choice import (
     PAIRS,
     WORTH,
     TreeFindings,
-    by_size,
     choose_tree,
     expected,
     inside_cliques,
@@ -103,25 +100,6 @@ def test_pairs_that_were_drawn_are_measured_and_others_where_noise_hides_little(
     assert max(at.hidden(axes, noise) for axes in ((3,), (0, 1))) <= WORTH < at.hidden((1, 2), noise)
     nothing = found(junction)
     assert len(worth(tables, nothing, Gaussian(1.0), 1e-9).axes) == 1, "something is always measured"
-
-
-def test_tables_measured_together_share_the_budget_so_that_noise_adds_up_to_the_least(monkeypatch):
-    """Moving any of the budget from one table to another adds to Σ cells · deviation, for the cells above the noise."""
-    monkeypatch.setattr(tree_choice, "POWER", 2 / 3)
-    at, spend, n = found(junction_tree(DOMAIN.shape, [(0, 1, 2)])), Gaussian(1.0), 500
-    statistic = by_size(Marginals.over(DOMAIN, [(3,), (0, 1), (1, 2)]), at, spend, n)
-    noise = expected(spend, 3, n)
-    cells = np.array([at.hidden(axes, noise) / noise for axes in statistic.workload.axes])
-    assert cells[2] < 80, "in most of them there is less than noise"
-
-    def left(weights):
-        return cells @ (deviation(replace(statistic, weights=weights), spend, n)[[0, 5, 11]])
-
-    for i, j in itertools.permutations(range(3), 2):
-        squares = statistic.weights**2
-        squares[i] += 0.01 * squares[j]
-        squares[j] *= 0.99
-        assert left(np.sqrt(squares / squares.max())) > left(statistic.weights)
 
 
 def test_pairs_are_drawn_by_what_noise_does_not_hide_of_them_each_once():

@@ -174,13 +174,6 @@ def test_a_release_is_charged_before_it_draws_and_names_its_noise(drawn, here, m
     assert verify("l") == []
 
 
-def test_exact_and_rounded_noise_add_up_in_one_data_set(here):
-    assert release("a", "float") == 0
-    assert release("b", "exact", total=False) == 0
-    first, second = Store("l").show()[0].releases
-    assert first["events"] == second["events"]
-
-
 def test_a_release_at_delta_0_draws_nothing_in_floating_point(here, monkeypatch):
     """With the real cipher, also into a data set that GDP adds up."""
     assert release("a", "float") == 0

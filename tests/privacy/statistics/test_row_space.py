@@ -1,7 +1,5 @@
 """The row space of explicit queries: an orthonormal basis, the same answers, and no privacy lost if it is wrong."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -21,12 +19,9 @@ def dependent(m: int, rank: int, k: int) -> np.ndarray:
 KAHAN = np.triu(np.where(np.eye(40, dtype=bool), 1, -0.3)) * (1 - 0.3**2) ** (np.arange(40)[:, None] / 2)
 MATRICES = {
     "independent": (RNG.choice([-1.0, 1.0], (7, 60)), 7),
-    "more queries than cells": (RNG.choice([-1.0, 1.0], (90, 20)), 20),
     "low rank": (dependent(80, 5, 60), 5),
     "a query and its complement": (np.array([[1.0, 0, 0, 1], [0, 1, 1, 0], [1, 1, 1, 1]]), 2),
-    "repeated": (np.ones((4, 6)), 1),
     "nothing": (np.zeros((3, 6)), 0),
-    "one": (np.array([[0.0, 0.5, 0, -1]]), 1),
     "badly scaled": (np.vstack([np.eye(6), 1e-9 * np.arange(6.0)]), 6),
     "nearly dependent": (KAHAN, 40),
 }
@@ -53,13 +48,6 @@ def test_a_small_rank_is_found_from_random_combinations_and_a_larger_one_is_not_
         assert len(found.basis) == rank
     if rank > 0:
         assert row_space(A, rank - 1) is None
-
-
-def test_a_space_that_misses_a_query_is_not_taken(monkeypatch):
-    A = np.vstack([dependent(20, 2, 30), 1e-9 * RNG.uniform(-1, 1, 30)])
-    monkeypatch.setattr(module, "np", SimpleNamespace(**{**vars(np), "finfo": lambda _: SimpleNamespace(eps=1e-6)}))
-    assert row_space(A, 4) is None
-    assert row_space(A[:-1], 4) is not None
 
 
 def test_answers_and_adjoint_through_the_space_equal_those_by_the_matrix(monkeypatch):

@@ -72,6 +72,9 @@ def test_rows_vote_by_the_sum_of_distances_over_columns(block, monkeypatch):
     [
         Votes(np.zeros((0, 2))),
         Votes(np.array([[0.0, np.nan]])),
+        Votes(np.full((2, 2), 1e200)),
+        CodeVotes(np.full((1, 1), 0.5), (np.arange(3),), (None,), 1),
+        CodeVotes(np.zeros((1, 1), int), (np.arange(-1, 2),), (None,), 1),
         CodeVotes(np.array([[3]]), (np.arange(3),), (None,), 8),
         CodeVotes(np.array([[0]]), (np.arange(3),), (np.array([0.0, 1.0, 2.0]),), 8),
         CodeVotes(np.array([[0]]), (np.arange(3),), (np.array([0, 2, 1]),), 8),
