@@ -5,7 +5,6 @@ import pytest
 
 from dpcore import Budget, BudgetError, Run
 from dpcore.algorithms.base import make_plan
-from dpcore.params import build
 from dpcore.privacy.accounting.budget import Gaussian, SubsampledGaussian
 from dpcore.privacy.risk_curator import RiskCurator
 from dpcore.privacy.statistics.gradients import MeanGradient
@@ -17,19 +16,6 @@ from tests.risk_tasks import LEARNERS, task
 
 pytestmark = pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")
 BUDGETS = [Budget(1, 1e-6), Budget(0.1, 1e-4), Budget(2, 0)]
-
-
-def start(name, settings, where, budget, **options) -> Run:
-    problem, rows = task(where)
-    return Run(build(LEARNERS[name], settings), problem, rows, budget, **options)
-
-
-@pytest.mark.parametrize("name", ["noisy_gd", "regularized_exponential"])
-def test_stopping_early_costs_what_was_charged_so_far(name):
-    run = start(name, {"stages": "3"} if name.startswith("reg") else {"rounds": "8"}, "median", BUDGETS[0])
-    next(iter(run))
-    assert len(run.events) == 1
-    assert 0 < run.spent.epsilon < 0.9
 
 
 def test_people_with_several_rows_cost_as_many_times_the_noise():
@@ -64,26 +50,27 @@ def test_the_law_is_as_sharp_as_was_paid_for_and_nothing_is_touched_unpaid():
 def test_sampled_gradients_are_unbiased_and_as_noisy_as_they_say():
     problem, rows = task("median")
     spend = SubsampledGaussian(5.0, 0.5)
-    curator = curator_of(rows, spend, times=2000, kind=RiskCurator)
+    curator = curator_of(rows, spend, times=1000, kind=RiskCurator)
     statistic = MeanGradient(problem.loss, problem.region, np.array([7.0]), 0.5, True)
-    found = [curator.measure_sample(statistic, spend) for _ in range(2000)]
+    found = [curator.measure_sample(statistic, spend) for _ in range(1000)]
     assert {(m.statistic, m.spend) for m in found} == {(statistic, spend)}
-    assert [m.stddev for m in found] == pytest.approx([5 * 0.5 / 30] * 2000)
+    assert [m.stddev for m in found] == pytest.approx([5 * 0.5 / 30] * 1000)
     assert curator.measured == []
     draws = np.array([m.values[0] for m in found])
     expected = statistic.value(rows)[0]
     sampling = 60 * 0.25 * 0.5 * 0.5 / (0.5 * 60) ** 2
     deviation = np.sqrt((5 * 0.5 / 30) ** 2 + sampling)
-    assert draws.mean() == pytest.approx(expected, abs=4.5 * deviation / np.sqrt(2000))
-    assert draws.std() == pytest.approx(deviation, rel=0.07)
+    assert draws.mean() == pytest.approx(expected, abs=4.5 * deviation / np.sqrt(1000))
+    assert draws.std() == pytest.approx(deviation, rel=0.1)
 
 
 @pytest.mark.parametrize(
     "name", ["regularized_exponential", "noisy_gd", "objective_perturbation", "output_perturbation"]
 )
 def test_a_large_budget_finds_the_optimum(name):
-    settings = {"noisy_gd": {"rounds": "2000", "step": "2"}}.get(name, {})
-    run = start(name, settings, "logistic on R^d", Budget(500, 0.5)).finish()
+    settings = {"noisy_gd": {"rounds": 2000, "step": 2}}.get(name, {})
+    problem, rows = task("logistic on R^d")
+    run = Run(LEARNERS[name](**settings), problem, rows, Budget(500, 0.5)).finish()
     assert run.records[-1].empirical.excess_risk < 0.02
 
 

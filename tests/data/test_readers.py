@@ -4,7 +4,6 @@ import contextlib
 import io
 import json
 import os
-import struct
 import traceback
 import tracemalloc
 import zipfile
@@ -23,7 +22,6 @@ from dpcore.data import sheets, text_file
 from dpcore.data.cell import distinct
 from dpcore.data.readers import read_matrix
 from dpcore.data.samples import CENSUS_SCHEMA
-from dpcore.data.sources.parquet import ParquetSource
 from dpcore.data.text_format import TextFormat
 from dpcore.errors import place_of_error
 from tests.helpers import refused
@@ -331,18 +329,6 @@ def test_a_sheet_is_read_as_openpyxl_writes_it():
     assert gaps.to_numpy().tolist() == [[""] * 3, [None, "", ""]], "a row that holds nothing is one"
 
 
-@pytest.mark.parametrize("packed", [False, True])
-def test_text_in_a_parquet_file_that_is_not_utf_8_says_its_bytes_and_leaves_the_others_alone(packed, tmp_path):
-    bad = pa.Array.from_buffers(
-        pa.string(), 2, [None, pa.py_buffer(struct.pack("<3i", 0, 1, 2)), pa.py_buffer(b"a\xff")]
-    )
-    cells = pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int32()), bad, safe=False) if packed else bad
-    pq.write_table(pa.table({"a": cells}), tmp_path / "t.parquet")
-    assert read((tmp_path / "t.parquet").read_bytes(), "t.parquet")["a"].tolist() == ["a", r"\xff"]
-    [piece] = ParquetSource(tmp_path / "t.parquet").chunks(["a"])
-    assert piece.cells("a").tolist() == ["a", r"\xff"]
-
-
 def test_long_cells_are_read_and_endless_headers_are_not():
     long = "y" * 200_000
     assert read(f"a,b\n{long},2\n".encode())["a"].tolist() == [long]
@@ -374,12 +360,9 @@ def test_a_matrix_whose_header_lies_is_refused(tmp_path, old, new):
     out = io.BytesIO()
     np.save(out, np.arange(6.0).reshape(2, 3))
     assert read_matrix(io.BytesIO(out.getvalue())).tolist() == [[0, 1, 2], [3, 4, 5]]
-    content = out.getvalue()
-    pad = len(new) - len(old)
-    changed = (
-        content.replace(old + b", }" + b" " * pad, new + b", }") if old == b"(2, 3)" else content.replace(old, new, 1)
-    )
-    assert changed != content
+    pad = b" " * (len(new) - len(old))  # a header keeps its length
+    changed = out.getvalue().replace(old, new, 1).replace(b", }" + pad, b", }", 1)
+    assert changed != out.getvalue()
     with pytest.raises(InputError):
         read_matrix(io.BytesIO(changed))
 

@@ -8,17 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore import domain_from_json, domain_to_json
+from dpcore import domain_from_json
 from dpcore.data.cell import MISSING_TEXTS
 from dpcore.data.readings import (
     ANY_CASE,
     COMMA,
     POINT,
-    READINGS,
     WEEKDAYS,
     category_of,
     number_of,
-    of_categories,
     read_date,
 )  # fmt: skip
 from tests.helpers import refused
@@ -122,16 +120,3 @@ BAD = {
 def test_a_reading_that_does_not_fit_is_refused(spec, message):
     with refused(message):
         column(**spec)
-
-
-@pytest.mark.parametrize("how", [how for how in READINGS if how])
-def test_a_reading_is_part_of_the_schema_file(how):
-    kind = {"kind": "integer", "low": 1, "high": 9}
-    if of_categories(how):
-        kind = {"kind": "categorical", "values": list(WEEKDAYS)}
-    domain = domain_from_json({"columns": {"x": kind | {"read": how}, "y": kind | {"read": ""}}} if how != ANY_CASE
-        else {"columns": {"x": kind | {"read": how}, "y": kind}})  # fmt: skip
-    written = domain_to_json(domain)
-    assert written["columns"]["x"]["read"] == how
-    assert "read" not in written["columns"]["y"]
-    assert domain_from_json(written) == domain

@@ -19,6 +19,7 @@ GOOD = {
         "share": {"kind": "numeric", "low": -0.1, "high": 0.7, "bins": 7},
         "city": {"kind": "categorical", "values": ["Oslo", "0", 2.5, 1, True], "ordered": True},
         "code": {"kind": "integer", "size": 4},
+        "day": {"kind": "categorical", "values": ["Sun", "Mon"], "read": "weekday of y-m-d"},
         "decade": {"kind": "integer", "low": 0, "high": 99, "bins": 10},
     }
 }
@@ -26,10 +27,11 @@ GOOD = {
 
 def test_a_schema_written_and_read_again_is_the_same():
     domain = domain_from_json(GOOD)
-    assert domain.shape == (75, 3, 7, 5, 4, 10)
+    assert domain.shape == (75, 3, 7, 5, 4, 2, 10)
     written = json.loads(json.dumps(domain_to_json(domain)))
     assert domain_from_json(written) == domain
     assert "peeked" not in written
+    assert [name for name, spec in written["columns"].items() if "read" in spec] == ["day"]
     peeked = domain_from_json({**GOOD, "peeked": True})
     assert peeked.peeked
     assert domain_from_json(domain_to_json(peeked)) == peeked != domain
@@ -37,9 +39,9 @@ def test_a_schema_written_and_read_again_is_the_same():
 
 def test_policies_default_to_refuse_and_order_follows_the_kind():
     domain = domain_from_json(GOOD)
-    assert [c.missing for c in domain.columns[1:]] == ["refuse"] * 5
-    assert [c.out_of_range for c in domain.columns if c.name != "band"] == ["refuse"] * 5
-    assert [c.ordered for c in domain.columns] == [True, True, True, True, False, True]
+    assert [c.missing for c in domain.columns[1:]] == ["refuse"] * 6
+    assert [c.out_of_range for c in domain.columns if c.name != "band"] == ["refuse"] * 6
+    assert [c.ordered for c in domain.columns] == [True, True, True, True, False, False, True]
 
 
 def test_a_plain_file_of_sizes_means_integer_codes():
