@@ -114,7 +114,7 @@ def test_a_wrong_sign_or_memory_would_be_seen():
         for drawn, found in (([2, 2], 2), ([1], second), ([4 + 2, 4 + 2, 1], 1)):
             player.respond(np.array(drawn), rng)
             assert player.rows[-1][0, 0] == found
-        assert player.errors(4).past.tolist() == [0, 3 - second, second, 0]
+        assert player.errors(4).answers.tolist() == [0, 3 - second, second, 0]
 
 
 @pytest.mark.parametrize("name", ["dualquery", "dqrs", "fem", "sepfem"])

@@ -14,7 +14,7 @@ from dpcore.algorithms.tree_choice import inside_cliques
 from dpcore.models.cells import Cells
 from dpcore.models.junction import cells, fewest_cells, junction_tree
 from dpcore.models.tree import Tree
-from tests.helpers import codes, finished, refused, wide_task
+from tests.helpers import codes, refused
 
 SMALL = st.lists(st.integers(1, 4), min_size=2, max_size=5)
 
@@ -177,16 +177,6 @@ def test_first_and_last_of_every_stage_are_shown():
     told = [(np.array([i]), note) for i, note in enumerate("aaabcc")]
     assert [(int(D[0]), note) for D, note in thinned(iter(told))] == [(0, "a"), (2, "a"), (3, "b"), (4, "c"), (5, "c")]
     assert list(thinned(iter([]))) == []
-
-
-@pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")
-def test_sixteen_columns_whose_cells_cannot_be_listed():
-    """Columns come in tied pairs: the tree finds them, and answers them nearly without error at a large ε."""
-    run = finished("gaussian_maxent", *wide_task(), Budget(200, 1e-6), cells=1000)
-    assert run.release.junction.cells <= 1000
-    assert all(run.release.junction.home((2 * i, 2 * i + 1)) is not None for i in range(8))
-    assert run.records[-1].empirical.max_error < 0.03
-    assert len(run.records) == run.plan["rounds"] == 4
 
 
 @pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")

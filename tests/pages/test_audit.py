@@ -14,7 +14,7 @@ from dpcore.theory.meaning import times_in_100
 from pages._ui.audit import game as audits
 from pages._ui.jobs.work import Stopped, Work
 from tests.helpers import QUERIES
-from tests.pages.headless import captions, figures, numbers, open_page, plainly, press, said
+from tests.pages.headless import captions, figures, numbers, open_page, plainly, press, said, wrong
 
 pytestmark = pytest.mark.usefixtures("tab")
 
@@ -74,10 +74,10 @@ def test_the_planted_bug_is_caught():
         r"The promise is broken:\*\* .*was right \d+ times in 100 .* Chance moves this by 4.",
         plainly(app.error[0].value),
     )
-    assert "ε is at least" in app.error[0].value
-    assert "Promised was 3." in app.error[0].value
+    assert "ε is at least" in wrong(app)
+    assert "Promised was 3." in wrong(app)
     assert "catches the planted bug" in said(app)
-    assert any("where the promise allows no more than" in caption.value for caption in app.caption)
+    assert "where the promise allows no more than" in captions(app)
 
 
 def test_what_transcripts_show_is_drawn_below_what_is_promised():
@@ -102,7 +102,7 @@ def test_a_breach_that_only_transcripts_show_is_one():
 
 def test_a_promise_that_cannot_be_made_is_refused_in_words():
     app = played(delta=0.0)
-    assert "delta=0" in app.error[0].value.replace("\\", "")
+    assert "delta=0" in wrong(app)
     assert not figures(app)
 
 

@@ -3,9 +3,9 @@
 import pytest
 
 from dpcore.tags import Tag
-from tests.pages.headless import button, open_page, session, settled
+from tests.pages.headless import open_page, said
 from tests.pages.test_pages import badges
-from tests.pages.test_release import NOW, SCHEMA, go, opened, uploaded
+from tests.pages.test_release import SCHEMA, go, opened, release, uploaded
 
 pytestmark = pytest.mark.usefixtures("tab")
 
@@ -18,13 +18,10 @@ def test_where_bounds_were_filled_in_from_the_data_no_page_about_the_table_says_
 
 
 def test_what_was_released_is_called_protected(tmp_path):
-    app = opened(tmp_path)
-    button(app, NOW).click().run()
-    assert session(app).held["desk"].work.wait(60)
-    assert badges(settled(app.run()))[0] is Tag.PAID, "no badge says that no data was used"
+    assert badges(release(opened(tmp_path)))[0] is Tag.PAID, "no badge says that no data was used"
 
 
 def test_a_question_of_an_exploration_is_not_called_protected():
     app = open_page("explore", question="sex = Female", view="stakeholder")
-    assert "synthetic" in " ".join(m.value for m in app.markdown)
+    assert "synthetic" in said(app)
     assert Tag.PAID not in badges(app)

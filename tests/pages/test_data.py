@@ -14,6 +14,7 @@ from tests.pages.headless import (
     captions,
     dataframe,
     go,
+    labels,
     new_tab,
     press,
     put,
@@ -211,7 +212,7 @@ def test_reading_off_takes_the_open_columns_only_and_marks_the_schema():
     assert mine.origins == {"answer": "read off", "age": "guessed", "rare": "read off"}
     assert mine.domain is not None
     assert mine.domain.peeked
-    assert KNOWN not in {b.label for b in app.button}, "what was read off cannot be known any more"
+    assert KNOWN not in labels(app), "what was read off cannot be known any more"
     assert session(app).has_looked(mine)
     press(app, "Count its spellings as one value")
     assert table(app).schema["columns"]["answer"]["values"] == ["no", "yes"]
@@ -361,7 +362,7 @@ def test_an_upload_that_the_server_no_longer_holds_is_asked_for_again(monkeypatc
     app = opened(None)
     monkeypatch.setattr(file_uploader, "_get_upload_files", lambda _: [DeletedFile("gone")])
     settled(app.file_uploader(key="upload").set_value(("t.csv", CSV, "text/csv")).run())
-    assert "no longer at hand" in app.error[0].value
+    assert "no longer at hand" in wrong(app)
     assert table(app).name == "census"
 
 

@@ -21,19 +21,16 @@ from pages._ui.explore import run as replaying
 from pages._ui.shell import controls
 from pages._ui.shell.frame import SAMPLE
 from pages._ui.shell.session import session as its_session
-from pages._ui.shell.table import Table
 from tests.pages.headless import (
     berkeley,
     button,
     captions,
     dataframe,
     figures,
-    go,
     numbers,
     open_page,
     put,
     said,
-    session,
     settled,
     shown,
 )
@@ -236,7 +233,7 @@ def test_questions_are_marked_without_a_mouse_by_a_column_they_involve():
     expected = [i for i, text in enumerate(listed["question"]) if "Gender = " in text]
     assert 0 < len(expected) < len(listed)
     assert questions_drawn(app)["data"][0]["selectedpoints"] == expected
-    assert any(f"{len(expected):,} marked questions" in c.value for c in app.caption)
+    assert f"{len(expected):,} marked questions" in captions(app)
     means = next(f for f in figures(app) if f["layout"]["xaxis"].get("title", {}).get("text") == "mean, points")
     assert dict(means["data"][0]["customdata"])["Gender"] == str(len(expected))
 
@@ -256,16 +253,3 @@ def test_the_sentence_says_whether_waiting_pays():
         == "Yes: waiting longer brings nothing. 0.44 points since step 75."
     )
     assert outcome.stopped(pd.DataFrame({"t": [1], "max_error": [0.01]})) == "After 1 steps: 1 points."
-
-
-def test_columns_whose_names_begin_and_end_alike_are_columns_of_their_own_on_explore():
-    names = ["x" * 70 + f"{i}" + "y" * 70 for i in range(3)]
-    frame = pd.DataFrame({name: ["0", "1"] * 50 for name in names})
-    mine = Table("t.csv", frame, {"columns": dict.fromkeys(names, {"kind": "integer", "size": 2})}, "", uploaded=True)
-    app = open_page("data")
-    session(app).table = mine
-    app = go(app, "explore")
-    errors = next(f for f in figures(app) if f["data"][0].get("orientation") == "h")
-    assert len(set(errors["layout"]["yaxis"]["ticktext"])) == 3, "a bar for each"
-    pairs = next(box for box in app.selectbox if box.label == "Two columns").options
-    assert len(pairs) == len(set(pairs)) == 3

@@ -14,7 +14,7 @@ from pages._ui.data import on_server, places
 from pages._ui.jobs import counting
 from pages._ui.shell import counted
 from pages._ui.shell.table import Table
-from tests.pages.headless import button, go, plainly, press, put, said, session, settled, table
+from tests.pages.headless import button, go, labels, plainly, press, put, said, session, settled, table
 from tests.pages.test_data import opened
 from tests.pages.test_places import everything, typed, wrong
 
@@ -159,24 +159,6 @@ def test_a_schema_is_not_measured_on_the_first_rows(parts):
     assert "read in parts" in table(app).problem
 
 
-def test_a_text_with_decimal_commas_is_counted_as_its_schema_says(tmp_path, monkeypatch):
-    path = tmp_path / "t.csv"
-    path.write_text("n;k\n" + "".join(f"{i % 7},5;{'xy'[i % 2]}\n" for i in range(500)))
-    monkeypatch.setattr(on_server, "is_large", lambda _: True)
-    app = typed(opened(None), path)
-    mine = table(app)
-    assert mine.frame["n"][0] == "0,5"
-    assert mine.many == "rows not counted yet"
-    assert 400 < mine.large.rows < 600
-    entry = {"kind": "numeric", "low": 0, "high": 7, "bins": 7}
-    mine.set_schema({"columns": {"n": entry | mine.schema["columns"]["n"]}})
-    settled(app.run())
-    assert mine.n == 500
-    assert mine.rows(("n",)).weights.tolist() == [72, 72, 72, 71, 71, 71, 71]
-    mine.set_schema({"columns": {"n": entry}})
-    assert "0,5" in mine.problem, "without that it is no number"
-
-
 def test_how_a_large_text_is_written_is_guessed_and_stated(tmp_path, monkeypatch):
     path = tmp_path / "t.csv"
     path.write_bytes(b"n,k\n" + b'1,"M\xf6ller\nJr"\n' * 500)
@@ -257,7 +239,7 @@ def test_a_file_that_changes_is_refused_and_forgetting_lets_go(parts, monkeypatc
     app.run()
     settled(app)
     assert "has changed since it was read first" in wrong(app)[0]
-    assert counting.AGAIN in {b.label for b in app.button}
+    assert counting.AGAIN in labels(app)
     press(app, "Forget my table")
     assert not session(app).held
     assert not table(app).uploaded

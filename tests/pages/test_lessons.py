@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.maximum_entropy import GaussianMaxEnt
 from dpcore.data import samples
 from dpcore.evaluation.run import Run
@@ -15,7 +14,7 @@ from dpcore.privacy.accounting.conversions import gdp_mu
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals
 from pages._ui.lessons.lesson import LESSONS
-from pages._ui.lessons.runs import EVOLVED, SEEDS, Ran, nearest, sampling
+from pages._ui.lessons.runs import SEEDS, Ran, nearest, sampling
 from pages._ui.shell.controls import EPSILONS
 from tests.pages.headless import button, dragged, figures, numbers, open_page, press, put, said, settled
 
@@ -93,37 +92,9 @@ def test_a_wrong_guess_is_told_what_it_was_and_the_bars_that_follow_epsilon_are_
     assert falling[0] > 5 * falling[-1]
 
 
-def test_no_pair_of_columns_shows_the_rule_and_evolution_finds_it(monkeypatch):
-    """By hand, from the table itself: pairs are even, and the rows' votes are for what stands in it."""
-    monkeypatch.setattr("pages._ui.lessons.lesson.SEEDS", (0, 1))
-    sample = samples.coins()
-    rows, lesson = sample.domain.encode(sample.frame), LESSONS["unseen-rule"]
-    assert np.allclose(Marginals.all(sample.domain, 2).answers_of_rows(rows), 0.25)
-    three = Marginals(sample.domain, [sample.domain.names])
-    kept = three.answers_of_rows(rows) > 0
-    found, frames = lesson.answered(lambda *_: None)
-    assert lesson.answers[found.right].startswith("In half")
-    for i, name in enumerate(("gaussian_maxent", EVOLVED)):
-        problem = QueryRelease(Marginals.all(sample.domain, 2), 2000)
-        run = Run(ALGORITHMS[name](), problem, rows, Budget(1.0, 1e-9), seed=1).finish()
-        share = run.release.answers(three)[kept].sum()
-        assert frames.synthetic[1, EPSILONS.index(1.0), i] == pytest.approx(share)
-        assert f"**{share:.0%}**" in frames.words[1][EPSILONS.index(1.0)]
-    assert frames.synthetic[:, -1, 0] == pytest.approx(0.5, abs=0.01)
-    assert frames.synthetic[:, -1, 1].min() > 0.97
-
-
 def test_the_answer_is_the_nearest_mark_and_follows_the_numbers():
-    assert [nearest(ratio, (1, 3, 6, 10)) for ratio in (0.2, 1.6, 1.8, 4.1, 4.3, 7.7, 7.8, 99)] == [
-        0,
-        0,
-        1,
-        1,
-        2,
-        2,
-        3,
-        3,
-    ]
+    ratios = {0.2: 0, 1.6: 0, 1.8: 1, 4.1: 1, 4.3: 2, 7.7: 2, 7.8: 3, 99: 3}
+    assert {ratio: nearest(ratio, (1, 3, 6, 10)) for ratio in ratios} == ratios
 
     class Told:
         def __init__(self, people):

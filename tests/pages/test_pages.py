@@ -142,10 +142,6 @@ def test_the_frames_of_start_are_runs_with_the_same_noise_at_every_epsilon():
     assert np.array_equal(data["low"], np.min(data["synthetic"], axis=0))
     assert np.array_equal(data["high"], np.max(data["synthetic"], axis=0))
     assert np.max(data["synthetic"]) <= data["top"]
-    gaps = np.subtract(data["synthetic"], data["real"])[:, EPSILONS.index(0.1) :]
-    for drawing in gaps:
-        same = drawing @ drawing[-1] / np.linalg.norm(drawing, axis=1) / np.linalg.norm(drawing[-1])
-        assert same.min() > 0.9, "where fitting takes little off, one noise scaled"
 
 
 def test_explore_has_every_chart_and_follows_what_is_chosen_and_typed():
@@ -162,9 +158,9 @@ def test_explore_has_every_chart_and_follows_what_is_chosen_and_typed():
     put(app, question="sex = Female and age < 35")
     assert "**Real " in said(app)
     put(app, question="sex = Femal")
-    assert "Femal" in app.error[0].value
+    assert "Femal" in wrong(app)
     put(app, question="", delta=0.0)
-    assert "delta=0" in app.error[0].value.replace("\\", "")
+    assert "delta=0" in wrong(app)
     assert not app.exception
     put(app, epsilon=0.01, delta=1e-9)
     assert not app.error

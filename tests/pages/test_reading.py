@@ -9,7 +9,7 @@ import pytest
 from pages._ui.data import reading
 from pages._ui.jobs.work import Stopped, Work, begin
 from pages._ui.shell.table import READ_OFF, Table
-from tests.pages.headless import button, labels, plainly, session, settled, table
+from tests.pages.headless import button, labels, plainly, session, settled, table, wrong
 from tests.pages.test_data import CSV, KNOWN, READ, opened
 
 pytestmark = pytest.mark.usefixtures("tab")
@@ -203,7 +203,7 @@ def test_a_schema_file_that_is_none_is_said_and_another_one_is_used():
     app = opened()
     key = f"schema-file-{table(app).version}"
     app.file_uploader(key=key).set_value(("s.json", b"{", "application/json")).run()
-    assert "not readable as JSON" in app.error[0].value
+    assert "not readable as JSON" in wrong(app)
     content = b'{"columns": {"age": {"kind": "integer", "low": 0, "high": 120}}}'
     app.file_uploader(key=key).set_value(("s.json", content, "application/json")).run()
     app = settled(app)

@@ -9,7 +9,7 @@ from dpcore import Budget, BudgetError, Explicit, Marginals, Rows
 from dpcore.privacy.accounting.budget import Approximate, BoundedRange, Gaussian, Pure
 from dpcore.privacy.accounting.ledger import Plan
 from dpcore.privacy.statistics.answers import Answers, SignedErrors
-from dpcore.privacy.statistics.query_draws import AcceptProbabilities, SummedErrors
+from dpcore.privacy.statistics.query_draws import AcceptProbabilities
 from dpcore.privacy.statistics.scores import AbsoluteErrors
 from dpcore.privacy.table_curator import TableCurator
 from tests.helpers import codes, random_rows, refused, rows_of
@@ -65,7 +65,7 @@ ASKED = {
     "measure": ANSWERS,
     "select": ERRORS,
     "above_threshold": AbsoluteErrors(WORKLOAD, BATCH, np.zeros(5), 0.1),
-    "draw_queries": SummedErrors(WORKLOAD, np.zeros(5), 2),
+    "draw_queries": SignedErrors(WORKLOAD, np.zeros(5), 2),
     "keep_draws": AcceptProbabilities(WORKLOAD, BATCH, np.zeros(5), 1.0),
 }
 PAYS = {
@@ -89,7 +89,8 @@ def turned_down(words: str, verb: str, *asked) -> None:
 @pytest.mark.parametrize("verb", ASKED)
 def test_a_verb_answers_its_own_questions_for_what_pays_and_no_others(verb):
     pays = PAYS[verb]
-    for other in (*(ASKED[name] for name in ASKED if name != verb), Cheap(WORKLOAD, np.zeros(5))):
+    others = (asked for asked in ASKED.values() if type(asked) is not type(ASKED[verb]))
+    for other in (*others, Cheap(WORKLOAD, np.zeros(5))):
         turned_down("is not a statistic", verb, other, pays[0](0.1))
     for kind in {Gaussian, BoundedRange, Pure, Approximate, Discount}.difference(pays):
         turned_down(f"{kind.__name__} does not pay for this; it takes {pays[0].__name__}", verb, ASKED[verb], kind(0.1))
@@ -109,8 +110,8 @@ def test_a_verb_answers_its_own_questions_for_what_pays_and_no_others(verb):
         ("above_threshold", AbsoluteErrors(WORKLOAD, BATCH, np.zeros(5), np.inf), "must be finite"),
         ("measure", Answers(LINES), "Better is not a set of questions whose sensitivity is known"),
         ("select", SignedErrors(LINES, np.zeros(3)), "Better is not a set of questions"),
-        ("draw_queries", SummedErrors(WORKLOAD, np.zeros(3), 2), "one sum for each query"),
-        ("draw_queries", SummedErrors(WORKLOAD, np.zeros(5), 0), "rounds=0 must be a whole"),
+        ("draw_queries", SignedErrors(WORKLOAD, np.zeros(3), 2), "need as many answers"),
+        ("draw_queries", SignedErrors(WORKLOAD, np.zeros(5), 0), "rounds=0 must be a whole"),
         ("keep_draws", AcceptProbabilities(WORKLOAD, np.array([10]), np.zeros(1), 1.0), "a signed query"),
         ("keep_draws", AcceptProbabilities(WORKLOAD, np.array([2]), np.zeros(1), 0.0), "eta=0.0 must be above"),
         ("keep_draws", AcceptProbabilities(WORKLOAD, BATCH, np.zeros(5), 2.0), "keep_draws needs ε₀=0.1.* is paid"),

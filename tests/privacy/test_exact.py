@@ -177,7 +177,7 @@ def test_a_release_is_charged_before_it_draws_and_names_its_noise(drawn, here, m
 def test_a_release_at_delta_0_draws_nothing_in_floating_point(here, monkeypatch):
     """With the real cipher, also into a data set that GDP adds up."""
     assert release("a", "float") == 0
-    for name in ("gaussian", "laplace", "exponential", "categorical"):
+    for name in ("gaussian", "laplace", "exponential"):
         monkeypatch.setattr(mechanisms, name, None)
     monkeypatch.setattr(np.random, "default_rng", None)
     what = ["--schema", "s.json", "--queries", "marginals:1", "--epsilon", "0.1", "--delta", "0", "--ledger=l"]

@@ -17,7 +17,7 @@ from dpcore.privacy import entropy, exact, flips, grid, mechanisms
 from dpcore.privacy.accounting.budget import Pure
 from dpcore.privacy.rounding import near as cut_near
 from dpcore.privacy.statistics.answers import Answers, CellAnswers, SignedErrors
-from dpcore.privacy.statistics.query_draws import AcceptProbabilities, SummedErrors, bit_range
+from dpcore.privacy.statistics.query_draws import AcceptProbabilities, bit_range
 from dpcore.privacy.statistics.scores import AbsoluteErrors, TableErrors
 from tests.helpers import codes, flip_law, random_rows, softmax
 from tests.privacy.enumeration import Words, curator_of
@@ -126,7 +126,7 @@ def test_rounding_stays_within_what_is_added_for_it(score):
             "signed": SignedErrors(workload, answers),
             "tables": TableErrors(workload, answers, size * rng.normal(size=3), rng.uniform(0, 1, 3)),
             "absolute": AbsoluteErrors(workload, np.arange(12), answers, size * 0.3),
-            "summed": SummedErrors(workload, answers, 7),
+            "summed": SignedErrors(workload, answers, 7),
         }[score]
         whole, room = given.in_counts(workload, n)
         found = whole.value(counts, n)
@@ -135,7 +135,7 @@ def test_rounding_stays_within_what_is_added_for_it(score):
 
         def exactly(j, whole=whole, q=q):
             if score == "summed":
-                return 7 * q[j] - near(whole.past[j], 7 * n)
+                return 7 * q[j] - near(whole.answers[j], 7 * n)
             gap = [count - near(answer, n) for count, answer in zip(q, whole.answers, strict=True)]
             if score == "tables":
                 cells = sum(map(abs, gap[workload.tables[j]]))

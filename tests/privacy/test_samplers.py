@@ -80,7 +80,7 @@ def test_pieces_are_inverted_to_the_last_digits(name):
 
 
 def test_ranks_are_drawn_from_their_law():
-    target = RankError(pinball(0.4), INTERVAL)
+    target = RankError(pinball(0.4), INTERVAL, True)
     rows = group(np.array([[-0.5], [-0.5], [0.1], [0.7], [0.7]]))
     density = target.density(rows, 5, BoundedRange(1.2))
     edges = np.linspace(-1, 1, 2001)

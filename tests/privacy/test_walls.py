@@ -34,7 +34,7 @@ from dpcore.privacy.risk_curator import RiskCurator
 from dpcore.privacy.samplers import SAMPLERS
 from dpcore.privacy.statistics.answers import Answers, CellAnswers, SignedErrors, SomeAnswers
 from dpcore.privacy.statistics.gradients import MeanGradient
-from dpcore.privacy.statistics.query_draws import AcceptProbabilities, SummedErrors
+from dpcore.privacy.statistics.query_draws import AcceptProbabilities
 from dpcore.privacy.statistics.scores import AbsoluteErrors, TableErrors
 from dpcore.privacy.statistics.targets import RegularisedRisk
 from dpcore.privacy.statistics.votes import CodeVotes
@@ -111,7 +111,7 @@ class Once(int):
 
 QUESTIONS = {
     "signed": ("select", lambda w, a: SignedErrors(w, a), BoundedRange(EPSILON)),
-    "sums": ("draw_queries", lambda w, a: SummedErrors(w, a, 2), BoundedRange(EPSILON)),
+    "sums": ("draw_queries", lambda w, a: SignedErrors(w, a, 2), BoundedRange(EPSILON)),
     "odds": ("keep_draws", lambda w, a: AcceptProbabilities(w, np.arange(5), a, 1e-6), BoundedRange(1.0)),
     "stream": ("above_threshold", lambda w, a: AbsoluteErrors(w, np.arange(5), a, 0.1), Pure(EPSILON)),
     "tables": ("select", lambda w, a: TableErrors(w, a, np.zeros(2), np.ones(2)), BoundedRange(EPSILON)),
@@ -223,7 +223,7 @@ def test_a_number_of_a_class_of_its_own_pays_as_much_as_it_is_worth():
     for spend in (Gaussian(Huge(MU)), Pure(Huge(EPSILON))):
         assert noisy(asking().measure(Answers(workload), spend).values, truth, 3 / (N * MU))
     curator = asking(spends=[BoundedRange(0.01)], times=10, budget=Budget(1, 0))
-    score = SummedErrors(workload, np.zeros(5), 2)
+    score = SignedErrors(workload, np.zeros(5), 2)
     with pytest.raises(BudgetError, match="draw_queries needs"):
         curator.draw_queries(score, BoundedRange(0.01), Once(10_000))
     assert curator.ledger.events == []
@@ -333,7 +333,7 @@ ROUNDED = {
     "far penalties": ("select", lambda w: TableErrors(w, np.zeros(5), np.array([BIG, BIG + 1]), np.ones(2))),
     "far table answers": ("select", lambda w: TableErrors(w, np.full(5, BIG), np.zeros(2), np.ones(2))),
     "infinite answers": ("select", lambda w: SignedErrors(w, np.array([np.inf, 0, 0, 0, 0]))),
-    "far sums": ("draw_queries", lambda w: SummedErrors(w, np.full(5, BIG), 1)),
+    "far sums": ("draw_queries", lambda w: SignedErrors(w, np.full(5, BIG), 1)),
     "a far stream": ("above_threshold", lambda w: AbsoluteErrors(w, np.arange(5), np.full(5, BIG), BIG - 1)),
 }
 

@@ -32,18 +32,16 @@ def test_half_the_sensitivity_is_seen():
     assert not passed.kept
 
 
-@pytest.mark.parametrize("json_too", [False, True])
-def test_the_command_line_plays_it(capsys, json_too):
+def test_the_command_line_plays_it(capsys):
     asked = ["audit", "--algorithm=schema", "--epsilon=6", "--delta=0.1", "--transcripts=1000"]
-    assert main([*asked, *(["--json"] if json_too else [])]) == 0
+    assert main(asked) == 0
     said = capsys.readouterr().out
-    if json_too:
-        told = json.loads(said)
-        assert told["kept"]
-        assert [t["kind"] for t in told["transcripts"]] == ["noise", "failure"]
-    else:
-        assert said.count("1000 transcripts") == 2
-        assert said.endswith("the promise is consistent with this game\n")
+    assert said.count("1000 transcripts") == 2
+    assert said.endswith("the promise is consistent with this game\n")
+    assert main([*asked, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["kept"]
+    assert [t["kind"] for t in told["transcripts"]] == ["noise", "failure"]
     assert main([*asked, "--bug=half-sensitivity"]) == 1
     assert "THE PROMISE IS BROKEN" in capsys.readouterr().out
 

@@ -111,7 +111,7 @@ def test_the_plain_density_is_pure_and_of_bounded_range(loss):
 
 
 def test_ranks_are_of_bounded_range():
-    target = RankError(pinball(0.4), UNIT)
+    target = RankError(pinball(0.4), UNIT, True)
     k, spans = target.k(N, BoundedRange(0.9)), []
     law = lambda data: quadrature(k * np.abs((np.array(data)[:, None] <= X).mean(0) - 0.4), WIDTH)  # noqa: E731
     for p, q in over_neighbours(VALUES, N, law):
