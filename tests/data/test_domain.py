@@ -139,7 +139,6 @@ def test_numbers_are_published_with_as_many_digits_as_their_bin_is_worth(edges, 
     codes = np.repeat(np.arange(c.size), 2000)
     values = c.published(codes, np.random.default_rng(0))
     assert c.decimals == decimals
-    assert c.encode(values).tolist() == codes.tolist()
     if decimals is None:
         assert values.tolist() == c.decode(codes, np.random.default_rng(0)).tolist()
     else:

@@ -173,7 +173,6 @@ OWN = {
     "secrets": SECRETS,
     "texts": TEXTS,
     "padded missing": pd.DataFrame({"work": ["a", "NA ", " "], "x": ["1", " NA", "3"]}),
-    "constant number": pd.DataFrame({"x": [1.5, 1.5]}),
     "infinite": pd.DataFrame({"x": [1.0, math.inf]}),
     "large numbers": pd.DataFrame({"account": [10**16, 10**16 + 5, 3]}),
     "nullable": pd.DataFrame({"x": pd.array([1, None, 3], dtype="Int64"), "y": pd.Categorical(["a", None, "b"])}),

@@ -43,10 +43,9 @@ def on_grid(density: Density, low: float, high: float, cells=2000):
 LINES = {
     "many values": (pinball(0.5), np.linspace(-0.8, 0.6, 1001), INTERVAL, 0.006, 334.9),
     "few values": (pinball(0.3), np.array([-0.5, -0.5, 0.2, 0.9]), INTERVAL, 0.5, 40.0),
-    "values outside": (absolute(), np.array([-3.0, -0.1, 0.4, 2.0]), INTERVAL, 0.1, 60.0),
     "sharp": (pinball(0.5), np.linspace(-1, 1, 41), INTERVAL, 1e-3, 1e5),
     "no regulariser": (absolute(), np.array([-0.4, 0.1, 0.3]), INTERVAL, 0.0, 25.0),
-    "off centre": (pinball(0.9), np.array([0.0, 0.1, 5.0]), Ball(np.array([4.0]), 2.0), 2.0, 8.0),
+    "off centre": (pinball(0.9), np.array([0.0, 0.1, 7.0]), Ball(np.array([4.0]), 2.0), 2.0, 8.0),
     "box": (pinball(0.9), np.array([0.0, 0.1, 5.0]), Box(np.array([0.0]), np.array([5.0])), 0.2, 3.0),
     "strong regulariser": (absolute(), np.array([-0.4, 0.1, 0.3]), INTERVAL, 50.0, 25.0),
     "whole line": (absolute(), np.array([-0.4, 0.1, 0.3]), Space(np.zeros(1), 1.0), 0.7, 9.0),

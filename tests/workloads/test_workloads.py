@@ -53,7 +53,6 @@ def test_labels_name_columns_and_values_in_the_order_of_the_domain():
         (lambda: Explicit(FOUR, np.ones(48)), "the query matrix has shape (48,); it must be (m, 48) with m ≥ 1"),
         (lambda: Explicit(FOUR, np.full((2, 48), [[1], [-1.5]])), "the query matrix holds -1.5 in row 1"),
         (lambda: Explicit(FOUR, np.full((1, 48), np.nan)), "the query matrix holds nan in row 0, outside -1..1"),
-        (lambda: Explicit(FOUR, np.full((1, 48), "x")), "the query matrix"),
     ],
 )
 def test_a_workload_that_makes_no_sense_is_refused(build, message):

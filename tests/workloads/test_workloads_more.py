@@ -223,11 +223,9 @@ def test_random_conjunctions_are_public_and_never_trivial():
     ("build", "message"),
     [
         (lambda: TableQueries.ranges(SMALL, ["sex"]), "column 'sex' has no order; ranges need numbers"),
-        (lambda: TableQueries.ranges(SMALL, ["age", "age"]), "the columns age, age must be at least one, and each"),
         (lambda: TableQueries.ranges(codes(200), ["a"]), "20,100 ranges: outside 1..20,000"),
         (lambda: TableQueries.prefixes(codes(5000), ["a"]), "5,000 prefixes read 12,502,500 combinations in all"),
         (lambda: TableQueries.conjunctions(SMALL, 5, 3), "conjunctions over 5 columns: outside 1..4"),
-        (lambda: TableQueries.conjunctions(codes(5000, 5000), 2, 10), "more than 10,000,000"),
         (
             lambda: TableQueries.conjunctions_of(SMALL, [{"sex": [2]}]),
             "a set of 'sex' must hold some of its values 0..1",
@@ -235,10 +233,8 @@ def test_random_conjunctions_are_public_and_never_trivial():
         (lambda: TableQueries.conjunctions_of(SMALL, [{}]), "must name at least one column"),
         (lambda: TableQueries.half_spaces(SMALL, ["sex"], 3), "column 'sex' holds categories, not numbers"),
         (lambda: TableQueries.half_spaces(codes(5000, 5000), ["a", "b"], 3), "75,000,000 combinations in all"),
-        (lambda: TableQueries(SMALL, []), "the questions have no marginals"),
         (lambda: TableQueries(SMALL, [(["sex"], np.ones(2))]), "the queries on sex have shape (2,); it must be (m, 2)"),
         (lambda: TableQueries(SMALL, [(["sex"], [[1.5, 0]])]), "a query on sex holds 1.5, outside -1..1"),
-        (lambda: TableQueries(SMALL, [(["sex"], [["a", "b"]])]), "the queries on sex are not numbers"),
         (lambda: TableQueries(SMALL, [(["sex"], np.eye(2))], [(("a", "b"),)]), "1 labels are given for 2 queries"),
         (lambda: Union([]), "the union holds no questions"),
         (lambda: Union([Marginals.all(SMALL, 1), Marginals.all(codes(2), 1)]), "must be about one domain"),
