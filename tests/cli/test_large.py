@@ -86,19 +86,6 @@ def release(table: str, out: str, *extra: str) -> int:
     return main(order(out, *extra, table=table, **asked))
 
 
-def test_a_release_of_parts_and_one_in_memory_are_of_one_data_set(here, capsys):
-    total = ("--total-epsilon=2", "--total-delta=1e-6")
-    assert release("parts", "one", *total) == 0
-    assert release("wide.csv", "two") == 0
-    facts = [read_json(here / out / "release.json") for out in ("one", "two")]
-    assert {(f["dataset"]["name"], f["dataset"]["version"]) for f in facts} == {("parts", 1)}
-    assert {f["protects"]["records"] for f in facts} == {500}
-    keys = [sorted((here / out).iterdir()) for out in ("one", "two")]
-    assert [path.name for path in keys[0]] == [path.name for path in keys[1]]
-    assert release("wide.csv", "four", "--dataset=other", *total, "--stream") == 2
-    assert "this table is the data set 'parts'" in capsys.readouterr().err
-
-
 def test_nothing_is_charged_when_a_part_is_refused_or_the_records_are_needed(here, capsys):
     total = ("--total-epsilon=2", "--total-delta=1e-6")
     assert release("parts", "one", "--algorithm=private_evolution_table", *total) == 2

@@ -48,7 +48,7 @@ def watched(**values):
 
 
 def test_before_anything_ran_the_page_says_so():
-    app = part("Research figures")
+    app = part("For experts: research")
     assert "Nothing has run yet" in app.info[0].value
     for name in ("Which should I use?", "On a table"):
         put(app, part=name)
@@ -57,7 +57,7 @@ def test_before_anything_ran_the_page_says_so():
 
 def test_every_step_and_the_distance_at_every_step_are_drawn():
     app = watched(**{"pe-rounds": 3})
-    problem, rows = points("quarter", 100)
+    problem, rows = points("clusters", 100)
     run = Run(build(PE, {"rounds": "3"}), problem, rows, Budget(1, 1e-9), seed=0, path=True).finish()
     band = traces(app, 1)["range over repeats"]
     t, y = numbers(band["x"]), numbers(band["y"])
@@ -84,9 +84,9 @@ def test_every_step_and_the_distance_at_every_step_are_drawn():
 def test_a_person_reads_how_near_how_private_and_what_may_be_published():
     app = watched(**{"pe-rounds": 3})
     first, *_, last = numbers(traces(app, 1)["measured"]["y"])  # of two repeats median and mean are one
-    assert app.subheader[1].value == f"Invented points come {100 * (1 - last / first):.0f}% nearer"
-    assert f"From {first:.0%} to {last:.0%} of the map's width, in 3 steps." in captions(app)
-    assert "This was measured. With so few points no theorem promises it." in captions(app)
+    assert app.subheader[1].value == f"They end {last:.0%} of the map's width away"
+    assert f"The mean distance falls from {first:.0%} to {last:.0%} of the width, in 3 steps." in captions(app)
+    assert "It is measured; for so few points no theorem promises it." in captions(app)
     tile = next(m.value for m in app.markdown if m.value.startswith("Someone who knows"))
     assert "**guesses right 54 times in 100**" in tile, "as on other pages"
     assert "Publish only the orange points" in said(app)
@@ -113,7 +113,7 @@ def test_every_figure_runs(name, monkeypatch):
     figure = evolution_figures.FIGURES[name]
     if name[0] in "24":  # the others have references for the sizes on offer only
         monkeypatch.setitem(evolution_figures.FIGURES, name, replace(figure, sizes=[100, 1000]))
-    app = part("Research figures")
+    app = part("For experts: research")
     put(app, pe_figure=name)
     app.selectbox(key=next(s.key for s in app.selectbox if str(s.key).startswith("pe-n-"))).set_value(
         evolution_figures.FIGURES[name].sizes[0]
@@ -171,7 +171,7 @@ def test_rows_evolve_on_the_sessions_table():
 
 
 def test_lessons_say_what_the_printed_noise_keeps():
-    app = part("Two lessons")
+    app = part("For experts: two lessons")
     assert not figures(app)
     for i in range(2):
         app.radio[i].set_value(app.radio[i].options[-1]).run()

@@ -102,7 +102,7 @@ def test_equal_selections_fit_exactly_and_one_more_does_not(budget, times):
 @pytest.mark.parametrize("shares", [[1.0], [0.5, 0.5], [0.1, 0.2, 0.7], [1 / 300] * 300], ids=len)
 @pytest.mark.parametrize("budget", BUDGETS, ids=ids)
 def test_gaussian_shares_use_the_whole_budget(budget, shares):
-    spends = gaussian_share(budget, shares)
+    spends = [gaussian_share(budget, share) for share in shares]
     assert [s.mu**2 for s in spends] == pytest.approx(np.array(shares) * sum(s.mu**2 for s in spends))
     ledger = charge_all(Plan(budget, tuple(Charge("measure", s) for s in spends)))
     assert budget.epsilon * NEARLY <= ledger.spent.epsilon <= budget.epsilon
@@ -113,7 +113,7 @@ def test_gaussian_shares_use_the_whole_budget(budget, shares):
 
 def test_no_gaussian_noise_at_delta_0():
     with refused("delta=0 cannot be promised with Gaussian noise"):
-        gaussian_share(Budget(1, 0), [1.0])
+        gaussian_share(Budget(1, 0))
     with pytest.raises(BudgetError, match="the plan needs ε=inf at δ=0, ε=1 is given"):
         Plan(Budget(1, 0), (Charge("measure", Gaussian(1e-9)),))
 
