@@ -116,7 +116,7 @@ def write(
     for name, content in (("release.json", facts), ("account.json", account)):
         (made / name).write_text(_json(content), encoding="utf-8")
     entry = registry.entry(facts, len(account["releases"]))
-    (made / "registry.yaml").write_text(registry.in_yaml(entry), encoding="utf-8")
+    (made / "registry.yaml").write_text(entry, encoding="utf-8")
     (made / "verify.py").write_text(VERIFIER, encoding="utf-8")
     key.sign(made)
     charged = datetime.fromisoformat(facts["time"]).timestamp()
