@@ -30,4 +30,4 @@ def exactness(share: float | None, n: int, noun: str) -> list[Tile]:
 def guess(chance: float, epsilon: float) -> Tile:
     """The tile of the promise: how often a guess about one person is right, at the most."""
     right = f"guesses right {times_in_100(chance)}"
-    return "Someone who knows everyone else", right, f"a coin: 50 · ε = {epsilon:.4g}"
+    return "Someone who knows everyone else", right, f"about one person; best is a coin, 50 · ε = {epsilon:.4g}"

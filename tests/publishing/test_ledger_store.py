@@ -41,7 +41,7 @@ FRAME = pd.DataFrame({"a": [1, 2, 2], "b": ["x", "y", None]})
 OTHER = pd.DataFrame({"a": [1, 2, 3], "b": ["x", "y", None]})
 TOTAL, SMALL = Budget(2, 1e-6), Budget(0.5, 1e-6)
 FIRST = "491938121848b25222113a4876cf3c0614c886ee104a3b597efb4d08dd847b85"  # FRAME's, of the first format, key k…k
-SPEND = ((gaussian_share(SMALL, [1.0])[0], 1),)
+SPEND = ((gaussian_share(SMALL), 1),)
 
 
 @pytest.fixture
@@ -294,7 +294,7 @@ def test_a_first_use_needs_a_total_and_a_name(tmp_path):
 
 
 def test_overspending_is_refused_and_nothing_is_recorded(store):
-    big = ((gaussian_share(Budget(1.9, 1e-6), [1.0])[0], 1),)
+    big = ((gaussian_share(Budget(1.9, 1e-6)), 1),)
     with pytest.raises(OverspendError, match="is left"):
         store.reserve(FRAME, big, Budget(1.9, 1e-6))
     assert len(store.show()[0].releases) == 3
@@ -323,7 +323,7 @@ def test_looking_and_noting_never_spend(store):
 def test_ten_at_once_cannot_overspend(tmp_path, monkeypatch):
     monkeypatch.setattr(ledger_store, "WAIT", 60.0)  # for their turn, on a busy machine
     store = Store(tmp_path / "l", create=True)
-    whole = ((gaussian_share(TOTAL, [0.3])[0], 1),)
+    whole = ((gaussian_share(TOTAL, 0.3), 1),)
 
     def one(_):
         try:

@@ -10,9 +10,11 @@ import pytest
 import yaml
 
 from dpcore.cli import main
+from dpcore.data.readers import read_json
 from dpcore.publishing import registry
 from dpcore.publishing.review import LEVELS, Standing, review, review_page
 from tests.cli.files import write_files
+from tests.cli.test_release import order
 from tests.helpers import QUERIES
 
 SCHEMA = yaml.safe_load((Path(__file__).parent / "registry-schema.yaml").read_text(encoding="utf-8"))
@@ -21,11 +23,10 @@ FREE = {"data_curators", "intended_use", "data_product_region", "actors", "justi
 
 def release(place: Path, out: str, *more: str) -> tuple[dict, dict, Path]:
     """The facts and the registry's entry of a release, and its folder."""
-    order = [f"--schema={place / 's.json'}", "--queries=marginals:1", f"--ledger={place / 'l.sqlite'}", "--rows=9"]
-    order += [f"--out={place / out}", "--total-epsilon=2", "--total-delta=1e-6", "--delta=1e-6", "--epsilon=.3", *more]
-    assert main(["release", str(place / "t.csv"), *order]) == 0
+    paths = {"schema": place / "s.json", "ledger": place / "l.sqlite", "table": str(place / "t.csv")}
+    assert main(order(place / out, "--rows=9", *more, epsilon=0.3, queries="marginals:1", **paths)) == 0
     text = (place / out / "registry.yaml").read_text(encoding="utf-8")
-    facts = json.loads((place / out / "release.json").read_text(encoding="utf-8"))
+    facts = read_json(place / out / "release.json")
     return facts, yaml.safe_load(text), place / out
 
 
@@ -124,7 +125,7 @@ def test_nothing_stays_unanswered(made, algorithm):
 
 
 def test_a_peek_and_floating_point_are_not_covered_and_hostile_words_stay_text(here, made):
-    schema = json.loads((here / "s.json").read_text()) | {"peeked": True}
+    schema = read_json(here / "s.json") | {"peeked": True}
     (here / "s.json").write_text(json.dumps(schema))
     reason = "--reason=<script>alert(1)</script>"
     facts = release(here, "a", "--algorithm=gaussian_maxent", "--noise=float", reason)[0]

@@ -103,9 +103,9 @@ def front_door(table: Table, delta: float) -> Asked | None:
         sigma = f"{100 * forecast.sigma:.2g} points (≈ {problem.n * forecast.sigma:,.0f} rows)"
         st.markdown(
             _said(forecast, asked),
-            help=f"Known with no data used: with {TITLES[forecast.name]}, {_percent(forecast.chance)} of releases at "
-            f"this ε are. The noise's standard deviation is {sigma}, δ = {brief(delta)}. The fitted table is usually "
-            "more accurate. Only simulated releases can tell: see Ranking.",
+            help=f"Known without looking at a row: with {TITLES[forecast.name]}, {_percent(forecast.chance)} of "
+            f"releases at this ε are. The noise's standard deviation is {sigma}, δ = {brief(delta)}. The fitted table "
+            "is usually more accurate. Only simulated releases can tell: see Ranking.",
         )
     if not found:
         st.markdown(

@@ -36,9 +36,6 @@ WRONG = {
 STYLE = """<style>
 [class*="st-key-decide"] {gap: 0 0.5rem;} [class*="st-key-decide"] [kind="tertiary"] {color: inherit !important;}
 [class*="st-key-schema-"] [data-testid="stElementToolbar"] {display: none;} /* it would lie upon the way on */
-.st-key-go a:not([disabled]) {background: #0072B2; padding: 0.5rem 1rem;}
-.st-key-go a:not([disabled]) * {color: white !important;}
-.st-key-go a[disabled], .st-key-go a[disabled] * {color: inherit !important;}
 .st-key-choose [data-testid="stFileUploaderDropzone"] {padding: 0.25rem 0.5rem; min-height: 0;}
 @media (max-width: 640px) {.st-key-choose [data-testid="stFileUploaderDropzoneInstructions"] {display: none;}
   .st-key-who [data-testid="stSelectbox"] label, .st-key-who > :last-child {display: none;}
@@ -73,7 +70,7 @@ def decide(current: Table) -> bool:
     elif columns:
         why = f": first decide about {_columns(columns)}"
     st.html(STYLE)
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="go"):
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="next"):
         heading(f"{many} thing{'s' * (many > 1)} to decide" if many else READY[current.unit.person is None])
         st.page_link(
             "pages/explore.py", label=f"**Explore it**{why}", icon=":material/query_stats:", disabled=bool(why),

@@ -38,11 +38,6 @@ STYLE = """<style>
 .st-key-screen [data-testid="stCaptionContainer"] p {font-size: 0.875rem; line-height: 1.2;}
 .st-key-screen :is(.xtick, .ytick) text {font-size: max(13px, 0.75rem) !important;}
 .st-key-verdict {gap: 0.1rem;}
-.st-key-tiles {gap: 0.2rem 1.2rem;}
-.st-key-tiles > div {flex: 1 1 9rem; width: auto; min-width: 9rem;}
-.st-key-tiles p {font-size: 0.875rem;}
-.st-key-tiles strong {font-size: 1.125rem; line-height: 1.2;}
-.st-key-uses > div:first-child {flex: 1 1 16rem; width: auto;}
 .st-key-uses button {min-height: 1.6rem; padding: 0 0.3rem;}
 @media (min-width: 641px) {.st-key-uses {flex-wrap: nowrap !important; min-height: 1.7rem;}}
 .st-key-verdict [data-testid="stMarkdownContainer"], .st-key-verdict [data-testid="stCaptionContainer"] {

@@ -10,9 +10,9 @@ from dpcore.evaluation.output_laws import calibrations, gaussian_curve, neighbou
 from dpcore.privacy.accounting.budget import Budget
 
 from ..charts.base import curves
+from ..shell import controls
 from ..shell.results import panel
 from ..shell.table import Table
-from .quantile import budget
 
 SMALLEST = 1e-12  # below which quadrature says nothing
 
@@ -20,10 +20,11 @@ SMALLEST = 1e-12  # below which quadrature says nothing
 def guarantee(_table: Table, left: Any, right: Any, experts: Any) -> None:
     """Draw δ(ε) of the median beside the Gaussian's, exact calibration, and what Theorem 6.4 spends."""
     with right:
-        spend = budget(experts)
+        spend = controls.budget(experts)
         n = st.select_slider("Rows of the invented table", [4, 10, 40, 100, 400], 40, key="neighbours",
                              bind="query-params")  # fmt: skip
     with left:
+        st.subheader("Is the private median as private as Gaussian noise?", anchor=False)
         _curves(spend, n)
     exact, printed = st.tabs(("What exact calibration saves", "Where the printed theorem overspends"))
     table = calibrations(spend.delta)

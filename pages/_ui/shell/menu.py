@@ -91,7 +91,7 @@ MENU: dict[str, list[Entry]] = {
         Entry(
             "pages/evolution.py",
             "Evolution",
-            "Publishes similar, invented points, for example instead of the places to which ambulances drove.",
+            "Publish invented places instead of real ones, such as homes that ambulances drove to.",
         ),
         Entry(
             "pages/learning.py",

@@ -19,9 +19,10 @@ FRAMEWORK = {"nested-interactive", "scrollable-region-focusable"}
 
 
 def settle(page, server, path):
-    page.goto(server + path)
+    name, _, query = path.partition("?")
+    query += "&sample=berkeley" if name == "/compare" else ""  # whose runs end soon
+    page.goto(f"{server}{name}?{query}")
     expect(page.locator("h1")).to_be_visible()
-    name = path.split("?")[0]
     if name == "/":
         expect(page.locator(".drag-bar span").first).to_be_visible()
     if name in ("/explore", "/guarantee", "/learning"):
@@ -62,7 +63,9 @@ def keep(page, path, width):
 
 
 @pytest.mark.parametrize("width", [1440, 390])
-@pytest.mark.parametrize("path", [*PAGES, "/guarantee?releases=10", *(f"/learning?part={PARTS[i]}" for i in (1, 3))])
+@pytest.mark.parametrize(
+    "path", [*PAGES, "/guarantee?releases=10", *(f"/learning?part={part}" for part in list(PARTS)[1::2])]
+)
 def test_nothing_is_cut_off(page, server, path, width):
     page.set_viewport_size({"width": width, "height": 844})
     settle(page, server, path)
