@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize, minimize_scalar
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget, Explicit, Marginals
 from dpcore.algorithms.evidence import Evidence, summed
 from dpcore.algorithms.fitting import fit, product, stages_of
 from dpcore.models.cells import Cells
-from dpcore.privacy.accounting.budget import Budget
 from dpcore.theory import schedules
-from dpcore.workloads import Explicit, Marginals
 from tests.helpers import codes, finished, matrix, matrix_of, softmax, task, within
 from tests.tape import exact_run
 
@@ -208,11 +206,3 @@ def test_schedules_minimise_their_bound(public):
 
     best = math.exp(minimize_scalar(over_alpha, bounds=(-30, 10), options={"xatol": 1e-9}).x)
     assert schedules.frank_wolfe_alpha(k=20_000, **public) == pytest.approx(best, rel=1e-4)
-
-
-def test_the_sampling_bound_holds_on_average():
-    domain, rng = codes(3, 4), np.random.default_rng(0)
-    A, P, n = matrix_of(domain, ["a", "b", "ab"]), rng.dirichlet(np.ones(12)), 400
-    worst = [np.abs(A @ (P - rng.multinomial(n, P) / n)).max() for _ in range(300)]
-    assert np.mean(worst) <= schedules.sampling_bound(n=n, m=len(A), width=1)
-    assert np.mean(worst) >= schedules.sampling_bound(n=n, m=len(A), width=1) / 10

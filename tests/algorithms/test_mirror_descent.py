@@ -6,16 +6,13 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget, Explicit, Marginals, QueryRelease
 from dpcore.algorithms.base import make_plan, stars
 from dpcore.algorithms.mirror_descent import _descend, _release
 from dpcore.privacy.accounting import conversions
-from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.accounting.ledger import Plan
 from dpcore.privacy.statistics.answers import Answers, CellAnswers
-from dpcore.problems import QueryRelease
 from dpcore.theory import schedules
-from dpcore.workloads import Explicit, Marginals
 from tests.helpers import codes, histogram, matrix, random_rows, signs, softmax, task
 from tests.tape import exact_run
 

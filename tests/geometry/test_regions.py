@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.errors import InputError
+from dpcore import PointRelease
 from dpcore.geometry.regions import Ball, Space, box, point_rows
-from dpcore.problems import PointRelease
+from tests.helpers import refused
 
 BALL = Ball(np.zeros(2), 2.0)
 NAMES = ("x", "y")
@@ -61,7 +61,7 @@ def test_points_are_grouped_and_points_outside_by_rounding_are_taken_in():
     ],
 )
 def test_bad_points_are_refused_with_their_row(cells, message):
-    with pytest.raises(InputError, match=message):
+    with refused(message):
         point_rows(BALL, NAMES, pd.DataFrame(cells))
 
 
@@ -78,5 +78,5 @@ def test_bad_points_are_refused_with_their_row(cells, message):
     ],
 )
 def test_bad_regions_and_problems_are_refused(make, message):
-    with pytest.raises(InputError, match=message):
+    with refused(message):
         make()

@@ -171,7 +171,7 @@ def test_explore_has_every_chart_and_follows_what_is_chosen_and_typed():
 @pytest.mark.parametrize("name", QUERIES)
 def test_explore_runs_every_algorithm(name):
     """Opened by a link, with the slider of α where the algorithm has one."""
-    app = open_page("explore", sample="berkeley", algorithm=ALGORITHMS[name].about.title)
+    app = open_page("explore", sample="berkeley", algorithm=ALGORITHMS[name].about.title, repeats="1")
     assert app.selectbox(key="algorithm").value == ALGORITHMS[name].about.title
     assert not app.exception
     assert not app.error
@@ -185,7 +185,7 @@ def test_explore_asks_every_kind_of_question():
     """Each kind is a run of its own: no two say the same."""
     told = []
     for kind in questions.KINDS:
-        app = open_page("explore", questions=kind)
+        app = open_page("explore", questions=kind, repeats="1")
         assert not app.error
         told.append(re.search(r"Typical error.*", said(app), re.DOTALL)[0])
     assert len(set(told)) == len(told)

@@ -8,15 +8,13 @@ import itertools
 import numpy as np
 import pytest
 
-from dpcore.algorithms import ALGORITHMS
-from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
+from dpcore import ALGORITHMS, Budget, Explicit, Marginals, QueryRelease, TableQueries, Union
+from dpcore.privacy.accounting.budget import BoundedRange, Gaussian, Pure
 from dpcore.privacy.grid import gridded
 from dpcore.privacy.statistics.answers import Answers, CellAnswers, SignedErrors, SomeAnswers, WeightedTables
 from dpcore.privacy.statistics.residuals import Residuals
 from dpcore.privacy.statistics.scores import TableErrors
 from dpcore.privacy.table_curator import TableCurator
-from dpcore.problems import QueryRelease
-from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from dpcore.workloads.residuals import spaces_of
 from tests.helpers import codes, data_sets, flip_law, hockey_stick, matrix, rows_of, signs, softmax
 from tests.privacy.enumeration import ask, largest_move, over_pairs

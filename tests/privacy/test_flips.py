@@ -12,14 +12,13 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 from scipy import stats
 
-from dpcore.data.domain import Rows
+from dpcore import Explicit, Marginals, Rows, TableQueries, Union
 from dpcore.privacy import entropy, exact, flips, grid, mechanisms
 from dpcore.privacy.accounting.budget import Pure
 from dpcore.privacy.rounding import near as cut_near
 from dpcore.privacy.statistics.answers import Answers, CellAnswers, SignedErrors
 from dpcore.privacy.statistics.query_draws import AcceptProbabilities, bit_range
 from dpcore.privacy.statistics.scores import AbsoluteErrors, TableErrors
-from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from tests.helpers import codes, flip_law, random_rows, softmax
 from tests.privacy.enumeration import Words, curator_of
 

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from scipy.special import log_ndtr, logit, ndtr
 
+from dpcore import Budget
 from dpcore.cli import main
 from dpcore.numbers import brief
 from dpcore.privacy.accounting import conversions, guarantee
-from dpcore.privacy.accounting.budget import Budget, Gaussian
+from dpcore.privacy.accounting.budget import Gaussian
 from dpcore.privacy.accounting.guarantee import cautions
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.accounting.lifetime import Concentrated, Drawn, events_to_json, reserved

@@ -6,16 +6,11 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from dpcore.algorithms import ALGORITHMS, solving
-from dpcore.data import samples
-from dpcore.errors import InputError
-from dpcore.evaluation.run import Run
+from dpcore import ALGORITHMS, Budget, InputError, Marginals, QueryRelease, Run, samples
+from dpcore.algorithms import solving
 from dpcore.experiments.foretold import public_noise
 from dpcore.params import build
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import QueryRelease
 from dpcore.theory.noise import all_within
-from dpcore.workloads import Marginals
 
 RUNS = 2000
 

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from dpcore.privacy.accounting.budget import Budget
+from dpcore import Budget, Explicit, Marginals, TableQueries, Union
 from dpcore.privacy.accounting.conversions import gdp_mu
 from dpcore.theory.optimal_noise import against_line, least_rmse, least_variance, optimum
-from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from dpcore.workloads.residuals import residual_spaces
 from tests.helpers import codes, matrix, matrix_of, signs
 

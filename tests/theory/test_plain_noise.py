@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from dpcore.privacy.accounting.budget import Budget
+from dpcore import Budget, Marginals
 from dpcore.privacy.accounting.calibrations import gaussian_share
 from dpcore.theory.plain_noise import plain_noise
-from dpcore.workloads import Marginals
 from tests.helpers import codes
 
 N = 500

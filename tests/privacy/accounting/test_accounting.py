@@ -10,24 +10,15 @@ from dp_accounting.rdp import RdpAccountant
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget, BudgetError, InputError
 from dpcore.algorithms.base import make_plan
-from dpcore.errors import BudgetError, InputError
 from dpcore.params import build
 from dpcore.privacy.accounting import conversions
-from dpcore.privacy.accounting.budget import (
-    Accounting,
-    Approximate,
-    BoundedRange,
-    Budget,
-    Gaussian,
-    Pure,
-    Sums,
-)
+from dpcore.privacy.accounting.budget import Accounting, Approximate, BoundedRange, Gaussian, Pure, Sums
 from dpcore.privacy.accounting.calibrations import TOLERANCE, equal_selections, gaussian_share
 from dpcore.privacy.accounting.guarantee import cautions
 from dpcore.privacy.accounting.ledger import Charge, Ledger, Plan
-from tests.helpers import HUGE, few_rounds, task, variants
+from tests.helpers import HUGE, few_rounds, refused, task, variants
 
 BUDGETS = [Budget(e, d) for e, d in ((1e-4, 0.5), (0.1, 1e-100), (1, 1e-9), (8, 1e-3), (200, 1e-9), (200, 0.5))]
 PURE = [Budget(e, 0) for e in (1e-4, 1, 200)]
@@ -46,16 +37,14 @@ NEARLY = 1 - 1e-5  # of ε; at tiny ε and large δ the margin of μ shows
     + [(1, d) for d in (-1e-9, 5e-324, 9e-101, 0.51, math.inf)],
 )
 def test_a_budget_that_promises_nothing_is_refused(epsilon, delta):
-    with pytest.raises(
-        InputError, match=r"=\S+ is not served; served are epsilon from 1e-06 to 1e\+09.*delta 0 or from 1e-100"
-    ):
+    with refused(r"=\S+ is not served; served are epsilon from 1e-06 to 1e\+09.*delta 0 or from 1e-100"):
         Budget(epsilon, delta)
 
 
 @pytest.mark.parametrize("value", [math.nan, True, "1", None, HUGE], ids=lambda value: str(value)[:9])
 def test_what_is_no_number_is_no_budget(value):
     for budget in ((value, 0.1), (1, value)):
-        with pytest.raises(InputError, match=f"={str(value)[:9]}"):
+        with refused(f"={str(value)[:9]}"):
             Budget(*budget)
 
 
@@ -73,9 +62,9 @@ BAD_SPENDS = [
 
 @pytest.mark.parametrize(("kind", "value"), BAD_SPENDS, ids=lambda v: getattr(v, "__name__", v))
 def test_a_spend_that_would_give_budget_back_or_pays_for_infinite_noise_cannot_be_made(kind, value):
-    with pytest.raises(InputError, match="must be finite and above 0"):
+    with refused("must be finite and above 0"):
         kind(value)
-    with pytest.raises(InputError, match="failure=-0.5"):
+    with refused("failure=-0.5"):
         kind(1e-9, failure=-0.5)
 
 
@@ -123,7 +112,7 @@ def test_gaussian_shares_use_the_whole_budget(budget, shares):
 
 
 def test_no_gaussian_noise_at_delta_0():
-    with pytest.raises(InputError, match="delta=0 cannot be promised with Gaussian noise"):
+    with refused("delta=0 cannot be promised with Gaussian noise"):
         gaussian_share(Budget(1, 0))
     with pytest.raises(BudgetError, match="the plan needs ε=inf at δ=0, ε=1 is given"):
         Plan(Budget(1, 0), (Charge("measure", Gaussian(1e-9)),))

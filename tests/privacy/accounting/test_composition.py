@@ -10,17 +10,15 @@ from dp_accounting.pld import PLDAccountant, privacy_loss_distribution
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget, BudgetError, Marginals
 from dpcore.algorithms.base import make_plan
-from dpcore.errors import BudgetError
 from dpcore.privacy.accounting import calibrations, composition, conversions
-from dpcore.privacy.accounting.budget import Accounting, BoundedRange, Budget, Gaussian, Pure, Sums
+from dpcore.privacy.accounting.budget import Accounting, BoundedRange, Gaussian, Pure, Sums
 from dpcore.privacy.accounting.composition import Joint, gdp_log_deltas
 from dpcore.privacy.accounting.ledger import Charge, Ledger, Plan
 from dpcore.privacy.accounting.lifetime import Lifetime, planned, reserved
 from dpcore.publishing.request import ReleaseRequest, prepare
 from dpcore.theory import accountants
-from dpcore.workloads import Marginals
 from tests.helpers import codes, task
 from tests.theory.test_accountants import delta_of, gaussian_delta, responses
 
