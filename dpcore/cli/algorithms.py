@@ -7,6 +7,7 @@ Two examples:
 
 import argparse
 import json
+from dataclasses import asdict
 from typing import Any
 
 from ..algorithms import ALGORITHMS
@@ -39,7 +40,7 @@ def markdown() -> str:
     lines = ["| name | what it does | use it when | not when | parameters | source |", "|---|---|---|---|---|---|"]
     for name, cls in ALGORITHMS.items():
         about = cls.about
-        settings = "; ".join(f"`{p.name}` = {_default(p)} ({_escape(p.range)})" for p in parameters(cls))
+        settings = "; ".join(f"`{p.name}` = {_default(p)} ({p.range})" for p in parameters(cls)).replace("|", "or")
         words = (about.summary, about.use_when, about.avoid_when, settings, about.source)
         lines.append(f"| `{name}` | " + " | ".join(words) + " |")
     return "\n".join(lines)
@@ -49,14 +50,9 @@ def _default(p: Param) -> str:
     return "auto" if p.default is None else str(p.default)
 
 
-def _escape(text: str) -> str:
-    return text.replace("|", "or")
-
-
 def _facts(cls: Any) -> Json:
-    facts = {key: getattr(cls.about, key) for key in cls.about.__dataclass_fields__}
     listed = [
         {"name": p.name, "type": p.kind.__name__, "default": p.default, "range": p.range, "doc": p.doc, "auto": p.auto}
         for p in parameters(cls)
     ]
-    return {"problem": cls.problem.__name__, "enumerates": cls.enumerates, **facts, "parameters": listed}
+    return {"problem": cls.problem.__name__, "enumerates": cls.enumerates, **asdict(cls.about), "parameters": listed}

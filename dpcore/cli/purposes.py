@@ -137,5 +137,5 @@ def _resumed(path: str, task: str, planned: list[Case]) -> list[SweepPoint]:
         mine = [one for one in told if (one["epsilon"], one["seed"]) == (case.budget.epsilon, case.seed)]
         served = {one["purpose"]: {name: one[name] for name in ("purpose", "value", "unit", *LINES)} for one in mine}
         if served:
-            out.append(case.point({"final": served, "spent": {}, "seconds": 0.0, "memory": None}))
+            out.append(case.done({"final": served, "spent": {}, "seconds": 0.0, "memory": None}))
     return out

@@ -64,14 +64,11 @@ def add_question_arguments(parser: argparse.ArgumentParser) -> None:
 
 def read_questions(chosen: argparse.Namespace) -> Workload:
     """The workload that the arguments describe; notes on reading the queries go to stderr."""
-    schema = read_json(chosen.schema)
-    if is_open(schema):
+    domain = _read_schema(chosen)
+    if isinstance(domain, OpenSchema):
         raise InputError(f"{chosen.schema}: parts of the schema are private; only run, sweep and release measure them")
-    if getattr(chosen, "schema_share", None) is not None:
+    if chosen.schema_share is not None:
         raise InputError("--schema-share: nothing of this schema is private")
-    domain = domain_from_json(schema)
-    if chosen.columns:
-        domain = domain.project(split_names(chosen.columns))
     workload, notes = read_queries(chosen.queries, domain)
     for note in notes:
         tell("note", note)
@@ -80,10 +77,14 @@ def read_questions(chosen: argparse.Namespace) -> Workload:
 
 def read_open(chosen: argparse.Namespace) -> OpenSchema | None:
     """The schema that the arguments name, if part of it is private; None otherwise."""
+    found = _read_schema(chosen)
+    return found if isinstance(found, OpenSchema) else None
+
+
+def _read_schema(chosen: argparse.Namespace) -> Domain | OpenSchema:
+    """The schema that the arguments name, with the columns that they choose."""
     schema = read_json(chosen.schema)
-    if not is_open(schema):
-        return None
-    found = open_schema_from_json(schema)
+    found = open_schema_from_json(schema) if is_open(schema) else domain_from_json(schema)
     return found.project(split_names(chosen.columns)) if chosen.columns else found
 
 

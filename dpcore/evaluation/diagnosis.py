@@ -37,9 +37,7 @@ class Baseline:
     tag: ClassVar[Tag] = Tag.PEEK
 
 
-def baselines(
-    problem: QueryRelease, rows: Rows, population: Array | None = None, *, seed: int = 0
-) -> dict[str, Baseline]:
+def baselines(problem: QueryRelease, rows: Rows, population: Array | None = None) -> dict[str, Baseline]:
     """The errors to compare with: `uniform`, `independent` columns, `resampling` n rows, and `sampling`.
 
     `resampling` n rows from the table is the floor for every release of n synthetic rows drawn at random, and, where P
@@ -56,7 +54,7 @@ def baselines(
             ("independent", independent(problem.domain, rows), "knowing each column, but nothing of how they combine"),
         ):
             found[name] = Baseline(words, errors(workload.answers(D), truth, workload, n))
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     drawn = (workload.answers_of_rows(resample(rows, rows.n, rng)) for _ in range(RESAMPLES))
     again = [errors(answers, truth, workload, n) for answers in drawn]
     found["resampling"] = Baseline(f"drawing {rows.n:,} rows from the table at random", Errors.mean(again))

@@ -10,7 +10,6 @@ import multiprocessing
 import signal
 import threading
 import time
-import uuid
 import warnings
 from collections import deque
 from collections.abc import Callable
@@ -104,7 +103,6 @@ class PoolJob:
 
     task: JobSpec
     session: str
-    id: str = field(default_factory=lambda: uuid.uuid4().hex)
     state: str = "queued"
     error: str = ""
     rounds: int = 0

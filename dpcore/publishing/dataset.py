@@ -17,7 +17,6 @@ class Reservation:
     version: int
     lifetime: Lifetime
     spent: float
-    left: float
 
 
 @dataclass(frozen=True)

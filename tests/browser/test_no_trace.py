@@ -37,13 +37,10 @@ def tables() -> dict[str, bytes]:
         "quote.csv": f'{rows}"{PLANTED},2\n'.encode(),
         "zero.tsv": f"a\tb\n{PLANTED}\x00\t1\n".encode(),
         "utf16.csv": b"\xff\xfe" + rows.encode("utf-16-le")[:-1],
-        "bytes.txt": rows.encode() + bytes(range(256)),
         "cut.parquet": whole[:-40] + whole[-8:],
         "letters.parquet": whole.replace(PLANTED.encode(), b"\xff\xfe" + PLANTED.encode()[2:]),
-        "text.parquet": rows.encode(),
         "empty.xlsx": packed("xl/worksheets/sheet1.xml"),
         "cut.xlsx": packed("a")[:-10],
-        "text.xlsx": rows.encode(),
         "large.csv": (f"a,b\n{PLANTED},1\n" * (LARGE // 20)).encode(),
     }
 

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from dpcore.cli import main
+from dpcore.data.readers import read_json
 from tests.cli.files import arguments
 from tests.cli.test_release import release
 from tests.helpers import one_line_of_error
@@ -24,7 +25,7 @@ def test_answers_of_tables_that_were_chosen_by_earlier_answers_are_nearly_exact(
     what = ["--schema=s.json", "--queries=marginals:2", "--epsilon=5", "--delta=1e-6", "--ask=sex = m", "--json=r.json"]
     for name, words in (("aim", "nearly exact, as "), ("gaussian_maxent", "exact: ")):
         assert main(["run", "t.csv", f"--algorithm={name}", *what]) == 0
-        assert json.loads((here / "r.json").read_text())["answers"][0]["how"].startswith(words)
+        assert read_json(here / "r.json")["answers"][0]["how"].startswith(words)
 
 
 @pytest.mark.parametrize("algorithm", ["gaussian_maxent", "residual"])
@@ -149,7 +150,7 @@ def test_a_run_answers_questions_beside_the_truth(here, capsys):
     assert (
         main(arguments("t.csv", schema="s.json", queries="marginals:2", algorithm="gaussian_maxent", extra=extra)) == 0
     )
-    runs = json.loads((here / "out.json").read_text())
+    runs = read_json(here / "out.json")
     for run in runs:
         assert [found["question"] for found in run["answers"]] == ["sex = m", "age > 21"]
         assert run["tags"]["answers"] == "uses real data – do not publish"

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from dpcore.cli import main, run
+from dpcore.data.readers import read_json
 from tests.cli.files import arguments, write_files
 from tests.helpers import QUERIES, one_line_of_error
 
@@ -139,7 +140,7 @@ def test_an_altered_file_of_a_sweep_is_refused_or_used_as_it_says(here):
     given = ["sweep", "c.csv", "--schema=c.json", "--queries=marginals:1", "--algorithms=gaussian_maxent"]
     given += ["--epsilons=1", "--repeat=1", "--json=out.json"]
     assert main(given) == 0
-    told = json.loads((here / "out.json").read_text())
+    told = read_json(here / "out.json")
     for key in told["points"][0]:
         for odd in ({}, {"max_error": "x"}, -1):
             (here / "out.json").write_text(json.dumps(told | {"points": [told["points"][0] | {key: odd}]}))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dpcore.cli import main
+from dpcore.data.readers import read_json
 from tests.cli.files import write_files
 from tests.cli.test_release import release
 from tests.helpers import one_line_of_error
@@ -75,7 +76,7 @@ def test_a_damaged_file_is_named(whole, tmp_path, capsys, kind, name):
 def test_odd_facts_are_refused_or_ignored(whole, tmp_path, capsys):
     folder = tmp_path / "r"
     shutil.copytree(whole / "out", folder)
-    facts = json.loads((folder / "release.json").read_text())
+    facts = read_json(folder / "release.json")
     for key, value in facts.items():
         inner = [value | {part: ODD[i % 3]} for i, part in enumerate(value)] if isinstance(value, dict) else []
         for odd in [*ODD, *inner]:

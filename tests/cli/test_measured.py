@@ -3,11 +3,11 @@
 import json
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from dpcore.cli import main
+from dpcore.data.readers import read_json
 from dpcore.errors import InputError
 from dpcore.privacy.accounting import conversions
 from dpcore.privacy.accounting.budget import Sums
@@ -15,30 +15,16 @@ from dpcore.privacy.accounting.lifetime import events_from_json
 from dpcore.publishing import open_release
 from dpcore.publishing.ledger_store import Store, verify
 from dpcore.schemas.measure import measure_schema
+from tests.cli.files import OPEN, people
+from tests.cli.test_release import facts, order
 
-OPEN = {
-    "columns": {
-        "job": {"kind": "categorical", "values": "private"},
-        "sex": {"kind": "categorical", "values": ["f", "m"]},
-        "pay": {"kind": "numeric", "bounds": "private", "bins": "private"},
-        "age": {"kind": "integer", "bounds": "private", "bins": 8},
-    }
-}
 SECRET = "only-one-row-says-this"
 
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
     """A table whose bounds and categories nobody knows, with a value that one row says."""
-    rng, n = np.random.default_rng(0), 3000
-    frame = pd.DataFrame(
-        {
-            "job": rng.choice(["clerk", "nurse"], n),
-            "sex": rng.choice(["f", "m"], n),
-            "pay": np.exp(rng.normal(8, 1, n)).round(2),
-            "age": rng.integers(18, 80, n),
-        }
-    ).astype(str)
+    frame = people()
     frame.loc[0] = [SECRET, "f", "999999999", "not a number"]
     frame.to_csv(tmp_path / "t.csv", index=False)
     (tmp_path / "s.json").write_text(json.dumps(OPEN), encoding="utf-8")
@@ -49,14 +35,8 @@ def here(tmp_path, monkeypatch):
 
 
 def release(out="out", *extra, schema="s.json", epsilon=2, delta="1e-6", total="20", algorithm="gaussian_maxent"):
-    given = [f"--schema={schema}", f"--epsilon={epsilon}", f"--delta={delta}", f"--out={out}"]
-    fixed = ["--queries=marginals:2", "--ledger=l.sqlite", f"--total-epsilon={total}", f"--total-delta={delta}"]
-    return main(["release", "t.csv", f"--algorithm={algorithm}", *given, *fixed, *extra])
-
-
-def facts(out="out"):
-    with open(f"{out}/release.json", encoding="utf-8") as file:
-        return json.load(file)
+    budget = {"epsilon": epsilon, "delta": delta, "total": (total, delta)}
+    return main(order(out, *extra, algorithm=algorithm, schema=schema, **budget))
 
 
 @pytest.mark.parametrize("algorithm", ["gaussian_maxent", "mwem", "private_evolution_table"])
@@ -159,7 +139,7 @@ def test_what_the_ledger_does_not_allow_is_not_drawn(here, monkeypatch, capsys):
 def test_a_run_measures_anew_for_every_seed_within_one_budget(here, capsys):
     given = ["--queries=marginals:2", "--algorithm=gaussian_maxent", "--epsilon=1", "--delta=1e-6", "--repeat=2"]
     assert main(["run", "t.csv", "--schema=s.json", *given, "--schema-share=0.3", "--json=out.json"]) == 0
-    first, second = json.loads((here / "out.json").read_text(encoding="utf-8"))
+    first, second = read_json(here / "out.json")
     assert first["schema"]["schema"] != second["schema"]["schema"]
     rho = first["schema"]["cost"]["rho"]
     assert rho == pytest.approx(0.3 * conversions.zcdp_rho(1, 1e-6 * 0.75))
@@ -181,13 +161,13 @@ def test_every_point_of_a_sweep_measures_its_own_schema_and_is_the_same_as_a_run
     sweep = ["sweep", *given, "--epsilons=1,2", "--repeat=2", "--algorithms=gaussian_maxent,mwem", "--json=s.out"]
     assert main(sweep) == 0
     assert "schema measured anew for every ε and seed" in capsys.readouterr().out
-    told = json.loads((here / "s.out").read_text(encoding="utf-8"))
+    told = read_json(here / "s.out")
     assert {p["state"] for p in told["points"]} == {"done"}
     assert told["task"]["open"]["job"]["values"] == "private"
     assert SECRET not in (here / "s.out").read_text(encoding="utf-8")
     for name in ("gaussian_maxent", "mwem"):
         assert main(["run", *given, f"--algorithm={name}", "--epsilon=2", "--repeat=2", "--json=r.out"]) == 0
-        for run in json.loads((here / "r.out").read_text(encoding="utf-8")):
+        for run in read_json(here / "r.out"):
             (point,) = [
                 p for p in told["points"] if (p["algorithm"], p["epsilon"], p["seed"]) == (name, 2, run["seed"])
             ]

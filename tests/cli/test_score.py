@@ -1,18 +1,17 @@
 """Scoring any tool's table: the numbers of a run for its own rows, and clear refusals."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from dpcore.cli import main
+from dpcore.data.readers import read_json
 
 
 def scored(here, real, synthetic, *extra):
     where = ["--schema", "c.json", "--queries", "marginals:2", "--json", "score.json"]
     assert main(["score", real, synthetic, *where, *extra]) == 0
-    return json.loads((here / "score.json").read_text())
+    return read_json(here / "score.json")
 
 
 def test_a_table_scores_perfectly_against_itself_and_shuffled(here, capsys):

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore.cli import main
+from dpcore.data.readers import read_json
 from dpcore.errors import InputError
 from dpcore.privacy.accounting import conversions
 from dpcore.privacy.accounting.budget import Accounting, Budget, Sums
@@ -25,16 +26,16 @@ from dpcore.publishing import recount, verifier
 from dpcore.publishing.ledger_store import Store, verify
 from dpcore.publishing.signing import key_of
 from tests.cli.files import write_files
+from tests.cli.test_release import order
 from tests.helpers import within
 from tests.publishing.test_ledger_file import EVENT
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(cryptography.__file__).parents[1])}
 
 
-def order(place: Path, out: str, algorithm: str, *more: str) -> int:
-    options = {"schema": place / "s.json", "queries": "marginals:1", "ledger": place / "l.sqlite", "out": place / out}
-    pairs = [f"--{name}={value}" for name, value in {**options, "algorithm": algorithm, "delta": "1e-6"}.items()]
-    return main(["release", str(place / "t.csv"), *pairs, "--rows=20", *more])
+def release(place: Path, out: str, algorithm: str, *more: str) -> int:
+    paths = {"schema": place / "s.json", "ledger": place / "l.sqlite", "table": str(place / "t.csv")}
+    return main(order(place / out, "--rows=20", *more, algorithm=algorithm, queries="marginals:1", total=None, **paths))
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +43,8 @@ def made(tmp_path_factory) -> Path:
     """A folder with a ledger and two releases about one data set."""
     place = tmp_path_factory.mktemp("releases")
     write_files(place)
-    assert order(place, "a", "mwem", "--epsilon=.3", "--total-epsilon=2", "--total-delta=1e-6") == 0
-    assert order(place, "b", "gaussian_maxent", "--epsilon=.2") == 0
+    assert release(place, "a", "mwem", "--epsilon=.3", "--total-epsilon=2", "--total-delta=1e-6") == 0
+    assert release(place, "b", "gaussian_maxent", "--epsilon=.2") == 0
     return place
 
 
@@ -64,7 +65,7 @@ def run(folder: Path, *options: object) -> subprocess.CompletedProcess:
 
 
 def test_a_release_verifies_itself_without_this_program(made):
-    key = json.loads((made / "b" / "signature.json").read_text())["key"]
+    key = read_json(made / "b" / "signature.json")["key"]
     assert wrong(made / "a", key=key, ledger=made / "l.sqlite") == set()
     done = run(made / "b", "--key", key, "--earlier", made / "a", "--ledger", made / "l.sqlite")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -137,7 +138,7 @@ def test_missing_and_added_files_are_named(folder, name):
 
 def resigned(folder: Path, made: Path, name: str, change) -> set[str]:
     """What is found when the owner changes a file and signs again."""
-    content = json.loads((folder / name).read_text())
+    content = read_json(folder / name)
     change(content)
     (folder / name).write_text(json.dumps(content))
     key_of(made / "l.sqlite").sign(folder)
@@ -194,7 +195,7 @@ def test_an_account_linked_anew_shows_beside_an_earlier_folder_and_the_ledger(ma
             row["link"] = previous = verifier.link(previous, row)
 
     assert resigned(folder, made, "account.json", anew) == {"receipt"}
-    link = json.loads((folder / "account.json").read_text())["releases"][-1]["link"]
+    link = read_json(folder / "account.json")["releases"][-1]["link"]
     assert resigned(folder, made, "release.json", set_at("ledger", "link", link)) == set()
     assert wrong(folder, earlier=made / "a") == {"earlier"}
     ledger = shutil.copy(made / "l.sqlite", folder.with_name("l.sqlite"))
@@ -217,7 +218,7 @@ def test_another_key_signs_another_release(made, folder):
 
 def rewrite(folder: Path, name: str, change) -> dict:
     """Change a JSON file of a release."""
-    content = json.loads((folder / name).read_text())
+    content = read_json(folder / name)
     change(content)
     (folder / name).write_text(json.dumps(content))
     return content
@@ -239,7 +240,7 @@ def lower(events: list) -> None:
 
 def invent(folder: Path) -> None:
     """Say that there was one more release than in truth, which cost next to nothing."""
-    account = json.loads((folder / "account.json").read_text())
+    account = read_json(folder / "account.json")
     events = [{"kind": "Concentrated", "rho": 1e-9, "failure": 0.0, "times": 1}]
     fixed, every = account["opened"], [e for r in account["releases"] for e in r["events"]] + events
     total = Lifetime(Budget(fixed["epsilon"], fixed["delta"]), Accounting(fixed["accounting"]), fixed["failure"])
@@ -400,7 +401,7 @@ def test_the_key_is_made_once_and_is_for_its_owner_only(tmp_path):
 def test_a_damaged_key_is_told_before_anything_is_charged(tmp_path, capsys, content):
     write_files(tmp_path)
     (tmp_path / "l.sqlite-key").write_bytes(content)
-    assert order(tmp_path, "a", "dpfw", "--epsilon=.3", "--total-epsilon=2", "--total-delta=1e-6") == 2
+    assert release(tmp_path, "a", "dpfw", "--epsilon=.3", "--total-epsilon=2", "--total-delta=1e-6") == 2
     assert "signing key cannot be used: it holds no key" in capsys.readouterr().err
     assert Store(tmp_path / "l.sqlite").show() == []
 
@@ -424,7 +425,7 @@ def test_a_ledger_from_before_there_were_keys_goes_on(made, tmp_path):
     assert verify(path) == []
     assert len(Store(path).show()[0].releases) == 2
     write_files(tmp_path)
-    assert order(tmp_path, "c", "dpfw", "--epsilon=.2", "--new-version", "--dataset=t") == 0, "of other rows"
+    assert release(tmp_path, "c", "dpfw", "--epsilon=.2", "--new-version", "--dataset=t") == 0, "of other rows"
     assert wrong(tmp_path / "c", ledger=path) == set()
     assert wrong(tmp_path / "c", earlier=made / "b") == {"earlier"}, "of another key"
     assert key_of(path).public != key_of(made / "l.sqlite").public

@@ -13,7 +13,6 @@ from dpcore.evaluation.run import compare
 from dpcore.experiments.pool import Result
 from dpcore.numbers import points
 from dpcore.params import build
-from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
 from dpcore.workloads import Marginals
@@ -22,8 +21,7 @@ from ..charts import base as charts
 from ..charts import screen
 from ..jobs.job import watch
 from ..jobs.runs import WantedRun, tab_runs
-from ..shell import results
-from ..shell.controls import KEPT, delta_slider, epsilon_slider
+from ..shell import controls, results
 from ..shell.frame import heading, in_memory, line, peek, shows, tried, unfinished
 from ..shell.opened import WHOLE
 from ..shell.results import panel
@@ -52,8 +50,8 @@ def on_a_table() -> None:
     with st.container(border=True, key="recipe-settings"):
         left, middle, right = st.columns(3)
         with left:
-            budget = Budget(epsilon_slider(), delta_slider(middle))
-        rounds = right.slider("T, steps", 1, 20, 6, key="recipe-rounds", **KEPT)
+            budget = controls.budget(middle)
+        rounds = right.slider("T, steps", 1, 20, 6, key="recipe-rounds", **controls.KEPT)
         pressed = st.button("Evolve the rows", type="primary", icon=":material/play_arrow:")
     runs = tab_runs("recipe")
     if pressed:

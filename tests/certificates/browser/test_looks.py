@@ -19,9 +19,10 @@ FRAMEWORK = {"nested-interactive", "scrollable-region-focusable"}
 
 
 def settle(page, server, path):
-    page.goto(server + path)
+    name, _, query = path.partition("?")
+    query += "&sample=berkeley" if name == "/compare" else ""  # whose runs end soon
+    page.goto(f"{server}{name}?{query}")
     expect(page.locator("h1")).to_be_visible()
-    name = path.split("?")[0]
     if name == "/":
         expect(page.locator(".drag-bar span").first).to_be_visible()
     if name in ("/explore", "/guarantee", "/learning"):
@@ -62,7 +63,9 @@ def keep(page, path, width):
 
 
 @pytest.mark.parametrize("width", [1440, 390])
-@pytest.mark.parametrize("path", [*PAGES, "/guarantee?releases=10", *(f"/learning?part={PARTS[i]}" for i in (1, 3))])
+@pytest.mark.parametrize(
+    "path", [*PAGES, "/guarantee?releases=10", *(f"/learning?part={part}" for part in list(PARTS)[1::2])]
+)
 def test_nothing_is_cut_off(page, server, path, width):
     page.set_viewport_size({"width": width, "height": 844})
     settle(page, server, path)
@@ -112,7 +115,7 @@ SEEN = """() => {
     count += (node.textContent.match(/[A-Za-zÀ-ž]{2,}/g) || []).length;
   }
   const main = document.querySelector("[data-testid=stMain]");
-  const pictures = [...main.querySelectorAll(".js-plotly-plot, .drag, canvas, img[alt]")]
+  const pictures = [...main.querySelectorAll(".js-plotly-plot, .drag, canvas, table, img[alt]")]
     .map(e => e.getBoundingClientRect()).filter(box => box.height > 60 && box.width > 100);
   pictures.sort((a, b) => a.top - b.top);
   return [count, pictures.length ? [pictures[0].top, pictures[0].bottom] : null];

@@ -1,4 +1,7 @@
-"""Every planted bug is killed by the test that is named beside it, and that test passes where no bug is."""
+"""Every planted bug is killed by the test that is named beside it, and that test passes where no bug is.
+
+Bugs go into a copy of the package, one at a time; `-k "part of a bug's name"` plants one of them.
+"""
 
 import os
 import shutil
@@ -13,30 +16,9 @@ import pytest
 from tests.certificates.mutants.planted import MUTANTS, Mutant
 
 ROOT = Path(__file__).parents[3]
-README = Path(__file__).with_name("README.md")
-HEAD = """# Planted bugs
-
-Every class of errors that libraries for differential privacy are known for, planted one at a time in a copy of
-`dpcore/privacy/` and `dpcore/publishing/`, never in the checkout itself. Each has to make the test fail that is named
-beside it; with no bug planted all of these tests pass. `planted.py` holds the bugs, `test_mutants.py` plants them and
-says whether they were killed, among the certificates (`python -m pytest tests/certificates/mutants -k "a bug"` for one
-of them), and that this table is that of `planted.py` (`python -m tests.certificates.mutants.test_mutants` writes it).
-
-| class | bug | planted in | killed by |
-|---|---|---|---|
-"""
 QUIET = ["-q", "-x", "-p", "no:cacheprovider", "-n0", "-o", "addopts=--import-mode=importlib"]
 LIMIT = 120  # seconds for a killer; a bug may also make its test run for ever, which kills it too
 FAILED = 1  # the exit code of pytest where a test failed; any other is no kill
-
-
-def readme() -> str:
-    """The table of all bugs and their killers."""
-    lines = []
-    for name, m in MUTANTS.items():
-        path, test = m.killer.split("::")
-        lines.append(f"| {m.kind} | {name} | `{m.file}` | `{test}` in `{path.removeprefix('tests/')}` |\n")
-    return HEAD + "".join(lines)
 
 
 @contextmanager
@@ -84,11 +66,3 @@ def test_a_planted_bug_is_killed(copy, name):
     with planted(copy, MUTANTS[name]):
         code, said = outcome(copy, MUTANTS[name].killer)
     assert code == FAILED, said
-
-
-def test_the_readme_lists_every_bug_and_its_killer():
-    assert README.read_text(encoding="utf-8") == readme()
-
-
-if __name__ == "__main__":
-    README.write_text(readme(), encoding="utf-8")
