@@ -26,7 +26,16 @@ from dpcore.privacy.accounting.lifetime import reserved
 from dpcore.privacy.column_curator import ColumnCurator
 from dpcore.privacy.statistics.columns import FANOUT, TreeCounts
 from dpcore.schemas.measure import guess_kinds, measure_column, measure_schema
-from dpcore.schemas.plan import SchemaPlan, check_whole, default_share, divide, plan_schema, plan_within, spent
+from dpcore.schemas.plan import (
+    SchemaPlan,
+    check_whole,
+    default_share,
+    divide,
+    joint_cost,
+    plan_schema,
+    plan_within,
+    spent,
+)
 from dpcore.tags import Tag
 from tests.helpers import QUERIES, refused
 from tests.tape import Recorder, Replayer
@@ -174,7 +183,9 @@ def test_schema_and_algorithm_together_keep_the_budget_and_use_it(name, delta, e
     if delta:
         rho, lost = spent(events, budget)
         assert 0.99 * conversions.zcdp_rho(1, delta - lost) < rho + (division.spare > 0)
-        assert conversions.zcdp_epsilon(rho, delta - lost) <= 1
+        whole = conversions.zcdp_epsilon(rho, delta - lost)
+        assert joint_cost(division, own, plan, algorithm.adaptive) == (rho, lost, whole)
+        assert whole <= 1
         assert sum(e.rho for e, _ in division.events) >= rho * (1 - 1e-12), "all is reserved before"
     else:
         assert 0.99 < sum(t * e.pure for e, t in events) <= 1
