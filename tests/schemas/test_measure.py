@@ -164,14 +164,15 @@ def test_what_is_charged_is_what_was_planned():
 @pytest.mark.parametrize("name", QUERIES)
 def test_schema_and_algorithm_together_keep_the_budget_and_use_it(name, delta, exact):
     algorithm, budget = ALGORITHMS[name](), Budget(1, delta)
-    schema = open_schema_from_json({"columns": {"age": WHOLE, "pay": BINS}})
+    known = bool(delta)  # categories, which fail with a part of δ
+    schema = open_schema_from_json({"columns": {"age": WHOLE, "pay": BINS} | ({"job": CATEGORIES} if known else {})})
     problem = QueryRelease(Marginals.all(schema.placeholder, 1), N)
-    division = divide(budget, 0.2, categories=False)
+    division = divide(budget, 0.2, categories=known)
     try:
         plan = plan_within(algorithm, problem, division, exact=exact)
     except InputError:
         if delta > 0:
-            division = divide(budget, 0.2, categories=False, fails=True)
+            division = divide(budget, 0.2, categories=known, fails=True)
             plan = plan_within(algorithm, problem, division, exact=exact)
         else:
             with pytest.raises(InputError):
@@ -190,7 +191,7 @@ def test_schema_and_algorithm_together_keep_the_budget_and_use_it(name, delta, e
     else:
         assert 0.99 < sum(t * e.pure for e, t in events) <= 1
     with pytest.raises(BudgetError, match="together need"):
-        check_whole(divide(Budget(0.9, delta), 0.2, categories=False), own, plan, algorithm.adaptive)
+        check_whole(divide(Budget(0.9, delta), 0.2, categories=known), own, plan, algorithm.adaptive)
 
 
 def test_a_person_with_several_rows_costs_as_many_times_the_noise():
