@@ -1,4 +1,4 @@
-"""Numbers, budgets and what they share on the command line: each is read in one place, and says its range."""
+"""The arguments that several commands share, and the readers of their numbers and budgets."""
 
 import argparse
 from collections.abc import Callable, Sequence
@@ -118,7 +118,7 @@ PERSON = (
 
 
 def budgets_of(chosen: argparse.Namespace) -> list[Budget]:
-    """The budgets that `add_grid` declares; InputError for unsupported values, or a missing file to resume."""
+    """The budgets that `grid` asks for; InputError for unsupported values, or a missing file to resume."""
     if chosen.resume and not chosen.json:
         raise InputError("--resume continues the file that --json names; give one")
     return [Budget(epsilon, chosen.delta) for epsilon in reals("--epsilons", chosen.epsilons)]

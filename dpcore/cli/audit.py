@@ -118,7 +118,7 @@ def _all_judged(names: list[str], chosen: argparse.Namespace) -> Iterator[Judged
 
 
 def _seen(evidence: AuditResult) -> str:
-    """A line on the evidence of transcripts, beside the promise."""
+    """One line with what was promised and what the transcripts showed of it."""
     symbol = {"noise": "mu", "failure": "delta of values above a threshold"}.get(
         evidence.kind, "epsilon of a selection"
     )

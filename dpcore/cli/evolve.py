@@ -41,7 +41,7 @@ ARGUMENTS = (
 
 
 def execute(chosen: argparse.Namespace) -> None:
-    """Check everything public first, then run, then write."""
+    """Check what is public, evolve points once for each seed, print their distances and write the files."""
     check_writable(chosen.json, chosen.synthetic)
     budget = budget_of(chosen)
     if chosen.preset and chosen.algorithm != "private_evolution":

@@ -36,7 +36,7 @@ ARGUMENTS = (
 
 
 def execute(chosen: argparse.Namespace) -> None:
-    """Check everything public first, then run, then write."""
+    """Check what is public, learn once for each seed, print the risks and write the file."""
     check_writable(chosen.json)
     budget = budget_of(chosen)
     algorithm = choose(chosen.algorithm, chosen.set, RiskMinimisation)

@@ -80,7 +80,7 @@ def execute(chosen: argparse.Namespace) -> None:
 def _each(
     asked: Purposes, problem: QueryRelease, waiting: Iterable[Case], watch: Callable[[], None]
 ) -> Iterator[SweepPoint]:
-    """One point for each case, with the purposes' scores in place of errors."""
+    """The point of each case as it is run here, with the scores of the purposes in place of errors."""
     for case in waiting:
         make = partial(Run, case.algorithm, problem, asked.train, case.budget, seed=case.seed, every=seldom)
         yield run_made(case, make, watch, partial(asked.summary, watch=watch))

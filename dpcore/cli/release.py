@@ -51,7 +51,7 @@ ARGUMENTS = (
 
 
 def execute(chosen: argparse.Namespace) -> None:
-    """Check everything public first, then charge, draw and write."""
+    """Check what is public, use the budget, draw the release once, write its folder and print what it promises."""
     total = total_of(chosen)
     budget = budget_of(chosen)
     algorithm = choose(chosen.algorithm, chosen.set, QueryRelease)

@@ -62,7 +62,7 @@ ARGUMENTS = (
 
 
 def execute(chosen: argparse.Namespace) -> None:
-    """Check everything public first, then run, then write."""
+    """Check what is public, run once for each seed, print the errors and write the files."""
     check_writable(chosen.json, chosen.synthetic)
     budget = budget_of(chosen)
     algorithm = choose(chosen.algorithm, chosen.set, QueryRelease)
@@ -109,7 +109,7 @@ class Known:
         forecast(algorithm, self.problem, budget)
 
     def run(self, algorithm: Algorithm, budget: Budget, seed: int) -> Run:
-        """A run that has not begun."""
+        """A run of the known problem that has not begun."""
         return Run(algorithm, self.problem, self.rows, budget, seed=seed)
 
     def least(self, budget: Budget, problem: QueryRelease) -> float | None:  # noqa: ARG002 - the same for all runs

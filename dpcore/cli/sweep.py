@@ -65,7 +65,7 @@ ARGUMENTS = (
 
 
 def execute(chosen: argparse.Namespace) -> None:
-    """Check everything first, then run point by point, keep the files up to date, and print the means."""
+    """Check the arguments, run every algorithm at every ε with every seed, and print the means over seeds."""
     check_writable(chosen.json, chosen.csv)
     if chosen.scheduler:
         check_address(chosen.scheduler)

@@ -83,7 +83,7 @@ def _read_schema(chosen: argparse.Namespace) -> Domain | OpenSchema:
 
 
 def queries_in(chosen: argparse.Namespace, domain: Domain) -> Workload:
-    """The queries, read in a domain."""
+    """The workload that --queries ask for in a domain."""
     return read_queries(chosen.queries, domain)[0]
 
 
