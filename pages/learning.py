@@ -20,9 +20,8 @@ if unfinished(table, "learn here"):
 link.check(link.one_of("part", PARTS))
 try:
     part = st.radio(
-        "What to learn", list(PARTS), horizontal=True, captions=list(PARTS.values()), key="part", bind="query-params",
-        label_visibility="collapsed",
-    )  # fmt: skip
+        "What to learn", PARTS, horizontal=True, key="part", bind="query-params", label_visibility="collapsed"
+    )
     if SHOWN[part] is not privacy.guarantee and not in_memory(table):
         st.stop()
     left, right = st.columns([5, 3], gap="large")

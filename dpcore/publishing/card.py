@@ -34,7 +34,6 @@ def card(facts: Facts) -> str:
         tiles=[*accuracy, guess(means.guess(), facts["promise"]["epsilon"])],
         promise_words=means.words,
         asked="; ".join(map(in_words, facts["queries"]["asked"])),
-        origin=_origin(facts),
         gauge=Markup(picture),
         gauge_words=words,
         not_covered=_not_covered(facts),
@@ -62,17 +61,3 @@ def _not_covered(facts: Facts) -> list[str]:
         (facts["made_by"]["public_start"], STARTED),
     ]
     return [words for holds, words in said if holds]
-
-
-def _origin(facts: Facts) -> str:
-    """A sentence on the source of columns' ranges and values: the data, a protected release or a person."""
-    if facts["schema"].get("peeked"):
-        return "Filled in from the data, not protected."
-    measured = facts["schema"].get("measured", [])
-    entered = [name for name in facts["schema"]["columns"] if name not in measured]
-    said = [
-        f"{words}: {', '.join(names)}."
-        for words, names in (("Measured from the data, protected", measured), ("Entered by a person", entered))
-        if names
-    ]
-    return " ".join(said)

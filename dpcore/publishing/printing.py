@@ -1,10 +1,12 @@
-"""Pages to print, each whole in one file, from the templates in the folder beside this file.
+"""Documents made from the templates in the folder beside this file; pages to print are whole in one file each.
 
-Every value that a template shows is escaped and stands in <bdi>, so that a hostile column name neither runs nor
+Every value that a page shows is escaped and stands in <bdi>, so that a hostile column name neither runs nor
 reorders the line around it.
 """
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -17,11 +19,16 @@ TEMPLATES = Path(__file__).with_name("templates")
 
 def page(template: Path, **values: object) -> str:
     """A whole HTML page: a template that extends `frame.html`, filled in with `values`."""
-    pages = Environment(
-        loader=FileSystemLoader([template.parent, TEMPLATES]), autoescape=True, finalize=_isolated,
-        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+    return filled(template, _isolated, values, autoescape=True)
+
+
+def filled(template: Path, shown: Callable[[Any], str], values: Json, *, autoescape: bool = False) -> str:
+    """The text of a template: `shown` makes of every value what is written; a value that is missing is an error."""
+    environment = Environment(
+        loader=FileSystemLoader([template.parent, TEMPLATES]), autoescape=autoescape, finalize=shown,
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
-    return pages.get_template(template.name).render(values) + "\n"
+    return environment.get_template(template.name).render(values)
 
 
 def _isolated(value: object) -> Markup:

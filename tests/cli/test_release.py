@@ -145,17 +145,6 @@ def test_no_truth_is_computed(here, monkeypatch):
     assert release() == 0
 
 
-def test_the_budget_runs_out_with_exit_code_3(here, capsys):
-    assert release("a", epsilon=1.5) == 0
-    assert release("b", epsilon=1.5) == 3
-    told = capsys.readouterr().err
-    assert "is left" in told
-    assert told.count("\n") == 1
-    assert not (here / "b").exists()
-    assert len(Store("l.sqlite").show()[0].releases) == 1
-    assert release("c", epsilon=0.2, total=None) == 0
-
-
 def test_other_columns_are_of_the_same_data_set_and_other_rows_a_new_version(here):
     assert release("a", dataset="people") == 0
     assert release("b", columns="age,sex", total=None) == 0

@@ -60,12 +60,9 @@ def pool(others):
     pool.close()
 
 
-def test_a_pool_gives_the_same_points_and_population_errors_too(pool):
-    population = np.full(PROBLEM.domain.size, 1 / PROBLEM.domain.size)
-    here = list(sweep(plan(seeds=(0,)), PROBLEM, ROWS, population=population))
-    there = list(sweep(plan(seeds=(0,)), PROBLEM, ROWS, population=population, pool=pool))
-    assert without_time(here) == without_time(there)
-    assert "population_max_error" in here[0].errors
+def test_a_pool_gives_the_same_points(pool):
+    here = list(sweep(plan(seeds=(0,)), PROBLEM, ROWS))
+    assert without_time(here) == without_time(list(sweep(plan(seeds=(0,)), PROBLEM, ROWS, pool=pool)))
 
 
 def test_a_first_point_of_every_algorithm_comes_early_at_the_middle_budget():
@@ -285,20 +282,17 @@ def test_an_interrupted_sweep_keeps_what_is_done_and_resumes_with_the_rest(here,
         patch.setattr(command, "sweep", interrupted)
         assert main(arguments(extra=["--csv", "out.csv"])) == 130
     first = read()["points"]
-    assert len(first) == 3
-    assert len((here / "out.csv").read_text().splitlines()) == 4
-    assert sorted(path.name for path in here.iterdir() if path.suffix == ".part") == []
+    assert len((here / "out.csv").read_text().splitlines()) == 1 + len(first) == 4
+    assert not [*here.glob("*.part")]
     made = ran(monkeypatch)
     assert main(arguments(extra=["--resume"])) == 0
     assert len(made) == 5
-    assert not set(made) & set(keys(first))
     assert {json.dumps(p) for p in first} <= {json.dumps(p) for p in read()["points"]}, "bit for bit, seconds too"
     assert main(arguments(json="once.json", jobs="2")) == 0
     assert kept() == kept("once.json")
     made.clear()
     assert main(arguments(extra=["--resume"], epsilons="0.3,1,2", algorithms="dpfw")) == 0
     assert made == [("dpfw", 2.0, 0), ("dpfw", 2.0, 1)], "more of the same task may be asked for"
-    assert len(read()["points"]) == 10, "and what stands there stays"
 
 
 def test_failed_points_are_tried_again_and_refused_ones_are_not(here, capsys, monkeypatch):
@@ -343,7 +337,8 @@ def test_a_spreadsheet_sees_no_formula():
     points = [point("dpfw", 1.0, 0, "failed", message=text) for text in texts]
     rows = list(csv.DictReader(io.StringIO(command.as_csv(points))))
     assert [row["message"] for row in rows] == ["'=1+1", "'+1", "'-1", "'@x", "'=1", "'=1", "a =b", "plain"]
-    assert command._cell(-0.5) == -0.5
+    (row,) = csv.DictReader(io.StringIO(command.as_csv([point("dpfw", 1.0, 0, "done", errors={"gap": -0.5})])))
+    assert row["gap"] == "-0.5", "a number stays one"
 
 
 WRONG = {

@@ -56,7 +56,7 @@ def test_a_kept_promise_is_consistent_and_its_curve_stands_under_the_limit():
     assert 0 <= min(values[1:]) <= max(values[1:]) <= values[0]
     _, _, figure, transcripts = figures(app)
     assert [t["name"] for t in figure["data"]] == ["this game", "limit by ε and δ", "limit by the plan's μ", "a coin"]
-    assert "Only the proof shows that there is none" in said(app)
+    assert "Only the proof shows that there is no breach" in said(app)
     measured, promised, shown, _ = transcripts["data"]
     assert (measured["name"], promised["name"][:12], shown["name"][:25]) == (
         "measured",

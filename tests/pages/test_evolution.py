@@ -85,8 +85,8 @@ def test_a_person_reads_how_near_how_private_and_what_may_be_published():
     app = watched(**{"pe-rounds": 3})
     first, *_, last = numbers(traces(app, 1)["measured"]["y"])  # of two repeats median and mean are one
     assert app.subheader[1].value == f"They end {last:.0%} of the map's width away"
-    assert f"The mean distance falls from {first:.0%} to {last:.0%} of the width, in 3 steps." in captions(app)
-    assert "It is measured; for so few points no theorem promises it." in captions(app)
+    assert f"Mean distance at the start: {first:.0%}." in captions(app)
+    assert "It is measured; no theorem promises it for so few points." in captions(app)
     tile = next(m.value for m in app.markdown if m.value.startswith("Someone who knows"))
     assert "**guesses right 54 times in 100**" in tile, "as on other pages"
     assert "Publish only the orange points" in said(app)

@@ -10,6 +10,8 @@ from dpcore.cli import main
 from dpcore.data import samples
 from dpcore.data.schema import domain_to_json
 from dpcore.theory.meaning import Promise, times_in_100
+from tests.cli.files import arguments
+from tests.cli.test_release import order
 from tests.pages.headless import open_page, said, shown
 
 pytestmark = pytest.mark.usefixtures("tab")
@@ -22,11 +24,9 @@ def facts(tmp_path_factory):
     place, sample = tmp_path_factory.mktemp("release"), samples.berkeley()
     sample.frame.to_csv(place / "t.csv", index=False)
     (place / "s.json").write_text(json.dumps(domain_to_json(sample.domain)))
-    asked = [str(place / "t.csv"), f"--schema={place / 's.json'}", "--queries=marginals:2", "--epsilon=1"]
-    asked += ["--delta=1e-9", "--algorithm=gaussian_maxent"]
-    kept = [f"--ledger={place / 'l.sqlite'}", "--total-epsilon=1", "--total-delta=1e-9"]
-    assert main(["release", *asked, *kept, f"--out={place / 'out'}"]) == 0
-    assert main(["run", *asked, f"--json={place / 'run.json'}"]) == 0
+    asked = {"table": str(place / "t.csv"), "schema": place / "s.json", "epsilon": 1, "delta": "1e-9"}
+    assert main(order(place / "out", ledger=place / "l.sqlite", total=(1, "1e-9"), **asked)) == 0
+    assert main(arguments(queries="marginals:2", algorithm="gaussian_maxent", json=place / "run.json", **asked)) == 0
     return {p.name: unescape(p.read_text()) for p in (*(place / "out").glob("*.[hj][ts][mo]*"), place / "run.json")}
 
 

@@ -317,22 +317,6 @@ def test_what_was_checked_is_not_read_again(store, monkeypatch):
     assert verify(store.path) == []
 
 
-def test_what_is_remembered_gives_the_same_answers(store):
-    spends = [((Gaussian(0.3), 1),), SPEND, ((Concentrated(0.001), 3),), ((Gaussian(3.0), 1),), ((Pure(0.2), 1),)]
-    other = Store(store.path.with_name("other.sqlite"), create=True)
-    shutil.copy(store.path, other.path)
-    for spend in spends:
-        answers = []
-        for one in (store, other):
-            beside(other).unlink(missing_ok=True)
-            try:
-                made = one.reserve(FRAME, spend, SMALL)
-                answers.append((made.spent, made.left, made.number, made.version))
-            except OverspendError as error:
-                answers.append(str(error))
-        assert answers[0] == answers[1]
-
-
 def test_a_change_is_seen_whatever_is_remembered(store, tmp_path):
     remembered, content = beside(store).read_bytes(), store.path.read_bytes()
     for at in (content.index(b"BoundedRange"), content.rindex(b"released"), 100 + 6):

@@ -157,7 +157,7 @@ def piles(found: Audit) -> go.Figure:
         ("second table", {"color": "rgba(0, 0, 0, 0)", "line": {"color": charts.SYNTHETIC, "width": 2}}),
     ):
         out.add_bar(
-            x=frame["score"], y=frame[name], name=f"releases of the {name}", marker=look,
+            x=frame["score"], y=frame[name], name=name, marker=look,
             hovertemplate="%{y:.1%}<extra></extra>",
         )  # fmt: skip
     for x, text, anchor in ((0.01, "← guess: first", "left"), (0.99, "guess: second →", "right")):
@@ -304,8 +304,8 @@ def _lesson(played: Judged, planted: bool) -> str:
         )
     if played.kept:
         return (
-            "**Near the limit is good:** more noise would only cost accuracy. A game can find a breach. Only the proof "
-            "shows that there is none. Plant the bug and play to see it caught."
+            "**Near the limit is good:** more noise would only cost accuracy. Only the proof shows that there is "
+            "no breach. Plant the bug and play to see it caught."
         )
     return (
         "**No bug was planted, yet the bound exceeds the promise.** This happens by chance in one game of a thousand. "

@@ -28,11 +28,10 @@ def step(private: np.ndarray, V: np.ndarray, weights: np.ndarray, box: tuple[np.
     )  # fmt: skip
     plain = {"constrain": "domain", "showgrid": False, "zeroline": False, "showticklabels": False}
     across, up = ([low[i] - margin[i], high[i] + margin[i]] for i in (0, 1))
-    figure.update_xaxes(title="west – east", range=across, **plain)
+    figure.update_xaxes(range=across, **plain)
     figure.update_yaxes(range=up, **plain)
     for number in ("", "2"):
         figure.update_layout({f"yaxis{number}_scaleanchor": f"x{number}"})
-    figure.update_yaxes(title="south – north", col=1)
     figure.update_layout(showlegend=False)
     return finish(figure, 400)  # beside its settings it is in view as a whole while it plays
 

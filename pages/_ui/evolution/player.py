@@ -128,9 +128,7 @@ def _player(rows: Rows, start: Result, path: Result) -> None:
         _plays(np.repeat(rows.values, rows.weights, axis=0), steps, place)
     place.caption("Each real point votes for the nearest invented one. Noise hides every vote.")
     kept = [int(np.count_nonzero(weights)) for _, weights in steps]
-    summary = (
-        f"It starts from {len(steps[0][0])} random points and ends with {kept[-1]:,}. Points without votes are dropped."
-    )
+    summary = f"From {len(steps[0][0])} random points to {kept[-1]:,}. Those without votes (×) are dropped."
     lines = [
         pd.DataFrame({"t": t, "x": V[w > 0, 0], "y": V[w > 0, 1], "weight": w[w > 0]}) for t, (V, w) in enumerate(steps)
     ]
@@ -175,13 +173,13 @@ def _curve(found: dict[str, list[Result]], problem: PointRelease) -> None:
     """Draw W1 against t as a share of the width; a theorem whose error exceeds the width is a sentence, not a line."""
     frame = results.curves(found["start"] + found["curve"])
     settled = found["curve"][0].summary["parameters"]
-    D, d, T = problem.diameter, problem.d, int(settled["rounds"])
+    D, d = problem.diameter, problem.d
     frame["distance"] = frame["w1"] / D
     by = frame.groupby("t")["distance"].median()
     first, last = float(by.iloc[0]), float(by.iloc[-1])
     noise = {name: settled[name] for name in ("alpha", "sigma", "levels", "samples")}
     err = theory.error(**noise, d=d, D=D)
     heading(f"They end {last:.0%} of the map's width away")
-    summary = f"The mean distance falls from {first:.0%} to {last:.0%} of the width, in {T} steps. Shaded: all repeats."
-    words = "" if err < D else " It is measured; for so few points no theorem promises it."
+    summary = f"Mean distance at the start: {first:.0%}. Shaded: all repeats."
+    words = "" if err < D else " It is measured; no theorem promises it for so few points."
     results.panel(evolution_charts.distances(frame), summary + words, frame, "distance")

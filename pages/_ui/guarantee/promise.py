@@ -68,14 +68,14 @@ def verdict(budget: Budget, times: int, planned: Planned | None, right: float) -
         help=f"{whose} ε = {brief(budget.epsilon)} and δ = {brief(budget.delta)} alone allow any algorithm "
         f"{times_in_100(alone.guess())}. A coin is right 50 times.",
     )  # fmt: skip
-    st.markdown("That is the average. A coin is right 50 times.")
+    st.markdown("That is the average. A coin: 50.")
     st.markdown(alone.suspicion_words)
 
 
 def limits(table: Table) -> None:
     """List what the promise does not cover."""
     st.markdown("**What is not promised**")
-    lines = [OTHERS, "Answers are not exact, and the real table itself is not protected."]
+    lines = [OTHERS, "Answers are not exact."]
     if table.unit.person is None:
         lines.append(SEVERAL)
     else:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore.evaluation.output_laws import calibrations, gaussian_curve, neighbour_curve, neighbour_s
+from dpcore.evaluation.output_laws import calibrations, gaussian_curve, neighbour_curve
 from dpcore.privacy.accounting.budget import Budget
 
 from ..charts.base import curves
@@ -50,14 +50,8 @@ def guarantee(_table: Table, left: Any, right: Any, experts: Any) -> None:
 def _curves(spend: Budget, n: int) -> None:
     """Draw the exact δ(ε) of the private median of two invented tables, below the Gaussian's."""
     epsilons = np.linspace(0, 2 * spend.epsilon, 61)
-    s = neighbour_s(spend, n=n)
-    frame = pd.DataFrame(
-        {
-            "epsilon": epsilons,
-            "gaussian": gaussian_curve(s, epsilons),
-            "mechanism": neighbour_curve(spend, epsilons, n=n),
-        }
-    )
+    exact, s = neighbour_curve(spend, epsilons, n)
+    frame = pd.DataFrame({"epsilon": epsilons, "gaussian": gaussian_curve(s, epsilons), "mechanism": exact})
     frame = frame.where((frame >= SMALLEST) | (frame.columns == "epsilon"))  # a line ends there
     lines = {"gaussian": f"Gaussian noise, s = {s:.4g}: the promise", "mechanism": "the private median, exactly"}
     ratio = float(frame["mechanism"].iloc[0] / frame["gaussian"].iloc[0])

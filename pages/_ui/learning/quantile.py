@@ -29,12 +29,7 @@ from ..shell.text import clean, distinct, plain
 from ..shell.verdict import show_tiles
 from .runs import LearningRuns
 
-PARTS = {  # with what each is for
-    "A middle value": "such as the median wage",
-    "A straight line": "one column from another",
-    "A prediction": "one column from several",
-    "For experts": "the privacy of a median",
-}
+PARTS = ("A middle value", "A straight line", "A prediction", "For experts")
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
 FACTORS = [0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1000.0]
 CALIBRATIONS = {"erm": "these rows", "sco": "their population"}

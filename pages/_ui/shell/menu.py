@@ -73,13 +73,13 @@ MENU: dict[str, list[Entry]] = {
         Entry(
             "pages/audit.py",
             "Audit",
-            "Is the promise kept? See many releases of two tables that differ in one person, and guess which table.",
+            "Is the promise kept? Guess which of two tables, one person apart, was released.",
             shows=Tag.PUBLIC,
         ),
         Entry(
             "pages/lessons.py",
             "Lessons",
-            "Six questions for a class or a meeting, five minutes each: guess, reveal, explain. No mathematics.",
+            "Questions for a class or a meeting, five minutes each: guess, reveal, explain. No mathematics.",
         ),
         Entry(
             "pages/glossary.py",

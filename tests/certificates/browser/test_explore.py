@@ -115,15 +115,3 @@ def test_two_sessions_do_not_see_each_other(page, server, chromium, people):
     expect(other.get_by_text("Invented census (20,000 people): 20,000 rows")).to_be_visible()
     assert other.get_by_text("people.csv").count() == 0
     other.context.close()
-
-
-def test_a_closed_tab_stops_its_job(page, server, chromium):
-    """Two tabs fill both workers with endless jobs; once they are closed a third one gets its turn."""
-    endless = "/explore?algorithm=Private+Frank-Wolfe+%28DPFW%29&dpfw.rounds=1%2C000%2C000&repeats=20"
-    for _ in range(2):
-        tab = chromium.new_context().new_page()
-        tab.goto(server + endless)
-        expect(tab.get_by_role("button", name="Cancel")).to_be_visible()
-        tab.context.close()
-    visit(page, server, "/explore", "Explore")
-    expect(verdict(page)).to_be_visible()

@@ -115,7 +115,7 @@ SEEN = """() => {
     count += (node.textContent.match(/[A-Za-zÀ-ž]{2,}/g) || []).length;
   }
   const main = document.querySelector("[data-testid=stMain]");
-  const pictures = [...main.querySelectorAll(".js-plotly-plot, .drag, canvas, img[alt]")]
+  const pictures = [...main.querySelectorAll(".js-plotly-plot, .drag, canvas, table, img[alt]")]
     .map(e => e.getBoundingClientRect()).filter(box => box.height > 60 && box.width > 100);
   pictures.sort((a, b) => a.top - b.top);
   return [count, pictures.length ? [pictures[0].top, pictures[0].bottom] : null];
