@@ -13,13 +13,10 @@ from typing import Any
 from ..algorithms import ALGORITHMS
 from ..params import Param, parameters
 from ..types import Json
+from .arguments import flag
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments --markdown and --json."""
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--markdown", action="store_true", help="a Markdown table")
-    form.add_argument("--json", action="store_true", help="everything, machine-readable")
+ARGUMENTS = ()
+EITHER = (flag("--markdown", "a Markdown table"), flag("--json", "everything, machine-readable"))
 
 
 def execute(chosen: argparse.Namespace) -> None:

@@ -26,28 +26,38 @@ from ..numbers import brief
 from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease
 from ..types import Json
-from .arguments import add_budget, add_seed, add_settings, budget_of, whole_number
+from .arguments import argument, budget, budget_of, flag, seed, settings, whole_number
 from .task import choose
 
 ALL = "all"
 PROCESSES, RUNS_OF_ALL = 2, 1000  # for all algorithms
 CONSISTENT, BROKEN = "the promise is consistent with this game", "THE PROMISE IS BROKEN"
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the algorithm, the promise and the game."""
-    words = f"{ALL}, one after the other, or one of {', '.join(solving(QueryRelease))}; {SCHEMA}: one that is measured"
-    parser.add_argument("--algorithm", required=True, metavar="NAME", help=words)
-    add_budget(parser, epsilon=1.0, delta=0.01)
-    add_settings(parser)
-    words = f"of the game, on each of two tables (default: {RUNS}, for {ALL} {RUNS_OF_ALL}, as transcripts tell more)"
-    parser.add_argument("--runs", type=whole_number(20, MOST_RUNS), help=words)
-    read = whole_number(FEWEST, MOST)
-    words = f"at most, judged by their exact likelihood ratio (default: {TRANSCRIPTS} for {ALL}, else none)"
-    parser.add_argument("--transcripts", type=read, help=words)
-    parser.add_argument("--bug", choices=BUGS, default=BUGS[0], help="plant a bug, to see it caught")
-    add_seed(parser, "of the game")
-    parser.add_argument("--json", action="store_true", help="machine-readable, with the empirical curve")
+ARGUMENTS = (
+    argument(
+        "--algorithm",
+        "NAME",
+        f"{ALL}, one after the other, or one of {', '.join(solving(QueryRelease))}; {SCHEMA}: one that is measured",
+        required=True,
+    ),
+    *budget(epsilon=1.0, delta=0.01),
+    settings(),
+    argument(
+        "--runs",
+        None,
+        f"of the game, on each of two tables (default: {RUNS}, for {ALL} {RUNS_OF_ALL}, as transcripts tell more)",
+        type=whole_number(20, MOST_RUNS),
+    ),
+    argument(
+        "--transcripts",
+        None,
+        f"at most, judged by their exact likelihood ratio (default: {TRANSCRIPTS} for {ALL}, else none)",
+        type=whole_number(FEWEST, MOST),
+    ),
+    argument("--bug", None, "plant a bug, to see it caught", choices=BUGS, default=BUGS[0]),
+    seed("of the game"),
+    flag("--json", "machine-readable, with the empirical curve"),
+)
 
 
 def execute(chosen: argparse.Namespace) -> int:
@@ -108,7 +118,7 @@ def _all_judged(names: list[str], chosen: argparse.Namespace) -> Iterator[Judged
 
 
 def _seen(evidence: AuditResult) -> str:
-    """A line on the evidence of transcripts, beside the promise."""
+    """One line with what was promised and what the transcripts showed of it."""
     symbol = {"noise": "mu", "failure": "delta of values above a threshold"}.get(
         evidence.kind, "epsilon of a selection"
     )

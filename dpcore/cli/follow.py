@@ -14,7 +14,7 @@ from .task import shown
 
 
 def each_run(chosen: argparse.Namespace, make: Callable[[int], Run], summary: Callable[[Run], Json]) -> list[Json]:
-    """The summaries of one run for each seed that `add_runs` declares, also written to --json.
+    """The summaries of one run for each seed that RUNS ask for, also written to --json.
 
     The first run also writes --synthetic, where that is asked for; warnings about its budget go to stderr.
     """

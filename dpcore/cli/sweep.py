@@ -41,34 +41,31 @@ from ..problems import QueryRelease
 from ..publishing.files import neutral
 from ..tags import Tag
 from ..types import Json
-from .arguments import add_grid, add_settings, budgets_of, whole_number
+from .arguments import argument, budgets_of, grid, settings, whole_number
 from .files import Progress, check_writable, tell, warn, write, write_json
 from .measured import Measured
-from .task import add_task_arguments, choose, read_open, read_task, shown
+from .task import TASK, choose, read_open, read_task, shown
 
 WRITE_SECONDS = 2.0  # between two writings of what is done
 MOST_JOBS, MOST_POINTS = 64, 1_000_000
 TAGS = {"task": Tag.PUBLIC, "parameters": Tag.PUBLIC, "table_sha256": Tag.PEEK, "points": Tag.PEEK}
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `sweep`."""
-    add_task_arguments(parser)
-    known = solving(QueryRelease)
-    parser.add_argument("--algorithms", metavar="a,b,c", default=",".join(known), help="some of %(default)s")
-    add_settings(parser, "NAME.PARAM", "one of the algorithms")
-    add_grid(parser, 5)
-    read = whole_number(1, MOST_JOBS)
-    parser.add_argument("--jobs", type=read, default=1, metavar="J", help="runs at the same time (default: 1)")
-    parser.add_argument(
-        "--scheduler", metavar="ADDRESS", help="run on a Dask cluster, tls://HOST:PORT or tcp://127.0.0.1:PORT, instead"
-    )
-    for name, what in (("ca", "authority's certificate"), ("cert", "own certificate"), ("key", "own key")):
-        parser.add_argument(f"--tls-{name}", metavar="FILE", help=f"the {what}, for tls://")
+CLUSTER = "run on a Dask cluster, tls://HOST:PORT or tcp://127.0.0.1:PORT, instead"
+ARGUMENTS = (
+    *TASK,
+    ("--algorithms", {"metavar": "a,b,c", "help": "some of %(default)s", "default": ",".join(solving(QueryRelease))}),
+    settings("NAME.PARAM", "one of the algorithms"),
+    *grid(5),
+    argument("--jobs", "J", "runs at the same time", type=whole_number(1, MOST_JOBS), default=1),
+    argument("--scheduler", "ADDRESS", CLUSTER),
+    argument("--tls-ca", "FILE", "the authority's certificate, for tls://"),
+    argument("--tls-cert", "FILE", "the own certificate, for tls://"),
+    argument("--tls-key", "FILE", "the own key, for tls://"),
+)
 
 
 def execute(chosen: argparse.Namespace) -> None:
-    """Check everything first, then run point by point, keep the files up to date, and print the means."""
+    """Check the arguments, run every algorithm at every ε with every seed, and print the means over seeds."""
     check_writable(chosen.json, chosen.csv)
     if chosen.scheduler:
         check_address(chosen.scheduler)

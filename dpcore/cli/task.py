@@ -29,37 +29,31 @@ from ..publishing.request import records_of
 from ..schemas.plan import SHARES
 from ..types import Array
 from ..workloads import Workload
-from .arguments import add_person, real, unit_of
+from .arguments import PERSON, argument, flag, real, unit_of
 from .files import Progress, tell
 
 TABLE = "a .csv, .tsv or .parquet file, a folder of .parquet files, or duckdb://FILE#TABLE, postgres://…#TABLE"
 
 
-def add_task_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the table, its public facts, the queries, and whom to protect."""
-    parser.add_argument("table", metavar="TABLE", help=TABLE)
-    words = "read the table in parts, whatever its size, or never (default: a folder, and what is large)"
-    parser.add_argument("--stream", action=argparse.BooleanOptionalAction, default=None, help=words)
-    add_question_arguments(parser)
-    add_person(parser)
-    parser.add_argument("--start", metavar="PUBLIC", help="a public table of the same schema to start from")
-    parser.add_argument(
-        "--start-support",
-        action="store_true",
-        help="combinations that --start lacks stay empty",
-    )
-
-
-def add_question_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the schema, the columns used and the queries."""
-    parser.add_argument("--schema", required=True, metavar="S.json", help="the public schema, or a {NAME: size} file")
-    share = (
-        f'how much of the budget measures what the schema leaves "private" (default: {SHARES[0]:g} to {SHARES[1]:g}, '
-    )
-    share += "by the numbers of columns and rows)"
-    parser.add_argument("--schema-share", type=real, metavar="S", help=share)
-    parser.add_argument("--columns", metavar="a,b,c", help="only these columns of the schema (default: all)")
-    parser.add_argument("--queries", required=True, action="append", metavar="Q", help=HELP)
+_SHARE = (
+    f'how much of the budget measures what the schema leaves "private" (default: {SHARES[0]:g} to {SHARES[1]:g}, '
+    "by the numbers of columns and rows)"
+)
+QUESTIONS = (
+    argument("--schema", "S.json", "the public schema, or a {NAME: size} file", required=True),
+    argument("--schema-share", "S", _SHARE, type=real),
+    argument("--columns", "a,b,c", "only these columns of the schema (default: all)"),
+    argument("--queries", "Q", HELP, required=True, action="append"),
+)
+_STREAM = "read the table in parts, whatever its size, or never (default: a folder, and what is large)"
+TASK = (
+    argument("table", "TABLE", TABLE),
+    argument("--stream", None, _STREAM, action=argparse.BooleanOptionalAction),
+    *QUESTIONS,
+    *PERSON,
+    argument("--start", "PUBLIC", "a public table of the same schema to start from"),
+    flag("--start-support", "combinations that --start lacks stay empty"),
+)
 
 
 def read_questions(chosen: argparse.Namespace) -> Workload:
@@ -89,7 +83,7 @@ def _read_schema(chosen: argparse.Namespace) -> Domain | OpenSchema:
 
 
 def queries_in(chosen: argparse.Namespace, domain: Domain) -> Workload:
-    """The queries, read in a domain."""
+    """The workload that --queries ask for in a domain."""
     return read_queries(chosen.queries, domain)[0]
 
 

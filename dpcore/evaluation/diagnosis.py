@@ -78,26 +78,26 @@ def empirical(domain: Domain, rows: Rows) -> Array:
 
 
 def resample(rows: Rows, n: int, rng: Rng) -> Rows:
-    """n records drawn with replacement: the table taken as the population."""
+    """A table of n records drawn with replacement from the records of another."""
     return counted(rows.values, rng.multinomial(n, rows.weights / rows.n))
 
 
 def held_out(rows: Rows, count: int, rng: Rng) -> tuple[Rows, Rows]:
-    """The records without a simple random sample of `count`, and that sample."""
+    """Two tables: the records without a simple random sample of `count`, and that sample."""
     weights = rows.weights.astype(np.int64)
     drawn = rng.multivariate_hypergeometric(weights, count, method="marginals")
     return counted(rows.values, weights - drawn), counted(rows.values, drawn)
 
 
 def draw(domain: Domain, P: Array, n: int, rng: Rng) -> Rows:
-    """n records drawn from a known population P (k,)."""
+    """A table of n records drawn from a known population P (k,)."""
     counts = rng.multinomial(n, P / P.sum())
     cells = np.flatnonzero(counts)
     return Rows(np.column_stack(np.unravel_index(cells, domain.shape)), counts[cells])
 
 
 def counted(values: Array, counts: Array) -> Rows:
-    """The distinct records (r, d) with a positive count, and their counts."""
+    """The table of the records (r, d) whose counts are positive."""
     return Rows(values[counts > 0], counts[counts > 0])
 
 

@@ -18,7 +18,7 @@ class ReleaseErrors:
 
     @property
     def headline(self) -> tuple[str, float]:
-        """The first number, after its name in words."""
+        """The name and the value of the first number, for a line of progress."""
         return self.words, next(iter(self.to_json().values()))
 
     def to_json(self) -> dict[str, Any]:

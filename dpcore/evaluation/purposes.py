@@ -254,7 +254,7 @@ class Purposes:
 
 
 def alarms_in_words(chi: float | None, ours: float | None) -> str:
-    """A sentence with the false alarms of both tests; an unknown rate is left out."""
+    """A sentence on how often each of the two tests finds a link that is not there; an unknown rate is left out."""
     if chi is None:
         return "No pair of columns could be tested."
     said = f"Tests on these synthetic rows would find a link that is not there in {100 * chi:.0f} of 100 cases"

@@ -230,7 +230,7 @@ class Comparison:
 
     @property
     def errors(self) -> Errors:
-        """The size of the gaps: their largest, mean and root mean square."""
+        """The errors of the synthetic answers: the largest, the mean and more."""
         return errors(self.synthetic, self.real, self.workload, self.n)
 
     def worst(self, count: int) -> Array:
@@ -273,7 +273,7 @@ class Subgroups:
 
 
 def subgroups(both: Comparison, column: str) -> Subgroups:
-    """The error of each subgroup of `column`, from a comparison on the tables of pairs with it (`pairs_with`)."""
+    """How far a release is off about each value of `column`, from a comparison on its pairs (`pairs_with`)."""
     pairs = both.workload
     if not isinstance(pairs, Marginals):
         raise InputError("groups are read off marginal tables only")

@@ -51,7 +51,7 @@ class SharedRows:
         np.ndarray(self.shape, dtype=self.kind, buffer=self._block.buf)[...] = whole
 
     def free(self) -> None:
-        """Unlink the block; running jobs keep their view until they end."""
+        """Give the block back to the operating system; running jobs keep their view until they end."""
         self._block.close()
         with contextlib.suppress(FileNotFoundError):
             self._block.unlink()
@@ -300,7 +300,7 @@ def _run_all(task: JobSpec, rows: Any, pipe: Connection) -> str:
     rows = rows if purposes is None else purposes.train
 
     def cancelled() -> bool:
-        """Asked between any two steps; looks now and then only, as every look costs."""
+        """Whether the parent has cancelled the job; asks it now and then only, because every look costs."""
         nonlocal heard
         due = time.monotonic() - heard >= REPORT_SECONDS
         heard = time.monotonic() if due else heard

@@ -1,4 +1,4 @@
-"""sweep(): many algorithms at many budgets with many seeds, point by point.
+"""Runs of many algorithms at many budgets with many seeds, each of which becomes one point.
 
 Every point holds errors against the real records: a private peek.
 """
@@ -43,11 +43,11 @@ class Case:
 
     @property
     def key(self) -> Key:
-        """The key of the point."""
+        """The algorithm, ε, δ and seed that identify the point."""
         return self.name, self.budget.epsilon, self.budget.delta, self.seed
 
     def point(self, state: str, **known: Any) -> SweepPoint:
-        """The point of this case in a state, with what else is `known` of it."""
+        """The point of this case in one of its states (done, refused, failed), with what else is `known` of it."""
         settings, budget = parameter_values(self.algorithm), self.budget
         where = {"epsilon": budget.epsilon, "delta": budget.delta, "seed": self.seed}
         return SweepPoint(algorithm=self.name, settings=settings, **where, state=state, **known)
@@ -136,7 +136,7 @@ def sweep(
 
 
 def task(case: Case, problem: QueryRelease, block: SharedRows, population: Array | None = None) -> JobSpec:
-    """The case as a task for a pool."""
+    """The job that runs a case in a pool's worker, on the records of a block."""
     what = {"algorithm": case.algorithm, "problem": problem, "budget": case.budget, "population": population}
     return JobSpec(
         **what, seeds=(case.seed,), block=block.name, shape=block.shape, kind=block.kind, tables=block.tables

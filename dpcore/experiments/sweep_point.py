@@ -42,7 +42,7 @@ class SweepPoint:
         return self.algorithm, self.epsilon, self.delta, self.seed
 
     def to_json(self) -> Json:
-        """The fields by name, for JSON."""
+        """The point as a dictionary, as the files of a sweep hold it."""
         return asdict(self)
 
     @classmethod

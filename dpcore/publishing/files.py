@@ -204,7 +204,7 @@ def _measured(m: MeasuredAnswers) -> pd.DataFrame:
 
 
 def labels(workload: Workload) -> list[str]:
-    """A text for every query."""
+    """Every query of a workload in words."""
     return [query_words(workload, j) for j in range(workload.m)]
 
 

@@ -128,7 +128,7 @@ def joint_proof(name: str, algorithm: Algorithm, plan: Plan, first: Plan, divisi
 
 
 def sentence(found: Proof) -> str:
-    """The sum of a proof's steps and the promise it keeps, in one sentence."""
+    """A sentence that says what the steps of a proof cost together, and which promise that keeps."""
     epsilon, delta = found.promise
     most = "At the most, however it decides as it goes along" if found.adaptive else "In all"
     return f"{most}: {found.total}, that is ε = {found.epsilon:.6g} ≤ {epsilon:g} at δ = {brief(delta)}."

@@ -75,7 +75,7 @@ def verdict(budget: Budget, times: int, planned: Planned | None, right: float) -
 def limits(table: Table) -> None:
     """List what the promise does not cover."""
     st.markdown("**What is not promised**")
-    lines = [OTHERS, "It does not say that answers are exact."]
+    lines = [OTHERS, "Answers are not exact."]
     if table.unit.person is None:
         lines.append(SEVERAL)
     else:
