@@ -31,7 +31,7 @@ def settle(page, server, path):
         expect(page.get_by_role("button", name="Run the comparison")).to_be_visible(timeout=90_000)
     if name == "/explore":
         expect(page.get_by_role("tab", name="Download")).to_be_visible()
-        expect(page.get_by_text("repeats with fresh noise")).to_be_visible()
+        expect(page.get_by_text("5 repeats", exact=True)).to_be_visible()
     still(page)
     page.wait_for_timeout(1000)  # elements of the last run fade out, those of this one fade in
     still(page)
