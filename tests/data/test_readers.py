@@ -56,6 +56,8 @@ def test_a_short_row_is_missing_at_its_end_and_a_header_only_table_has_no_rows()
     assert frame["b"].tolist() == ["", "3"]
     assert read(b"a,b\n").shape == (0, 2)
     assert read(b"a,b").shape == (0, 2)
+    for quoted in (b'a\n"x"\n\nz\n', b'a\n"x\ny"\n\nz\n'):
+        assert len(guess(quoted)[1]) == 3, "an empty line is a row where there is one column, quotes or not"
 
 
 @pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])

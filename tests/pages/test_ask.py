@@ -55,17 +55,16 @@ def test_without_delta_nothing_is_known_beforehand():
     assert forecasts(problem(), 0.0, 0.01, 0.95) == []
     app = opened(delta="0")
     assert "no algorithm here says beforehand" in said(app)
-    assert "Use on Explore" not in links(app)
+    assert "See it on Explore" not in links(app)
 
 
 def test_the_sentence_says_it_in_points_and_records():
     app = put(opened(), ask_tolerance=0.05, ask_share=0.99)
     (found,) = forecasts(problem(), 1e-9, 0.05, 0.99)
-    words = next(m for m in app.markdown if m.value.startswith("**For "))
+    assert app.subheader[0].value == f"For Gender × Admission alone, ε = {number(found.epsilon)} is enough"
+    words = next(m for m in app.markdown if m.value.startswith("All 4 "))
     kept = float(words.help.split("entropy, ")[1].split("%")[0])
-    assert words.value.startswith(
-        f"**For Gender × Admission alone, ε = {number(found.epsilon)} is enough.** All 4 shares are within"
-    )
+    assert words.value.startswith("All 4 shares are within")
     assert "≈ 226 of 4,526 rows" in words.value
     assert words.value.endswith("in at least 99% of releases."), "as it was asked"
     assert max(99, 100 * found.chance - 0.1) <= kept <= 100 * found.chance
@@ -74,7 +73,7 @@ def test_the_sentence_says_it_in_points_and_records():
 def test_what_no_slider_can_do_is_said_so():
     asked = {"ask_titanic": ["Sex", "Survived"], "ask_tolerance": 0.001, "ask_share": 0.999, "delta": 1e-12}
     app = put(open_page("compare", sample="titanic"), **asked)
-    assert "**For Sex × Survived alone no ε of the sliders is enough.** All 4 shares are within" in said(app)
+    assert app.subheader[0].value == "For Sex × Survived alone no ε of the sliders is enough"
     assert re.search(r"in only \d\d\.?\d*% of releases, even at ε = 10\.", said(app))
 
 
@@ -85,8 +84,8 @@ def links(app):
 def test_what_is_found_is_linked_to_explore_and_release():
     app = opened()
     epsilon = forecasts(problem(), 1e-9, 0.01, 0.95)[0].epsilon
-    for page in ("Explore", "Release"):
-        asked = links(app)[f"Use on {page}"]
+    for label in ("See it on Explore", f"**Use ε = {number(epsilon)} on Release**"):
+        asked = links(app)[label]
         assert asked["epsilon"] == [number(epsilon)]
         assert asked["delta"] == ["1e-9"]
         assert asked["algorithm"] == [TITLE]
@@ -99,7 +98,7 @@ def test_no_column_of_an_upload_is_in_an_address(hostile):
     app = open_page("app")
     session(app).table = Table("mine.csv", frame, schema, "typed", uploaded=True)
     app = go(app, "compare")
-    assert set(links(app)["Use on Explore"]) == {"epsilon", "delta", "algorithm"}
+    assert set(links(app)["See it on Explore"]) == {"epsilon", "delta", "algorithm"}
     assert "as the columns" in captions(app)
     bare = [m.value for m in app.markdown if " shares are within" in m.value or "as the columns" in m.value]
     assert bare
@@ -121,5 +120,5 @@ def test_runs_find_for_every_algorithm_what_runs_keep():
 
 def test_stakeholders_see_the_forecast_and_no_runs():
     app = opened(view="stakeholder")
-    assert any(m.value.startswith("**For ") for m in app.markdown)
+    assert app.subheader[0].value.startswith("For ")
     assert not any(button.key == "ask-by-runs" for button in app.button)

@@ -87,15 +87,20 @@ def test_how_long_all_runs_take_is_said_before_where_it_is_long(monkeypatch):
     assert "Forecast: about 4 min for 16 runs, 1 GiB of memory." in captions(app)
 
 
+def lines_of(app):
+    """The lines to compare with that are drawn: the name of each is followed by its value."""
+    return [line for line in LINES if any(str(name).startswith(line) for name in traces(app))]
+
+
 def test_every_dot_is_the_run_with_its_seed_by_every_measure():
     app, key = compared(), ("gaussian_maxent", 1.0, 1)
     found, run, table = dots(app), berkeley(*key), sample_table("berkeley")
     assert set(found) == {(a, e, s) for a in ("gaussian_maxent", "dpfw") for e in (0.1, 1.0) for s in (0, 1)}
     for one, drawn in ((key, run), (("dpfw", 0.1, 0), berkeley("dpfw", 0.1, 0))):
         assert found[one] == pytest.approx(100 * drawn.records[-1].empirical.max_error, rel=1e-6), "in points"
-    assert {CHANCE, "your limit: 1 point"} <= traces(app).keys(), "and no other line that nobody asked for"
-    assert traces(app).keys().isdisjoint(LINES[1:])
-    assert {*LINES[1:]} <= traces(put(app, lines=LINES[1:])).keys()
+    assert "↓ good enough: within 1 point" in traces(app)
+    assert lines_of(app) == [CHANCE], "and no other line that nobody asked for"
+    assert lines_of(put(app, lines=LINES[1:])) == LINES[1:]
     workload, real = run.problem.workload, run.truth.answers
     gaps = np.abs(run.release.answers(workload) - real)
     pairs = compare(run.release, table.rows(table.domain.names), workload)
@@ -124,7 +129,7 @@ def test_more_budgets_add_dots_another_delta_is_another_comparison_and_a_populat
     own = dots(press(put(app, records="ten times as many"), RUN))
     beyond = dots(put(app, truth="its population"))
     assert beyond.keys() == own.keys()
-    sampling = traces(app)[CHANCE]["y"][0]
+    sampling = next(t for name, t in traces(app).items() if str(name).startswith(CHANCE))["y"][0]
     assert all(0 < abs(beyond[key] - own[key]) <= 1.001 * sampling for key in own), "by the triangle inequality"
 
 
@@ -168,9 +173,9 @@ def test_what_all_questions_need_what_no_method_beats_and_another_tools_table_ar
     for tolerance in (0.001, 0.005):
         put(app, ask_tolerance=tolerance)
         enough = [f"{epsilon:g}" for epsilon, found in errors.items() if found.max_error <= tolerance]
-        words = f"ε = {enough[0]}" if enough else "Not even ε = 3"
-        assert f"{words} is enough for every pair of 3 columns" in [h.value for h in app.subheader]
-        (limit,) = [trace for name, trace in traces(app).items() if (name or "").startswith("your limit")]
+        words = f"ε = {enough[0]}" if enough else "not even ε = 3"
+        assert f"Every pair of 3 columns: {words} is enough" in [h.value for h in app.subheader]
+        (limit,) = [trace for name, trace in traces(app).items() if (name or "").startswith("↓ good")]
         assert numbers(limit["y"]) == pytest.approx([100 * tolerance] * 2)
     share = points(errors[3.0].as_exact_as_sample)
     assert f"At ε = 3 the best is as exact as asking {share}% of" in captions(app)
@@ -206,7 +211,7 @@ def test_lines_carry_titles_at_their_ends_and_the_table_is_sorted_without_gaps()
         "Gaussian +<br>maximum entropy",
         "DPFW",
         "MWEM",
-        "your limit:<br>1 point",
+        "↓ good enough:<br>within 1 point",
     }
     assert not any(trace.get("showlegend") for trace in figure["data"] if "customdata" in trace)
     runs = dataframe(app, "seed")

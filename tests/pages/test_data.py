@@ -8,6 +8,7 @@ from dpcore.algorithms import solving
 from dpcore.data.schema import domain_from_json
 from dpcore.problems import QueryRelease
 from pages._ui.data import grid as page_grid
+from pages._ui.data.grid import _ordered
 from pages._ui.shell.first_values import BARS
 from pages._ui.shell.table import unheard
 from tests.pages.headless import (
@@ -100,7 +101,7 @@ def test_the_button_to_explore_says_what_is_missing_and_the_page_how_much_is_lef
     assert app.subheader[0].value == "1 thing to decide"
     assert explore(app) == (False, "**Explore it**: first decide about 3 columns")
     press(app, READ)
-    assert app.subheader[0].value == "Ready, if each row is another person"
+    assert app.subheader[0].value == "Can one person have several rows?"
     assert explore(app) == (True, "**Explore it**")
     table(app).set_schema({"columns": {}})
     assert explore(app.run()) == (False, "**Explore it**: first mend what is named below")
@@ -137,14 +138,16 @@ def test_what_is_typed_into_the_grid_is_used_at_once(monkeypatch):
 
 def test_the_charts_are_of_the_first_rows_and_can_be_switched_off_before_a_table_is_brought():
     app = opened(bars=False)
-    assert "first values" not in grid(app)["age"]
+    assert "how often" not in grid(app)["age"]
     assert not session(app).has_looked(table(app))
     app = opened()
-    assert list(grid(app)["answer"]["first values"]) == [75, 75, 75, 75]
-    assert len(grid(app)["age"]["first values"]) == BARS
-    assert grid(app)["id"]["first values"] is None, "it may name people"
+    assert sorted(grid(app)["answer"]["how often"]) == [75, 75, 150], "spaces around a text are no part of it"
+    assert _ordered({"high": 3, "low": 5}, {"values": ["low", "mid", "high"]}) == [5, 3], "as the schema lists them"
+    assert _ordered({"high": 3, "other": 5}, {"values": ["other"]}) == [3, 5], "else in their natural order"
+    assert len(grid(app)["age"]["how often"]) == BARS
+    assert grid(app)["id"]["how often"] is None, "it may name people"
     assert session(app).has_looked(table(app))
-    assert "first values" in next(iter(grid(opened(None, sample="census")).values()))
+    assert "how often" in next(iter(grid(opened(None, sample="census")).values()))
 
 
 PEOPLE = "Full Name,Age,plan,PLZ\n" + "\n".join(

@@ -60,7 +60,7 @@ def in_memory(path):
 
 
 def protecting(app, person):
-    return put(app, **{"Which column identifies a person?": person})
+    return put(app, **{"Can one person have several rows?": person})
 
 
 def same(one, other):

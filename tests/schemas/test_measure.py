@@ -26,7 +26,16 @@ from dpcore.privacy.accounting.lifetime import reserved
 from dpcore.privacy.column_curator import ColumnCurator
 from dpcore.privacy.statistics.columns import FANOUT, TreeCounts
 from dpcore.schemas.measure import guess_kinds, measure_column, measure_schema
-from dpcore.schemas.plan import SchemaPlan, check_whole, default_share, divide, plan_schema, plan_within, spent
+from dpcore.schemas.plan import (
+    SchemaPlan,
+    check_whole,
+    default_share,
+    divide,
+    joint_cost,
+    plan_schema,
+    plan_within,
+    spent,
+)
 from dpcore.tags import Tag
 from tests.helpers import QUERIES, refused
 from tests.tape import Recorder, Replayer
@@ -155,14 +164,15 @@ def test_what_is_charged_is_what_was_planned():
 @pytest.mark.parametrize("name", QUERIES)
 def test_schema_and_algorithm_together_keep_the_budget_and_use_it(name, delta, exact):
     algorithm, budget = ALGORITHMS[name](), Budget(1, delta)
-    schema = open_schema_from_json({"columns": {"age": WHOLE, "pay": BINS}})
+    known = bool(delta)  # categories, which fail with a part of δ
+    schema = open_schema_from_json({"columns": {"age": WHOLE, "pay": BINS} | ({"job": CATEGORIES} if known else {})})
     problem = QueryRelease(Marginals.all(schema.placeholder, 1), N)
-    division = divide(budget, 0.2, categories=False)
+    division = divide(budget, 0.2, categories=known)
     try:
         plan = plan_within(algorithm, problem, division, exact=exact)
     except InputError:
         if delta > 0:
-            division = divide(budget, 0.2, categories=False, fails=True)
+            division = divide(budget, 0.2, categories=known, fails=True)
             plan = plan_within(algorithm, problem, division, exact=exact)
         else:
             with pytest.raises(InputError):
@@ -174,12 +184,14 @@ def test_schema_and_algorithm_together_keep_the_budget_and_use_it(name, delta, e
     if delta:
         rho, lost = spent(events, budget)
         assert 0.99 * conversions.zcdp_rho(1, delta - lost) < rho + (division.spare > 0)
-        assert conversions.zcdp_epsilon(rho, delta - lost) <= 1
+        whole = conversions.zcdp_epsilon(rho, delta - lost)
+        assert joint_cost(division, own, plan, algorithm.adaptive) == (rho, lost, whole)
+        assert whole <= 1
         assert sum(e.rho for e, _ in division.events) >= rho * (1 - 1e-12), "all is reserved before"
     else:
         assert 0.99 < sum(t * e.pure for e, t in events) <= 1
     with pytest.raises(BudgetError, match="together need"):
-        check_whole(divide(Budget(0.9, delta), 0.2, categories=False), own, plan, algorithm.adaptive)
+        check_whole(divide(Budget(0.9, delta), 0.2, categories=known), own, plan, algorithm.adaptive)
 
 
 def test_a_person_with_several_rows_costs_as_many_times_the_noise():

@@ -98,12 +98,12 @@ def posteriors(frame: pd.DataFrame, prior: float) -> go.Figure:
 
 
 def privacy_curves(
-    curves: Mapping[str, np.ndarray], deltas: np.ndarray, promise: tuple[float, float], thick: str | None = None
+    curves: Mapping[str, np.ndarray], deltas: np.ndarray, promise: tuple[float, float], thick: str
 ) -> go.Figure:
     """δ against ε, one line a name; the promise as a star; the line called `thick` in grey behind the others."""
     figure = go.Figure()
     drawn = {name: e for name, e in curves.items() if name != thick}
-    if thick:
+    if thick in curves:
         line = {"color": GREY, "width": 6}
         figure.add_scatter(x=curves[thick], y=deltas, mode="lines", name=thick, line=line, opacity=0.5)
     for (name, epsilons), colour, dash in zip(drawn.items(), COLOURS, DASHES, strict=False):

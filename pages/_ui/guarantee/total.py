@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from dpcore.errors import InputError
@@ -13,12 +12,11 @@ from dpcore.privacy.accounting.lifetime import events_from_json
 from dpcore.publishing.ledger_store import DataSet
 from dpcore.theory import accountants
 
-from ..charts import privacy as promise
 from ..shell import ledger as release_ledger
-from ..shell.results import panel
 from ..shell.session import session
 from ..shell.table import Table
 from ..shell.text import clean, plain
+from .costs import draw, listed, nearest
 from .planned import DELTAS
 from .promise import beliefs
 
@@ -62,12 +60,9 @@ def total(table: Table) -> None:
     with left:
         beliefs(lines, EVER, "whatever is still to come", failure, budget.delta)
     with right:
-        shown = {**curves, "all that may ever be": most}
-        at = int(np.argmin(np.abs(np.log(deltas) - np.log(budget.delta or 1e-9))))
-        costs = ", ".join(f"ε = {float(c[at]):.4g} ({name})" for name, c in curves.items())
-        said = f"At δ = {brief(deltas[at])} what was used so far costs {costs}."
-        table_ = pd.DataFrame({"δ": deltas, **{f"ε, {name}": c for name, c in shown.items()}})
-        panel(promise.privacy_curves(shown, deltas, (budget.epsilon, budget.delta)), said, table_, "ledger-curve")
+        at = nearest(deltas, budget)
+        said = f"At δ = {brief(deltas[at])} what was used so far costs {listed(curves, at)}."
+        draw({**curves, "all that may ever be": most}, deltas, budget, said, "ledger-curve")
     st.caption(
         "“All that may ever be released” holds even if someone chooses later releases in view of earlier ones. The "
         "whole budget and its accounting were fixed at the first release. “Used so far” holds if the number and kind "

@@ -49,7 +49,7 @@ MENU: dict[str, list[Entry]] = {
         Entry(
             "pages/compare.py",
             "Compare",
-            "How much privacy can this table afford?",
+            "How small can the privacy budget (ε) be?",
             shows=Tag.PEEK,
             about_table=True,
         ),

@@ -249,7 +249,7 @@ class Table:
         return self._guess.get(name) or Guess(name=name, kind="categorical")
 
     @cached_property
-    def first_values(self) -> list[list[int]]:
+    def first_values(self) -> dict[str, dict[str, int]]:
         """Bars for the first values of every column: a private peek."""
         return first_values(self.frame)
 
@@ -260,7 +260,7 @@ class Table:
     @property
     def guessed(self) -> bool:
         """Whether something of its schema was guessed or read off the records."""
-        return bool(self.schema.get("peeked"))
+        return isinstance(self.schema, Mapping) and bool(self.schema.get("peeked"))
 
     @property
     def peeked(self) -> bool:

@@ -31,7 +31,7 @@ def settle(page, server, path):
         expect(page.get_by_role("button", name="Run the comparison")).to_be_visible(timeout=90_000)
     if name == "/explore":
         expect(page.get_by_role("tab", name="Download")).to_be_visible()
-        expect(page.get_by_text("repeats with fresh noise")).to_be_visible()
+        expect(page.get_by_text("5 repeats", exact=True)).to_be_visible()
     still(page)
     page.wait_for_timeout(1000)  # elements of the last run fade out, those of this one fade in
     still(page)
@@ -70,7 +70,9 @@ def test_nothing_is_cut_off(page, server, path, width):
     page.set_viewport_size({"width": width, "height": 844})
     settle(page, server, path)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    drawn = page.locator(".drag, .js-plotly-plot, img[alt*=guess], canvas.marks, [data-testid=stDataFrame]").all()
+    drawn = page.locator(
+        ".drag, .js-plotly-plot, img[alt*=guess], canvas.marks, table, [data-testid=stDataFrame]"
+    ).all()
     areas = [area for box in drawn if (area := box.bounding_box())]  # what lies in a closed tab has none
     assert areas or not drawn
     for area in areas:

@@ -97,7 +97,7 @@ def test_a_messy_table_goes_from_upload_to_explore_in_six_clicks_and_a_minute_an
     for label in clicks:
         press(page, label)
         expect(page.get_by_role("button", name=label, exact=True)).to_have_count(0)
-    expect(page.get_by_text("Ready, if each row is another person")).to_be_visible()
+    expect(page.get_by_role("heading", name="Can one person have several rows?")).to_be_visible()
     expect(page.get_by_text("is outside the promise")).to_be_visible()
     explore.click()
     expect(page.get_by_text("columns to begin with")).to_be_visible()
