@@ -201,11 +201,11 @@ def test_a_change_tells_how_far_it_is_and_a_stop_ends_it():
 
 def test_a_schema_file_that_is_none_is_said_and_another_one_is_used():
     app = opened()
-    key = f"schema-file-{table(app).version}"
-    app.file_uploader(key=key).set_value(("s.json", b"{", "application/json")).run()
-    assert "not readable as JSON" in wrong(app)
-    content = b'{"columns": {"age": {"kind": "integer", "low": 0, "high": 120}}}'
-    app.file_uploader(key=key).set_value(("s.json", content, "application/json")).run()
-    app = settled(app)
+    good = b'{"columns": {"age": {"kind": "integer", "low": 0, "high": 120}}}'
+    for content, words in ((b"{", "not readable as JSON"), (b"[1]", "must be a JSON object"), (good, "")):
+        key = f"schema-file-{table(app).version}"
+        settled(app.file_uploader(key=key).set_value(("s.json", content, "application/json")).run())
+        assert words in wrong(app) + "".join(warning.value for warning in app.warning)
+    assert not wrong(app)
     assert table(app).domain.names == ("age",)
     assert not table(app).peeked

@@ -259,7 +259,7 @@ class Table:
     @property
     def guessed(self) -> bool:
         """Whether something of its schema was guessed or read off the records."""
-        return bool(self.schema.get("peeked"))
+        return isinstance(self.schema, Mapping) and bool(self.schema.get("peeked"))
 
     @property
     def peeked(self) -> bool:

@@ -43,11 +43,10 @@ def brute(x: float, span: float, draws: int, pure: float, pures: int, mu: float,
     return gaussian_delta(x, mu)
 
 
-@pytest.mark.parametrize("mu", [0.0, 0.7])
-@pytest.mark.parametrize(("pure", "pures"), [(0.0, 0), (0.4, 2)])
-@pytest.mark.parametrize(("span", "draws"), [(0.05, 2), (0.8, 2), (0.8, 3), (4.0, 2)])
+@pytest.mark.parametrize(("mu", "pure", "pures"), [(0.0, 0.0, 0), (0.7, 0.4, 2)])
+@pytest.mark.parametrize(("span", "draws"), [(0.05, 2), (0.8, 3), (4.0, 2)])
 def test_no_opponent_does_better_and_one_nearly_as_well(span, draws, pure, pures, mu):
-    joint, steps = Joint(mu**2, pure, pures, span, draws), 21 if draws == 2 else 9
+    joint, steps = Joint(mu**2, pure, pures, span, draws), 21 if draws == 2 else 7
     for x in (0.0, 0.3 * span, 0.9 * span, 1.7 * span):
         found, least = rate(joint, x), brute(x, span, draws, pure, pures, mu, steps)
         assert least <= found
