@@ -7,6 +7,7 @@ import streamlit as st
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import Algorithm, make_plan
 from dpcore.algorithms.forecasts import SAID, affordable, words
+from dpcore.data.choice import first_columns
 from dpcore.errors import BudgetError, InputError
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
@@ -16,7 +17,7 @@ from dpcore.schemas.plan import SchemaShare
 from ..shell import controls, deployments, questions
 from ..shell.link import Rule, one_of
 from ..shell.session import session
-from ..shell.table import Table
+from ..shell.table import COMFORTABLE_CELLS, Table
 
 ALPHA = "α"
 AGAINST = ("step", "ε used")  # what a curve can be drawn against
@@ -55,7 +56,8 @@ def choose(table: Table) -> Chosen:
         promise = st.container()
         name = controls.algorithm()
         more = st.expander("More", icon=":material/tune:")
-        with st.expander("Columns, questions", icon=":material/table_chart:"):
+        fewer = len(first_columns(table.domain, COMFORTABLE_CELLS)) < len(table.domain.names)
+        with st.expander("Columns, questions", expanded=fewer, icon=":material/table_chart:"):
             workload, texts = questions.choose(table)
         problem = QueryRelease(workload, table.n, table.unit.most_rows)
         budget = Budget(epsilon, controls.delta_slider(delta_place, zero=_pure(name, problem, epsilon)))
