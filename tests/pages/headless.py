@@ -46,7 +46,7 @@ def settled(app):
     while any(b.label == "Cancel" for b in app.button) or any(w in c.value for c in app.caption for w in waits):
         time.sleep(0.2)  # a page that is drawn all the time takes from its workers
         app.run()
-    assert not app.exception
+    assert not app.exception, [error.value for error in app.exception]
     return app
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 
-from dpcore.data.cell import distinct
+from dpcore.data.cell import counted
 from dpcore.data.readings import number_of
 from dpcore.data.recognising import natural
 
@@ -19,8 +19,7 @@ def first_values(frame: pd.DataFrame) -> dict[str, dict[str, int]]:
 
 def _bars(cells: pd.Series) -> dict[str, int]:
     """How often the most frequent values occur, or where there are many numbers, how many lie in equal bins."""
-    codes, texts = distinct(cells)
-    counts = np.bincount(codes[codes >= 0], minlength=len(texts))
+    texts, counts = counted(cells)
     numbers = np.array([number_of(text) for text in texts])
     there = np.isfinite(numbers)
     if len(texts) > BARS and there.mean() > 0.5:
