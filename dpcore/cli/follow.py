@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import PrivacyWarning
 from ..evaluation.run import Record, Run
-from ..numbers import brief
+from ..numbers import brief, mean_of_all
 from ..types import Json
 from .files import Progress, tell, write, write_json
 from .task import shown
@@ -70,5 +70,4 @@ def report(runs: list[Json], about: str, said: str, cells: Callable[[Json], Mapp
         print(f"{run['seed']:>6} " + " ".join(f"{shown(cell):>11}" for cell in line.values()))
     if len(runs) > 1:
         columns = list(zip(*(line.values() for line in lines), strict=True))
-        means = [None if None in column else sum(column) / len(column) for column in columns]
-        print("  mean " + " ".join(f"{shown(mean):>11}" for mean in means))
+        print("  mean " + " ".join(f"{shown(mean_of_all(column)):>11}" for column in columns))

@@ -86,7 +86,8 @@ def execute(chosen: argparse.Namespace) -> None:
     if words := useful(first["final"]):
         print(f"seed {first['seed']}: {words} (do not publish)")
     for found in runs[0].get("answers", []):
-        print(f"{line(interval_of(found))}; real (do not publish) {found['real']:.4g}")
+        real = found.pop("real")
+        print(f"{line(Interval(**found))}; real (do not publish) {real:.4g}")
     if any(run["line"] is None for run in runs):
         print(f"{BEST}: none at delta=0, and not computed for large matrices")
         return
@@ -115,11 +116,6 @@ class Known:
     def least(self, budget: Budget, problem: QueryRelease) -> float | None:  # noqa: ARG002 - the same for all runs
         """The least RMSE of any unbiased Gaussian release; None where it is not known."""
         return self._least
-
-
-def interval_of(found: Json) -> Interval:
-    """The interval in an answer of a run's JSON."""
-    return Interval(**{name: value for name, value in found.items() if name != "real"})
 
 
 def _line(rmse: float, least: float | None) -> Json | None:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..intervals.usefulness import as_exact_as_sample, k_marginal
+from ..numbers import mean_of_all
 from ..types import Array, Json
 from ..workloads import Marginals, Workload
 
@@ -46,8 +47,7 @@ class Errors(ReleaseErrors):
     @classmethod
     def mean(cls, found: Sequence["Errors"]) -> "Errors":
         """The mean of each error over several runs; None for one that some run does not have."""
-        columns: Json = {f.name: [getattr(one, f.name) for one in found] for f in fields(cls)}
-        means: Json = {name: None if None in some else float(np.mean(some)) for name, some in columns.items()}
+        means: Json = {f.name: mean_of_all([getattr(one, f.name) for one in found]) for f in fields(cls)}
         return cls(**means)
 
 

@@ -42,10 +42,6 @@ class Served:
     nothing: float | None
     tag: ClassVar[Tag] = Tag.PEEK
 
-    def to_json(self) -> Json:
-        """The score's fields as a dictionary."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, eq=False)
 class Purposes:
@@ -102,7 +98,7 @@ class Purposes:
 
     def summary(self, run: Run, watch: Callable[[], None] = lambda: None) -> Json:
         """The run's summary, with the score of each purpose, by name, in place of errors."""
-        return run.to_json() | {"final": {found.purpose: found.to_json() for found in self.served(run, watch)}}
+        return run.to_json() | {"final": {found.purpose: asdict(found) for found in self.served(run, watch)}}
 
     def _values(self, rows: Rows, name: str) -> Array:
         return np.unique(rows.values[:, self.domain.axes([name])[0]])

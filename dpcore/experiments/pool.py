@@ -102,7 +102,6 @@ class PoolJob:
     """A submitted task: `state` is queued, running, done, cancelled or failed; the lists grow while it runs."""
 
     task: JobSpec
-    session: str
     state: str = "queued"
     error: str = ""
     rounds: int = 0
@@ -154,7 +153,7 @@ class WorkerPool:
 
     def submit(self, task: JobSpec, session: str) -> PoolJob:
         """Queue a task for a session."""
-        job = PoolJob(task, session)
+        job = PoolJob(task)
         with self._changed:
             self._waiting.setdefault(session, deque()).append(job)
             self._changed.notify()

@@ -5,6 +5,7 @@ reorders the line around it.
 """
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +25,16 @@ def page(template: Path, **values: object) -> str:
 
 def filled(template: Path, shown: Callable[[Any], str], values: Json, *, autoescape: bool = False) -> str:
     """The text of a template: `shown` makes of every value what is written; a value that is missing is an error."""
-    environment = Environment(
-        loader=FileSystemLoader([template.parent, TEMPLATES]), autoescape=autoescape, finalize=shown,
+    return _environment(template.parent, shown, autoescape).get_template(template.name).render(values)
+
+
+@cache
+def _environment(folder: Path, shown: Callable[[Any], str], autoescape: bool) -> Environment:
+    """The reader of the templates of a folder, and of the frame; it keeps those that it has read."""
+    return Environment(
+        loader=FileSystemLoader([folder, TEMPLATES]), autoescape=autoescape, finalize=shown,
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
-    return environment.get_template(template.name).render(values)
 
 
 def _isolated(value: object) -> Markup:

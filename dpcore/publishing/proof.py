@@ -56,7 +56,6 @@ class ProofStep:
     statistic: str
     derivation: str
     sizes: dict[str, float]
-    verb: str
     mechanism: str
     spend: str
     law: str
@@ -172,7 +171,6 @@ def _step(charge: Charge, plan: Plan, accounting: Accounting, holder: type, colu
         statistic=_plain(re.split(r"[:.]", _doc(kind))[0]),
         derivation=_told(_doc(kind), kept),
         sizes={name: float(value) for name, value in named.items() if isinstance(value, (int, float))},
-        verb=charge.verb,
         mechanism=_told(_doc(getattr(holder, _verb(charge))), kept),
         spend=_spend(spend),
         law=_plain(_doc(type(spend))),

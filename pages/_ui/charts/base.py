@@ -136,19 +136,3 @@ def groups(frame: pd.DataFrame, title: str) -> go.Figure:
     below = {"title": {"text": words}, "tickformat": ".2~%", "rangemode": "tozero"}
     figure = go.Figure({"data": [bars], "layout": {"xaxis": below, "yaxis": beside}})
     return finish(figure, 90 + 26 * min(len(names), 30)).update_layout(margin_t=8)
-
-
-def bars(frame: pd.DataFrame, title: str) -> go.Figure:
-    """Draw real beside synthetic shares of one column's values."""
-    figure = go.Figure()
-    names = short_names(frame["value"], 22)
-    for name, look in BARS.items():
-        if name not in frame:
-            continue
-        figure.add_bar(
-            x=list(range(len(names))), y=frame[name], name=name, marker=look,
-            customdata=names, hovertemplate="%{customdata}: %{y:.4f}",
-        )  # fmt: skip
-    figure.update_xaxes(title=figure_text(title), **ticks(names, 24))
-    figure.update_layout(barmode="group", bargap=0.2)
-    return finish(figure.update_yaxes(title="share of rows", rangemode="tozero", tickformat=".2~%"))

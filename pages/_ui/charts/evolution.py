@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from ..shell.text import figure_text
-from .base import FOURTH, GREY, REAL, SYNTHETIC, THIRD, band, finish, log_axis
+from .base import FOURTH, GREY, REAL, SYNTHETIC, TEXT, THIRD, band, finish, log_axis
 
 MARKS = [(REAL, "circle"), (SYNTHETIC, "square"), (THIRD, "diamond"), (FOURTH, "triangle-up"), (GREY, "x")]
 DASHES = ["solid", "dash", "dashdot", "dot", "longdash"]
@@ -20,8 +20,8 @@ def step(private: np.ndarray, V: np.ndarray, weights: np.ndarray, box: tuple[np.
     """
     low, high = (np.asarray(end, dtype=float) for end in box)
     margin = 0.03 * (high - low)
-    titles = [f"<b>{words}</b>" for words in ("Real: stays with you", "Invented: may be published")]
-    figure = make_subplots(1, 2, subplot_titles=titles, horizontal_spacing=0.03)
+    titles = ("<b>Real</b><br>stays with you", "<b>Invented</b><br>may be published")
+    figure = make_subplots(1, 2, subplot_titles=titles, horizontal_spacing=0.03).update_annotations(font=TEXT)
     figure.add_traces(_clouds(private, V, weights), 1, [1, 2, 2])
     figure.add_shape(
         type="circle", x0=low[0], x1=high[0], y0=low[1], y1=high[1], line_color=GREY, row="all", col="all"
@@ -33,7 +33,7 @@ def step(private: np.ndarray, V: np.ndarray, weights: np.ndarray, box: tuple[np.
     for number in ("", "2"):
         figure.update_layout({f"yaxis{number}_scaleanchor": f"x{number}"})
     figure.update_layout(showlegend=False)
-    return finish(figure, 400)  # beside its settings it is in view as a whole while it plays
+    return finish(figure, 400).update_layout(margin_l=24)  # beside its settings it is in view as a whole while it plays
 
 
 def _clouds(private: np.ndarray, V: np.ndarray, weights: np.ndarray) -> list[go.Scatter]:

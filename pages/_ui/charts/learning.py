@@ -27,7 +27,7 @@ def density(law: LineLaw, column: str) -> go.Figure:
     )  # fmt: skip
     figure.update_xaxes(title=figure_text(column))
     figure.update_yaxes(rangemode="tozero", visible=False)
-    return finish(figure, 300)
+    return finish(figure, 300).update_layout(margin_l=24)  # where the axis is dragged, within a phone's screen
 
 
 def curve(frame: pd.DataFrame, star: float, used: float, unit: str) -> go.Figure:

@@ -22,8 +22,7 @@ from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
 from dpcore.workloads import Workload
 
-from ..charts import base as charts
-from ..charts import frontier
+from ..charts import frontier, screen
 from ..shell import controls, questions
 from ..shell.frame import heading, peek
 from ..shell.results import QUIET, below
@@ -236,7 +235,9 @@ def dot(table: Table, sweep: Sweep, chosen: Dot) -> None:
         frame[name] = _single(sweep, np.asarray(answers), column)
     gap = float((frame["synthetic"] - frame["real"]).abs().max())
     summary = f"{clean(column)}: the largest difference is {100 * gap:.2g} points."
-    st.plotly_chart(charts.bars(frame, column), key="dot-marginal", alt=summary, config=QUIET)
+    st.plotly_chart(
+        screen.marginal(frame, column, sweep.problem.n, "rows"), key="dot-marginal", alt=summary, config=QUIET
+    )
     below(summary, frame, "dot-marginal")
 
 

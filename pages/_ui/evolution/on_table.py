@@ -17,7 +17,6 @@ from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
 from dpcore.workloads import Marginals
 
-from ..charts import base as charts
 from ..charts import screen
 from ..jobs.job import watch
 from ..jobs.runs import WantedRun, tab_runs
@@ -108,7 +107,7 @@ def _evolves(rows: Rows, result: Result, problem: QueryRelease) -> None:
     frame = pd.DataFrame({"value": labels, "real": single.real, "synthetic": single.synthetic})
     summary = f"{clean(column)} after step {t}: the largest difference is {points(float(single.gaps.max()))} points."
     summary += " Single columns are moved to their noisy shares in every step; what evolves is how columns go together."
-    panel(charts.bars(frame, column), summary, frame, "recipe-column")
+    panel(screen.marginal(frame, column, rows.n, "rows"), summary, frame, "recipe-column")
     if len(domain.names) < 2:
         return
     pairs = {" × ".join(map(clean, pair)): pair for pair in combinations(domain.names, 2)}

@@ -23,7 +23,6 @@ from dpcore.data.sources.base import Source
 from dpcore.data.sources.counts import Counts
 from dpcore.data.text_format import UNSTATED, TextFormat
 from dpcore.errors import InputError
-from dpcore.tags import Tag
 
 from .counted import Known, Large, LedgerSource, added, rows_of
 from .first_values import first_values
@@ -266,11 +265,6 @@ class Table:
     def peeked(self) -> bool:
         """Whether something of its schema was guessed, read off the records, or found in a trial."""
         return self.guessed or self.trial is not None
-
-    @property
-    def tag(self) -> Tag:
-        """Where its schema comes from."""
-        return Tag.PEEK if self.peeked else Tag.TYPED if self.uploaded else Tag.PUBLIC
 
     @property
     def entries(self) -> dict[str, Entry]:

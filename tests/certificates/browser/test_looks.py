@@ -70,7 +70,9 @@ def test_nothing_is_cut_off(page, server, path, width):
     page.set_viewport_size({"width": width, "height": 844})
     settle(page, server, path)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    drawn = page.locator(".drag, .js-plotly-plot, img[alt*=guess], canvas.marks, [data-testid=stDataFrame]").all()
+    drawn = page.locator(
+        ".drag, .js-plotly-plot, img[alt*=guess], canvas.marks, table, [data-testid=stDataFrame]"
+    ).all()
     areas = [area for box in drawn if (area := box.bounding_box())]  # what lies in a closed tab has none
     assert areas or not drawn
     for area in areas:
