@@ -2,7 +2,8 @@
 
 import math
 import os
-from typing import TypeVar
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 from .errors import InputError
 
@@ -25,6 +26,11 @@ def read_number(text: str, name: str, kind: type[N], low: float = -math.inf, hig
     if not low <= value <= high:
         raise InputError(f"{name}={text[:40]} is outside {low:g}..{high:g}")
     return value
+
+
+def mean_of_all(values: Sequence[Any]) -> float | None:
+    """The mean of the values; None where any of them is missing."""
+    return None if None in values else float(sum(values) / len(values))
 
 
 def check_rows(rows: int) -> None:

@@ -6,7 +6,7 @@ from enum import StrEnum
 class Tag(StrEnum):
     """The origin of a number: public, released, or taken from the real data."""
 
-    PUBLIC = "no data used"
+    PUBLIC = "looks at no row"
     TYPED = "entered by you"
     PAID = "protected"
     PEEK = "uses real data – do not publish"

@@ -53,6 +53,7 @@ except InputError as error:
     st.stop()
 
 limit = asked and asked.tolerance
+enough = (asked.enough, f"{asked.words}: ε = {asked.enough:g}") if asked and asked.enough else None
 with chart.container(horizontal=True, vertical_alignment="center"):
     words = "At this ε the largest error was within your limit in every repeat.\n\n"
     words += meaning("frontier", "workload", "sampling floor", "point") or ""
@@ -79,7 +80,7 @@ ranking, where, concluded, purposed, others_tab, meeting = st.tabs(
 with others_tab:
     other = others.bring(table, sweep)
 with chart:
-    chosen = compare.panel(sweep, measure, other, look, limit)
+    chosen = compare.panel(sweep, measure, other, look, limit, enough)
     if chosen is not None:
         compare.dot(table, sweep, chosen)
 with ranking:

@@ -6,13 +6,13 @@ import streamlit as st
 from pages._ui.data import choosing, decisions, measuring, memory
 from pages._ui.data.grid import grid
 from pages._ui.data.on_server import TEXTS
-from pages._ui.data.readiness import policies, readiness, size
+from pages._ui.data.readiness import begins_with, policies, readiness
 from pages._ui.jobs.counting import ready
 from pages._ui.shell.frame import heading, line
 from pages._ui.shell.session import session
 from pages._ui.shell.state import stakeholder
 
-TABS = ("Cost", "Rows", "Impossible combinations", "File and schema")
+TABS = ("File and schema", "Rows", "Impossible combinations", "For experts")
 
 current = choosing.choose_table()
 memory.remember(current)
@@ -28,11 +28,11 @@ else:
 choosing.source(current)
 known = current.domain is not None and not hidden and ready(current)
 if known:
-    size(current)
+    begins_with(current)
 if current.opening is not None:
     measuring.panel(current)
 
-cost, rows, impossible, files = st.tabs(TABS, key="data-part", on_change="rerun")
+files, rows, impossible, cost = st.tabs(TABS, key="data-part", on_change="rerun")
 with rows:
     if stakeholder():
         st.caption("This view shows no rows.")

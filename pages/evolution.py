@@ -13,8 +13,8 @@ PARTS = {
     "Watch it evolve": player.watch_it,
     "Which should I use?": choice.choose,
     "On a table": on_table.on_a_table,
-    "Research figures": figures.figures,
-    "Two lessons": lessons.lessons,
+    "For experts: research": figures.figures,
+    "For experts: two lessons": lessons.lessons,
 }
 FIRST = next(iter(PARTS))
 ABOUT_TABLE = ("Which should I use?", "On a table")  # these draw the head's line and badge themselves

@@ -59,6 +59,8 @@ if job.results:
     with beside:
         outcome.spread(shown)
         run.watch_replays(started, len(shown.replays))
+        with st.container(key="next", width="content"):
+            st.page_link("pages/release.py", label="**To publish, make a release**", icon=":material/publish:")
     with st.container(key="screen"):
         left, right = st.columns(2)
         with left:

@@ -1,5 +1,7 @@
 """Glossary: everyday words beside the experts', tags, letters, and algorithms to sort; from their declarations."""
 
+from html import escape
+
 import pandas as pd
 import streamlit as st
 
@@ -10,20 +12,37 @@ from pages._ui.shell.controls import number
 from pages._ui.shell.frame import tag
 from pages._ui.shell.words import PICTURES, PLAIN, WORDS
 
-FIRST = {"ε": "privacy budget", "δ": "failure probability"}  # letters that stand before the words
+FIRST = {  # letters that come before the words: what people say, and what it means to them
+    "ε": (
+        "privacy budget",
+        "How much of one person may show through. Small: well hidden, less exact. Large: more exact, less hidden.",
+    ),
+    "δ": ("failure probability", "The chance that the promise fails. Keep it far below 1 in the number of rows."),
+}
+TABLE = (  # its text wraps, as that of a grid does not
+    "<style>.words td, .words th {{padding: 0.75rem 1rem 0.75rem 0; text-align: left; vertical-align: top; "
+    "max-width: 70ch}}</style>"
+    '<table class="words"><tr><th></th><th>people say, experts say</th><th>meaning</th></tr>{}</table>'
+)
+
+
+def line(row: tuple[str, str, str]) -> str:
+    """Return a word, what people say for it and its meaning as a line of the table."""
+    word, said, means = map(escape, row)
+    picture = f'<img src="{PICTURES[row[0]]}" alt="" width="56">' if row[0] in PICTURES else ""
+    return f"<tr><td>{picture}</td><td><b>{said}</b><br>{word}</td><td>{means}</td></tr>"
+
 
 asked = st.text_input("Search", key="glossary-search", placeholder="A word, a letter or an algorithm").casefold()
-rows = [("", said, letter, LETTERS[letter]) for letter, said in FIRST.items()]
-rows += [(PICTURES[word], PLAIN[word], word, WORDS[word]) for word in sorted(WORDS)]
-rows += [("", "letter", letter, text) for letter, text in LETTERS.items() if letter not in FIRST]
+rows = [(letter, *plain) for letter, plain in FIRST.items()]
+rows += [(word, PLAIN[word], WORDS[word]) for word in sorted(WORDS, key=PLAIN.__getitem__)]
+rows += [(letter, "letter", text[0].upper() + text[1:] + ".") for letter, text in LETTERS.items()]
 words, algorithms, tags = st.tabs(("Words and letters", "Algorithms", "Where a number comes from"))
 with words:
-    frame = pd.DataFrame(rows, columns=pd.Index(["picture", "people say", "experts say", "meaning"]))
-    found = frame[frame.apply(lambda row: asked in " ".join(row[1:]).casefold(), axis=1)]
-    widths: dict = {name: st.column_config.TextColumn(width=140) for name in ("people say", "experts say")}
-    widths["picture"] = st.column_config.ImageColumn(width=80)
-    st.dataframe(found, hide_index=True, height=560, column_config=widths, row_height=44)
-    if not len(found):
+    found = [row for row in rows if asked in " ".join(row).casefold()]
+    with st.container(height=560):
+        st.html(TABLE.format("".join(map(line, found))))
+    if not found:
         st.caption("No word contains this. Search for a part of it, or look among the algorithms.")
 with algorithms:
     about = {name: cls.about for name, cls in ALGORITHMS.items()}

@@ -4,29 +4,28 @@ import streamlit as st
 
 from dpcore.errors import InputError
 from pages._ui.learning import on_table, plane, privacy, quantile
+from pages._ui.learning.quantile import PARTS
 from pages._ui.shell import link
 from pages._ui.shell.frame import in_memory, tried, unfinished
 from pages._ui.shell.opened import WHOLE
 from pages._ui.shell.state import table as current_table
 from pages._ui.shell.text import plain
 
-SHOWN = dict(zip(quantile.PARTS, (quantile.line, plane.plane, on_table.whole, privacy.guarantee), strict=True))
+SHOWN = dict(zip(PARTS, (quantile.line, plane.plane, on_table.whole, privacy.guarantee), strict=True))
 
 table = current_table()
 tried(table, WHOLE)
 if unfinished(table, "learn here"):
     st.stop()
-link.check(link.one_of("part", quantile.PARTS))
+link.check(link.one_of("part", PARTS))
 try:
     part = st.radio(
-        "What to learn", quantile.PARTS, horizontal=True, key="part", bind="query-params", label_visibility="collapsed"
+        "What to learn", PARTS, horizontal=True, key="part", bind="query-params", label_visibility="collapsed"
     )
-    if part != quantile.PARTS[3] and not in_memory(table):
+    if SHOWN[part] is not privacy.guarantee and not in_memory(table):
         st.stop()
-    question = st.container()
     left, right = st.columns([5, 3], gap="large")
     choices, experts = right.container(), right.expander("For experts", icon=":material/tune:")
     SHOWN[part](table, left, choices, experts)
-    question.subheader(quantile.question(part), anchor=False)
 except InputError as error:
     st.error(plain(error, 400))

@@ -9,6 +9,8 @@ patient.problem()
 query = "&present=true" * st.toggle("Large type, for a projector", st.session_state["present"], key="large")
 places = [*st.columns(3), *st.columns(3)]
 for number, (place, (key, lesson)) in enumerate(zip(places, LESSONS.items(), strict=True), 1):
-    with place.container(border=True, height="stretch"):
-        st.markdown(f"**{number}. {lesson.title}**")
-        st.link_button("Start", lesson.link(key) + query, type="secondary" if number > 1 else "primary")
+    with place:
+        st.link_button(
+            f"{number}. {lesson.title}", lesson.link(key) + query, width="stretch",
+            type="secondary" if number > 1 else "primary",
+        )  # fmt: skip

@@ -81,7 +81,8 @@ try:
             st.stop()
         with st.container(border=True, key="leaves"):
             heading("3 · What leaves?")
-            release_files.promise(measured=isinstance(ready, OpenRelease))
+            columns = len(request.workload.domain.names)
+            release_files.promise(request.rows, columns, measured=isinstance(ready, OpenRelease))
             release_request.preview(ready, ledger, of, sets)
             missing = "Name a folder in step 1 first." * (ledger is None)
             missing = missing or "Give a written reason in step 2 first." * (needed and not reason)

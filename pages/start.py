@@ -5,6 +5,15 @@ import streamlit as st
 from pages._ui.shell import controls
 from pages._ui.start import admissions as start
 
+# A card is one door: all of it is the link.
+STYLE = """<style>
+[class*="st-key-door-"], .st-key-next-door {position: relative; transition: border-color 0.2s;}
+[class*="st-key-door-"]:hover, .st-key-next-door:hover {border-color: var(--st-primary-color, #0072B2);}
+[class*="st-key-door-"] a::after, .st-key-next-door a::after {content: ""; position: absolute; inset: 0;}
+[class*="st-key-door-"] a {padding-left: 0;} [class*="st-key-door-"] a:hover {background: none;}
+[class*="st-key-door-"] [data-testid="stPageLink"], .st-key-next-door [data-testid="stPageLink"] {position: static;}
+@media (max-height: 760px) {.st-key-hint [data-testid="stCaptionContainer"] {display: none;}}
+</style>"""
 epsilon = start.chosen()
 left, right = st.columns([3, 2], gap="large")
 with left:
@@ -12,15 +21,15 @@ with left:
 with right:
     at = {"or-epsilon": controls.number(epsilon)}  # where the address names none
     doors = (
-        ("pages/data.py", "**Use my table**", ":material/upload:", "Bring a CSV, Excel or Parquet file.", {}),
-        ("pages/explore.py", "Take a sample", ":material/query_stats:", "See what privacy costs.",
+        ("next-door", "pages/data.py", "Use my table", ":material/upload:", "Bring a CSV, Excel or Parquet file.", {}),
+        ("door-sample", "pages/explore.py", "Take a sample", ":material/query_stats:", "See what privacy costs.",
          {"sample": start.SAMPLE, **at}),
-        ("pages/lessons.py", "Teach a class", ":material/school:", "Guess, move, answer.", {}),
+        ("door-class", "pages/lessons.py", "Teach a class", ":material/school:", "Six short questions.", {}),
     )  # fmt: skip
-    for page, label, icon, words, query in doors:
-        with st.container(border=True, key=f"door-{page}"):
-            st.page_link(page, label=label, icon=icon, query_params=query)
+    st.html(STYLE)
+    for key, page, label, icon, words, query in doors:
+        with st.container(border=True, key=key, gap="xxsmall"):
+            st.page_link(page, label=f"**{label}**", icon=icon, query_params=query)
             st.caption(words)
     st.page_link("pages/guarantee.py", label="What does this ε mean?", icon=":material/verified_user:", query_params=at)
-    st.markdown("**Drag ε.** Small ε: a strong promise, wrong bars. Large ε: a weak promise, right bars.")
     st.caption("This table is public. With private data, every release uses up budget.")

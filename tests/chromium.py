@@ -2,16 +2,11 @@
 
 import os
 import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.serving import serving
+
 FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -38,31 +33,10 @@ def chromium():
 
 
 @pytest.fixture(scope="session")
-def server(chromium):
+def server(chromium, tmp_path_factory):
     """The address of the app, freshly started."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [
-        sys.executable,
-        "-m",
-        "streamlit",
-        "run",
-        "app.py",
-        "--server.port",
-        str(port),
-    ]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    address = f"http://localhost:{port}"
-    for _ in range(450):
-        try:
-            urllib.request.urlopen(address + "/_stcore/health", timeout=1).close()
-            break
-        except OSError:
-            time.sleep(0.2)
-    yield address
-    process.terminate()
-    process.wait(timeout=60)
+    with serving(tmp_path_factory.mktemp("server") / "log") as app:
+        yield f"http://localhost:{app.port}"
 
 
 @pytest.fixture

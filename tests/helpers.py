@@ -9,18 +9,26 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import settings
 
-from dpcore.algorithms import ALGORITHMS, solving
+from dpcore import (
+    ALGORITHMS,
+    Budget,
+    Domain,
+    Explicit,
+    InputError,
+    Marginals,
+    QueryRelease,
+    Rows,
+    Run,
+    TableQueries,
+    Union,
+    domain_from_json,
+)
+from dpcore.algorithms import solving
 from dpcore.algorithms.base import make_plan
-from dpcore.data.domain import Domain, Rows
-from dpcore.data.schema import domain_from_json
-from dpcore.errors import InputError
-from dpcore.evaluation.run import Run
 from dpcore.params import build, parameters
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import QueryRelease
-from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 
 settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=40)
 settings.load_profile("fixed")
@@ -30,6 +38,11 @@ QUERIES = solving(QueryRelease)  # the registered algorithms by name
 BUDGET = Budget(1, 1e-6)
 BUDGETS = [Budget(1, 1e-9), Budget(0.01, 1e-6), Budget(9, 1e-3), Budget(1, 0), Budget(8, 0)]
 HUGE = 10**400  # a whole number that is no float
+
+
+def refused(words: str):
+    """Expect an InputError in words that this pattern finds."""
+    return pytest.raises(InputError, match=words)
 
 
 @contextmanager

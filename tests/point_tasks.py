@@ -3,12 +3,11 @@
 import numpy as np
 import pandas as pd
 
+from dpcore import PointRelease, Rows
 from dpcore.algorithms import solving
 from dpcore.algorithms.evolution_parts import PRESETS
-from dpcore.data.domain import Rows
 from dpcore.geometry.regions import Ball, box, point_rows
 from dpcore.params import parameters
-from dpcore.problems import PointRelease
 
 BALL = Ball(np.zeros(2), 1.0)
 REGIONS = {"disc": BALL, "line": box([0], [1], ["x"]), "cuboid": box([0, 0, -1], [1, 1, 1], "abc")}

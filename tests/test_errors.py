@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore.errors import LONGEST, QUOTED, InputError, one_line, place_of_error
+from dpcore import InputError
+from dpcore.errors import LONGEST, QUOTED, one_line, place_of_error
 from dpcore.numbers import read_number
+from tests.helpers import refused
 
 
 @given(st.text(max_size=50) | st.sampled_from(["'", '"', "\n", "\x1b[2J", "\u202e", "\udcff"]).map(lambda t: t * 3000))
@@ -52,7 +54,7 @@ def test_the_place_of_an_error_is_told_without_its_words():
     ],
 )
 def test_a_number_is_read_in_its_range_or_refused_with_it(text, kind, message):
-    with pytest.raises(InputError, match=re.escape(message)):
+    with refused(re.escape(message)):
         read_number(text, "n", kind, 0, 5)
 
 

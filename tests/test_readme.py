@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from dpcore import domain_from_json
 from dpcore.cli import COMMANDS, main, parser
-from dpcore.data.schema import domain_from_json
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -94,14 +94,3 @@ def test_no_sentence_on_a_page_is_long():
     long = {(name, sentence) for name, all_ in SOURCES.items() if name.startswith("pages") for text in all_
             for sentence in long_sentences(text)}  # fmt: skip
     assert not long, "\n".join(map(str, sorted(long)))
-
-
-def test_the_test_reads_what_a_person_reads(tmp_path):
-    (path := tmp_path / "page.py").write_text(
-        '"""A told docstring."""\nsay(f"{n} records are " "told", key="a record")\ndef f():\n    """One cell."""\n'
-    )
-    found = list(texts(path))
-    assert sorted(found) == ["a record", "{} records are told"]
-    assert [match[0] for match in PATTERN.finditer(found[0])] == ["records", "told"]
-    assert not long_sentences("a b " * 11)
-    assert long_sentences("a b " * 11 + "{}")

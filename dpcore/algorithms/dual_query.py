@@ -10,7 +10,8 @@ from ..params import param
 from ..privacy.accounting.budget import BoundedRange, Budget
 from ..privacy.accounting.calibrations import MARGIN
 from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.statistics.query_draws import AcceptProbabilities, SummedErrors, bit_range
+from ..privacy.statistics.answers import SignedErrors
+from ..privacy.statistics.query_draws import AcceptProbabilities, bit_range
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..releases import Records
@@ -76,7 +77,7 @@ class DualQuery(Algorithm):
             eta = max(eta, math.sqrt(budget.rho / cost))
         eta *= MARGIN / delta
         spends = (_draw(problem, eta, t) for t in range(2, T.value + 1))
-        charges = tuple(Charge("draw_queries", spend, s.value, SummedErrors) for spend in spends)
+        charges = tuple(Charge("draw_queries", spend, s.value, SignedErrors) for spend in spends)
         return Plan(budget, charges, self._choices(T, s, eta))
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Iterator[Step]:
@@ -183,7 +184,7 @@ class _Expected:
         """The charges for the bits, and for the draws of each round."""
         bits = (Charge("keep_draws", self.bit, self.bits, AcceptProbabilities),) if self.bits else ()
         redraws = enumerate(self.redraws.tolist(), start=2)
-        return (*bits, *(Charge("draw_queries", _draw(problem, self.eta, t), r, SummedErrors) for t, r in redraws if r))
+        return (*bits, *(Charge("draw_queries", _draw(problem, self.eta, t), r, SignedErrors) for t, r in redraws if r))
 
 
 class _RowPlayer:
@@ -199,9 +200,9 @@ class _RowPlayer:
         """The draws (s,) of the first round, uniform and independent of the records."""
         return rng.integers(2 * self.workload.m, size=s)
 
-    def errors(self, t: int) -> SummedErrors:
+    def errors(self, t: int) -> SignedErrors:
         """The errors, summed over the rows so far, from which round t draws its queries."""
-        return SummedErrors(self.workload, self.seen.sums, t - 1)
+        return SignedErrors(self.workload, self.seen.sums, t - 1)
 
     def odds(self, drawn: Array, eta: float) -> AcceptProbabilities:
         """The probabilities of keeping the old draws after the last row."""

@@ -11,8 +11,8 @@ import numpy as np
 
 from ..errors import InputError
 from ..params import param
-from ..privacy.accounting.budget import Budget, Pure
-from ..privacy.accounting.calibrations import MARGIN, equal_thresholded, gaussian_share
+from ..privacy.accounting.budget import Budget
+from ..privacy.accounting.calibrations import equal_thresholded, noise_share
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.measurement import deviation
 from ..privacy.point_curator import PointCurator
@@ -97,10 +97,7 @@ class PrivateEvolution(Algorithm):
         n, d, D = problem.effective_n, problem.d, problem.diameter
         rounds = self._rounds(n, budget.epsilon)
         T = rounds.value
-        if budget.delta > 0:
-            spend: Any = gaussian_share(budget, [1 / max(T, 1)])[0]
-        else:
-            spend = Pure(budget.epsilon / max(T, 1) * MARGIN)
+        spend: Any = noise_share(budget, 1 / max(T, 1))
         sigma = deviation(Votes, spend, n)
         if self.post == "laplace":
             spend = equal_thresholded(budget, max(T, 1))

@@ -67,7 +67,7 @@ class PrivateEvolutionTable(Algorithm):
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges: `share` of μ² for the marginals, the rest in equal parts for T votes."""
         T = self.rounds
-        marginals, votes = gaussian_share(budget, [self.share, (1 - self.share) / T])
+        marginals, votes = (gaussian_share(budget, share) for share in (self.share, (1 - self.share) / T))
         n, d = problem.effective_n, len(problem.domain.columns)
         names = ("rounds", "samples", "bins", "share")
         why = "standard deviation of the noise on every"

@@ -123,8 +123,7 @@ class NoisyGD(_Descent):
     )
 
     def _spend(self, problem: RiskMinimisation, budget: Budget) -> Gaussian:  # noqa: ARG002 - the same for all
-        (whole,) = gaussian_share(budget, (1.0,))
-        return Gaussian(whole.mu / math.sqrt(self.rounds))
+        return gaussian_share(budget, 1 / self.rounds)
 
     def _said(self, spend: Gaussian) -> tuple[Choice, ...]:
         return (Choice("s", spend.mu * math.sqrt(self.rounds), "GDP parameter of the whole"),)

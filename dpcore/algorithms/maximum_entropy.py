@@ -83,7 +83,7 @@ class GaussianMaxEnt(Algorithm):
         if isinstance(model, Tree):
             rounds, of = (shown, most), "of the tree that holds all measured tables"
         cells = Choice("cells", model.size, of)
-        (spend,) = gaussian_share(budget, [1.0])
+        spend = gaussian_share(budget)
         sigma = Choice("sigma", deviation(Answers(measured), spend, problem.effective_n), "noise on an answer, Δ₂/(nμ)")
         charge = Charge("measure", spend, statistic=Answers(measured))
         return Plan(budget, (charge,), (*_substitute(problem.workload, measured), *rounds, cells, alpha, sigma))

@@ -86,7 +86,7 @@ class DPAM(Algorithm):
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges of one Gaussian measurement, or of T equal ones; T and α follow unless given."""
-        (whole,) = gaussian_share(budget, [1.0])
+        whole = gaussian_share(budget)
         stand = model_setup(problem, budget, self.cells, "dpam")
         if self.noise != "reused" and not stand.listed:
             raise InputError(
@@ -110,7 +110,7 @@ class DPAM(Algorithm):
         rounds = self.settled("rounds", round(min(max(best / 5, 10), 1000)), why)
         balanced = 0.3 / math.sqrt(max(min(rounds.value, best / 5), TINY) * math.log(max(k, 2)))
         alpha = self.settled("alpha", _clipped(balanced), "0.3/√(T log k), with T no more than a fifth of T*")
-        (spend,) = gaussian_share(budget, [1 / rounds.value])
+        spend = gaussian_share(budget, 1 / rounds.value)
         sigma = Choice(
             "sigma", noise_scale(cells, spend, n), f"noise on every combination, anew each round; Δ₂ = {cells.l2:.4g}/n"
         )

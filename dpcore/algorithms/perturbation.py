@@ -51,7 +51,7 @@ class OutputPerturbation(Algorithm):
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
         """The charge of one Gaussian release; μ balances L√d Δ₂/(ns) against μR²/2 unless given."""
-        (spend,) = gaussian_share(budget, (1.0,))
+        spend = gaussian_share(budget)
         n, R, L = problem.effective_n, problem.R, problem.steepest
         G = _minimiser(problem, 1.0).G
         star = math.sqrt(2 * math.sqrt(problem.d) * G * L / (n * spend.mu)) / R

@@ -70,7 +70,7 @@ class Residual(Algorithm):
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charge of one Gaussian measurement with the whole budget."""
         tables = tables_read(problem.workload, "residual")
-        (spend,) = gaussian_share(budget, [1.0])
+        spend = gaussian_share(budget)
         spaces, best = spaces_of(tables), optimum(tables)
         scale = np.sqrt(best.information * spaces.cells)  # √(t_S k_S) is what a part is multiplied by
         weights = on_steps(scale / (scale.max(initial=0.0) or 1.0) / spaces.cells, step(problem.n))

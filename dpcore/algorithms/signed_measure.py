@@ -2,15 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..errors import InputError
 from ..geometry.regions import Bounded
 from ..params import param
-from ..privacy.accounting.budget import Budget, Pure
-from ..privacy.accounting.calibrations import MARGIN, gaussian_share
+from ..privacy.accounting.budget import Budget
+from ..privacy.accounting.calibrations import noise_share
 from ..privacy.accounting.ledger import Charge, Choice, Plan
 from ..privacy.measurement import deviation
 from ..privacy.point_curator import PointCurator
@@ -62,12 +61,7 @@ class PSMM(Algorithm):
     def plan(self, problem: PointRelease, budget: Budget) -> Plan:
         """The charge of one release of counts with the whole budget."""
         n, d = problem.effective_n, problem.d
-        if budget.delta > 0:
-            spend: Any = gaussian_share(budget, [1.0])[0]
-            why = "√2/(nμ)"
-        else:
-            spend = Pure(budget.epsilon * MARGIN)
-            why = "√2 · 2/(nε)"
+        spend, why = noise_share(budget), "√2/(nμ)" if budget.delta > 0 else "√2 · 2/(nε)"
         sigma = deviation(Votes, spend, n)
         best = theory.partition_cells(n=n, epsilon=budget.epsilon, delta=budget.delta) / SHARE.get(d, 1)
         rule = "nε/√log(1/δ) (nε at δ = 0), an eighth of it for d = 1, at most 8,000"

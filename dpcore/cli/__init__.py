@@ -41,14 +41,22 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands; the docstring of a command's file is its help, with two examples."""
+    """The parser of all commands: the docstring of a command's file is its help, with two examples.
+
+    ARGUMENTS of that file are its arguments, and only one of EITHER may be given, where there are such.
+    """
     out = _Parser(prog="python -m dpcore", description="What does privacy cost on my table?")
     commands = out.add_subparsers(dest="command", required=True, metavar="COMMAND")
     as_written = argparse.RawDescriptionHelpFormatter
     for name, module in COMMANDS.items():
         summary, _, rest = (module.__doc__ or "").partition("\n")
         command = commands.add_parser(name, help=summary, description=summary, epilog=rest, formatter_class=as_written)
-        module.add_arguments(command)
+        if either := getattr(module, "EITHER", ()):
+            group = command.add_mutually_exclusive_group()
+            for argument, how in either:
+                group.add_argument(argument, **how)
+        for argument, how in module.ARGUMENTS:
+            command.add_argument(argument, **how)
     return out
 
 

@@ -7,18 +7,16 @@ Two examples:
 
 import argparse
 import json
+from dataclasses import asdict
 from typing import Any
 
 from ..algorithms import ALGORITHMS
 from ..params import Param, parameters
 from ..types import Json
+from .arguments import flag
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments --markdown and --json."""
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--markdown", action="store_true", help="a Markdown table")
-    form.add_argument("--json", action="store_true", help="everything, machine-readable")
+ARGUMENTS = ()
+EITHER = (flag("--markdown", "a Markdown table"), flag("--json", "everything, machine-readable"))
 
 
 def execute(chosen: argparse.Namespace) -> None:
@@ -39,7 +37,7 @@ def markdown() -> str:
     lines = ["| name | what it does | use it when | not when | parameters | source |", "|---|---|---|---|---|---|"]
     for name, cls in ALGORITHMS.items():
         about = cls.about
-        settings = "; ".join(f"`{p.name}` = {_default(p)} ({_escape(p.range)})" for p in parameters(cls))
+        settings = "; ".join(f"`{p.name}` = {_default(p)} ({p.range})" for p in parameters(cls)).replace("|", "or")
         words = (about.summary, about.use_when, about.avoid_when, settings, about.source)
         lines.append(f"| `{name}` | " + " | ".join(words) + " |")
     return "\n".join(lines)
@@ -49,14 +47,9 @@ def _default(p: Param) -> str:
     return "auto" if p.default is None else str(p.default)
 
 
-def _escape(text: str) -> str:
-    return text.replace("|", "or")
-
-
 def _facts(cls: Any) -> Json:
-    facts = {key: getattr(cls.about, key) for key in cls.about.__dataclass_fields__}
     listed = [
         {"name": p.name, "type": p.kind.__name__, "default": p.default, "range": p.range, "doc": p.doc, "auto": p.auto}
         for p in parameters(cls)
     ]
-    return {"problem": cls.problem.__name__, "enumerates": cls.enumerates, **facts, "parameters": listed}
+    return {"problem": cls.problem.__name__, "enumerates": cls.enumerates, **asdict(cls.about), "parameters": listed}

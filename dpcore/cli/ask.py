@@ -34,27 +34,26 @@ from ..parsing.questions import Question, understand
 from ..privacy.accounting.budget import Accounting, Budget
 from ..releases import Records, UnbiasedAnswers
 from ..types import Json
-from .arguments import real
+from .arguments import argument, flag, real
 from .files import tell
 
 MOST_BYTES = 4_000_000_000  # largest file of a release, packed and unpacked
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `ask`."""
-    parser.add_argument("release", metavar="RELEASE_DIR", help="the folder that `release` wrote")
-    parser.add_argument("questions", nargs="*", metavar="QUESTION", help="such as 'sex = Female and age > 50'")
-    words = "test whether two columns are linked, by what was measured of them together"
-    parser.add_argument("--linked", nargs=2, metavar=("A", "B"), help=words)
-    words = (
-        "another release of the same data set: what its noisy tables say is combined with the first's; may be repeated"
-    )
-    parser.add_argument("--with", action="append", default=[], dest="others", metavar="RELEASE_DIR", help=words)
-    parser.add_argument("--compare", choices=KINDS, help="of two questions: the first against the second")
-    parser.add_argument("--level", type=real, default=0.95, help="how often intervals hold (default: %(default)s)")
-    words = "also say what one more release must measure, at which epsilon, so that intervals are ± this share at most"
-    parser.add_argument("--within", type=real, metavar="SHARE", help=words)
-    parser.add_argument("--json", action="store_true", help="print JSON instead of lines")
+LINKED = "test whether two columns are linked, by what was measured of them together"
+WITH = "another release of the same data set: what its noisy tables say is combined with the first's; may be repeated"
+WITHIN = "also say what one more release must measure, at which epsilon, so that intervals are ± this share at most"
+ARGUMENTS = (
+    argument("release", "RELEASE_DIR", "the folder that `release` wrote"),
+    argument("questions", "QUESTION", "such as 'sex = Female and age > 50'", nargs="*"),
+    argument(
+        "--linked", ("A", "B"), "test whether two columns are linked, by what was measured of them together", nargs=2
+    ),
+    argument("--with", "RELEASE_DIR", WITH, action="append", default=[], dest="others"),
+    argument("--compare", None, "of two questions: the first against the second", choices=KINDS),
+    argument("--level", None, "how often intervals hold", type=real, default=0.95),
+    argument("--within", "SHARE", WITHIN, type=real),
+    flag("--json", "print JSON instead of lines"),
+)
 
 
 def execute(chosen: argparse.Namespace) -> None:

@@ -13,7 +13,7 @@ import argparse
 import json
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from functools import partial
 from multiprocessing import get_context
 
 from ..algorithms import solving
@@ -25,50 +25,39 @@ from ..experiments.transcripts import FEWEST, MOST, TRANSCRIPTS, TRUST, AuditRes
 from ..numbers import brief
 from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease
-from .arguments import add_budget, add_seed, add_settings, budget_of, whole_number
+from ..types import Json
+from .arguments import argument, budget, budget_of, flag, seed, settings, whole_number
 from .task import choose
 
 ALL = "all"
 PROCESSES, RUNS_OF_ALL = 2, 1000  # for all algorithms
 CONSISTENT, BROKEN = "the promise is consistent with this game", "THE PROMISE IS BROKEN"
 
-
-@dataclass(frozen=True)
-class _Order:
-    """The arguments with which a process judges one algorithm."""
-
-    name: str
-    given: list[str]
-    budget: Budget
-    runs: int
-    transcripts: int
-    bug: str
-    seed: int
-
-    def judge(self) -> Judged:
-        named = {text.partition("=")[0] for text in self.given}
-        algorithm = short(choose(self.name, self.given, QueryRelease), named)
-        found = audit(algorithm, self.budget, runs=self.runs, bug=self.bug, seed=self.seed)
-        if not self.transcripts:
-            return Judged(found, None)
-        given = {"transcripts": self.transcripts, "bug": self.bug, "seed": self.seed}
-        return Judged(found, transcribe(algorithm, self.budget, **given))
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the algorithm, the promise and the game."""
-    words = f"{ALL}, one after the other, or one of {', '.join(solving(QueryRelease))}; {SCHEMA}: one that is measured"
-    parser.add_argument("--algorithm", required=True, metavar="NAME", help=words)
-    add_budget(parser, epsilon=1.0, delta=0.01)
-    add_settings(parser)
-    words = f"of the game, on each of two tables (default: {RUNS}, for {ALL} {RUNS_OF_ALL}, as transcripts tell more)"
-    parser.add_argument("--runs", type=whole_number(20, MOST_RUNS), help=words)
-    read = whole_number(FEWEST, MOST)
-    words = f"at most, judged by their exact likelihood ratio (default: {TRANSCRIPTS} for {ALL}, else none)"
-    parser.add_argument("--transcripts", type=read, help=words)
-    parser.add_argument("--bug", choices=BUGS, default=BUGS[0], help="plant a bug, to see it caught")
-    add_seed(parser, "of the game")
-    parser.add_argument("--json", action="store_true", help="machine-readable, with the empirical curve")
+ARGUMENTS = (
+    argument(
+        "--algorithm",
+        "NAME",
+        f"{ALL}, one after the other, or one of {', '.join(solving(QueryRelease))}; {SCHEMA}: one that is measured",
+        required=True,
+    ),
+    *budget(epsilon=1.0, delta=0.01),
+    settings(),
+    argument(
+        "--runs",
+        None,
+        f"of the game, on each of two tables (default: {RUNS}, for {ALL} {RUNS_OF_ALL}, as transcripts tell more)",
+        type=whole_number(20, MOST_RUNS),
+    ),
+    argument(
+        "--transcripts",
+        None,
+        f"at most, judged by their exact likelihood ratio (default: {TRANSCRIPTS} for {ALL}, else none)",
+        type=whole_number(FEWEST, MOST),
+    ),
+    argument("--bug", None, "plant a bug, to see it caught", choices=BUGS, default=BUGS[0]),
+    seed("of the game"),
+    flag("--json", "machine-readable, with the empirical curve"),
+)
 
 
 def execute(chosen: argparse.Namespace) -> int:
@@ -76,11 +65,8 @@ def execute(chosen: argparse.Namespace) -> int:
     if chosen.algorithm == SCHEMA:
         return _schema(chosen)
     names = list(solving(QueryRelease)) if chosen.algorithm == ALL else [chosen.algorithm]
-    transcripts = chosen.transcripts or (TRANSCRIPTS if chosen.algorithm == ALL else 0)
     budget, kept = budget_of(chosen), True
-    runs = chosen.runs or (RUNS_OF_ALL if chosen.algorithm == ALL else RUNS)
-    rest = chosen.set, budget, runs, transcripts, chosen.bug, chosen.seed
-    for judged in _judged([_Order(name, *rest) for name in names]):
+    for judged in _all_judged(names, chosen):
         kept &= judged.kept
         found, evidence = judged.found, judged.evidence
         if chosen.json:
@@ -111,17 +97,28 @@ def _schema(chosen: argparse.Namespace) -> int:
     return 0 if kept else 1
 
 
-def _judged(orders: list[_Order]) -> Iterator[Judged]:
+def _judged(name: str, chosen: argparse.Namespace) -> Judged:
+    """The evidence on one algorithm, by the game and, where they are asked for, by transcripts."""
+    budget, every = budget_of(chosen), chosen.algorithm == ALL
+    algorithm = short(choose(name, chosen.set, QueryRelease), {text.partition("=")[0] for text in chosen.set})
+    planted: Json = {"bug": chosen.bug, "seed": chosen.seed}
+    found = audit(algorithm, budget, runs=chosen.runs or (RUNS_OF_ALL if every else RUNS), **planted)
+    transcripts = chosen.transcripts or (TRANSCRIPTS if every else 0)
+    return Judged(found, transcribe(algorithm, budget, transcripts=transcripts, **planted) if transcripts else None)
+
+
+def _all_judged(names: list[str], chosen: argparse.Namespace) -> Iterator[Judged]:
     """The evidence on each algorithm, in order; several are judged in processes of their own."""
-    if len(orders) == 1:
-        yield orders[0].judge()
+    judged = partial(_judged, chosen=chosen)
+    if len(names) == 1:
+        yield judged(names[0])
         return
     with ProcessPoolExecutor(PROCESSES, get_context("spawn")) as pool:
-        yield from pool.map(_Order.judge, orders)
+        yield from pool.map(judged, names)
 
 
 def _seen(evidence: AuditResult) -> str:
-    """A line on the evidence of transcripts, beside the promise."""
+    """One line with what was promised and what the transcripts showed of it."""
     symbol = {"noise": "mu", "failure": "delta of values above a threshold"}.get(
         evidence.kind, "epsilon of a selection"
     )

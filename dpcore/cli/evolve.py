@@ -16,7 +16,7 @@ from ..evaluation.run import Run
 from ..geometry.regions import Ball, Bounded, box, point_rows
 from ..problems import PointRelease
 from ..types import Json
-from .arguments import add_algorithm, add_budget, add_rows, add_runs, budget_of, real, reals, whole_number
+from .arguments import RUNS, algorithm, argument, budget, budget_of, real, reals, rows, whole_number
 from .files import check_writable
 from .follow import each_run, report
 from .task import choose
@@ -25,27 +25,23 @@ LETTERS = {"T": "rounds", "sigma": "sigma", "alpha": "alpha", "levels": "levels"
 
 LAST = 10**9  # more steps than there are: W1 is computed at the end only
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `evolve`."""
-    words = "a .csv or .tsv file in UTF-8, or .parquet; each column is a coordinate"
-    parser.add_argument("points", metavar="POINTS", help=words)
-    words = "the points lie in the ball of radius R about 0 (public)"
-    parser.add_argument("--ball", type=real, metavar="R", help=words)
-    parser.add_argument("--low", metavar="L", help="… or in a box from L on: one number, or one a column, with commas")
-    parser.add_argument("--high", metavar="H", help="… up to H")
-    add_algorithm(parser, PointRelease)
-    add_budget(parser, delta=1e-9)
-    parser.add_argument("--preset", choices=PRESETS, help="settings of private_evolution as the paper has them")
-    add_runs(parser)
-    read, words = whole_number(1, LAST), "W1 at every K-th step too (default: at the end only)"
-    parser.add_argument("--every", type=read, metavar="K", help=words)
-    parser.add_argument("--synthetic", metavar="out.csv", help="write synthetic points (of the first seed)")
-    add_rows(parser, "points")
+ARGUMENTS = (
+    argument("points", "POINTS", "a .csv or .tsv file in UTF-8, or .parquet; each column is a coordinate"),
+    argument("--ball", "R", "the points lie in the ball of radius R about 0 (public)", type=real),
+    argument("--low", "L", "… or in a box from L on: one number, or one a column, with commas"),
+    argument("--high", "H", "… up to H"),
+    *algorithm(PointRelease),
+    *budget(delta=1e-9),
+    argument("--preset", None, "settings of private_evolution as the paper has them", choices=PRESETS),
+    *RUNS,
+    argument("--every", "K", "W1 at every K-th step too (default: at the end only)", type=whole_number(1, LAST)),
+    argument("--synthetic", "out.csv", "write synthetic points (of the first seed)"),
+    rows("points"),
+)
 
 
 def execute(chosen: argparse.Namespace) -> None:
-    """Check everything public first, then run, then write."""
+    """Check what is public, evolve points once for each seed, print their distances and write the files."""
     check_writable(chosen.json, chosen.synthetic)
     budget = budget_of(chosen)
     if chosen.preset and chosen.algorithm != "private_evolution":

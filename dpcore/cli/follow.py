@@ -3,45 +3,34 @@
 import argparse
 import warnings
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 from ..errors import PrivacyWarning
 from ..evaluation.run import Record, Run
-from ..numbers import brief
+from ..numbers import brief, mean_of_all
 from ..types import Json
 from .files import Progress, tell, write, write_json
 from .task import shown
 
-Summary = Json  # a run, as --json writes it
 
+def each_run(chosen: argparse.Namespace, make: Callable[[int], Run], summary: Callable[[Run], Json]) -> list[Json]:
+    """The summaries of one run for each seed that RUNS ask for, also written to --json.
 
-def each_run(
-    chosen: argparse.Namespace, make: Callable[[int], Run], summary: Callable[[Run], Summary]
-) -> list[Summary]:
-    """The summaries of one run for each seed that `add_runs` declares, also written to --json.
-
-    The first run also writes --synthetic, where that is asked for.
+    The first run also writes --synthetic, where that is asked for; warnings about its budget go to stderr.
     """
-    runs: list[Summary] = []
+    runs: list[Json] = []
     for seed in range(chosen.seed, chosen.seed + (chosen.repeat or 1)):
-        run = start(partial(make, seed), say=not runs)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", PrivacyWarning)
+            run = make(seed)
+        for caution in caught if not runs else []:
+            tell("warning", caution.message)
         follow(run)
         if not runs and vars(chosen).get("synthetic"):
             write(chosen.synthetic, run.sample(chosen.rows).to_csv(index=False))
         runs.append(summary(run))
     write_json(chosen.json, runs if chosen.repeat else runs[0])
     return runs
-
-
-def start(make: Callable[[], Run], *, say: bool) -> Run:
-    """A run, made by `make`; warnings about its budget go to stderr, if `say`."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", PrivacyWarning)
-        run = make()
-    for caution in caught if say else []:
-        tell("warning", caution.message)
-    return run
 
 
 def follow(run: Run) -> None:
@@ -81,5 +70,4 @@ def report(runs: list[Json], about: str, said: str, cells: Callable[[Json], Mapp
         print(f"{run['seed']:>6} " + " ".join(f"{shown(cell):>11}" for cell in line.values()))
     if len(runs) > 1:
         columns = list(zip(*(line.values() for line in lines), strict=True))
-        means = [None if None in column else sum(column) / len(column) for column in columns]
-        print("  mean " + " ".join(f"{shown(mean):>11}" for mean in means))
+        print("  mean " + " ".join(f"{shown(mean_of_all(column)):>11}" for column in columns))

@@ -14,7 +14,7 @@ from ..parsing.tasks import HELP, REGIONS, read_task
 from ..problems import RiskMinimisation
 from ..releases import Parameter
 from ..types import Json
-from .arguments import add_algorithm, add_budget, add_person, add_runs, budget_of, real, unit_of
+from .arguments import PERSON, RUNS, algorithm, argument, budget, budget_of, real, unit_of
 from .files import check_writable
 from .follow import each_run, report
 from .task import choose
@@ -22,22 +22,21 @@ from .task import choose
 RISKS = ("excess_risk", "risk", "accuracy", "seconds")  # what is printed of each run
 PLANNED = ("s", "k", "mu", "tau", "stages", "risk_bound")  # keys of a summary that a plan may not have settled
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `learn`."""
-    parser.add_argument("table", metavar="TABLE", help="a .csv, .tsv or .parquet file")
-    parser.add_argument("--schema", required=True, metavar="S.json", help="the public schema, or a {NAME: size} file")
-    parser.add_argument("--task", required=True, metavar="TASK", help=HELP)
-    add_algorithm(parser, RiskMinimisation, "regularized_exponential")
-    add_budget(parser, delta=1e-6)
-    parser.add_argument("--radius", type=real, metavar="R", help="radius of the region K about its public centre")
-    parser.add_argument("--region", default="ball", choices=REGIONS, help="the shape of K (default: ball)")
-    add_person(parser)
-    add_runs(parser)
+ARGUMENTS = (
+    argument("table", "TABLE", "a .csv, .tsv or .parquet file"),
+    argument("--schema", "S.json", "the public schema, or a {NAME: size} file", required=True),
+    argument("--task", "TASK", HELP, required=True),
+    *algorithm(RiskMinimisation, "regularized_exponential"),
+    *budget(delta=1e-6),
+    argument("--radius", "R", "radius of the region K about its public centre", type=real),
+    argument("--region", None, "the shape of K", default="ball", choices=REGIONS),
+    *PERSON,
+    *RUNS,
+)
 
 
 def execute(chosen: argparse.Namespace) -> None:
-    """Check everything public first, then run, then write."""
+    """Check what is public, learn once for each seed, print the risks and write the file."""
     check_writable(chosen.json)
     budget = budget_of(chosen)
     algorithm = choose(chosen.algorithm, chosen.set, RiskMinimisation)

@@ -16,15 +16,15 @@ from ..errors import InputError
 from ..numbers import brief
 from ..publishing.ledger_store import DataSet, Store, verify
 from ..publishing.leftovers import tidied
+from .arguments import argument, flag
 from .files import tell
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `ledger show` and `ledger verify`."""
-    parser.add_argument("what", choices=("show", "verify"), help="show data sets and releases, or verify every entry")
-    parser.add_argument("--ledger", required=True, metavar="L.sqlite", help="the release ledger")
-    parser.add_argument("--receipt", metavar="release.json", help="verify: a release that the ledger must hold")
-    parser.add_argument("--json", action="store_true", help="machine-readable")
+ARGUMENTS = (
+    argument("what", None, "show data sets and releases, or verify every entry", choices=("show", "verify")),
+    argument("--ledger", "L.sqlite", "the release ledger", required=True),
+    argument("--receipt", "release.json", "verify: a release that the ledger must hold"),
+    flag("--json", "machine-readable"),
+)
 
 
 def execute(chosen: argparse.Namespace) -> int:

@@ -32,23 +32,22 @@ from ..parsing.questions import understand
 from ..problems import QueryRelease
 from ..publishing.files import neutral
 from ..types import Json
-from .arguments import add_algorithm, add_grid, budgets_of
+from .arguments import algorithm, argument, budgets_of, grid
 from .files import check_writable, warn, write, write_json
 from .sweep import collect_points
-from .task import add_task_arguments, choose, read_task, shown
+from .task import TASK, choose, read_task, shown
 
 LINES = ("real", "sample", "nothing")
 FIELDS = ("purpose", "epsilon", "seed", "value", "unit", *LINES)
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `purposes`."""
-    add_task_arguments(parser)
-    add_algorithm(parser, QueryRelease)
-    parser.add_argument("--target", metavar="COLUMN", help="train models that predict this column")
-    parser.add_argument("--group", metavar="COLUMN", help="say how well the target is predicted in each group")
-    parser.add_argument("--ask", metavar="QUESTION", help="a question of your own, such as 'age > 50'")
-    add_grid(parser, 3)
+ARGUMENTS = (
+    *TASK,
+    *algorithm(QueryRelease),
+    argument("--target", "COLUMN", "train models that predict this column"),
+    argument("--group", "COLUMN", "say how well the target is predicted in each group"),
+    argument("--ask", "QUESTION", "a question of your own, such as 'age > 50'"),
+    *grid(3),
+)
 
 
 def execute(chosen: argparse.Namespace) -> None:
@@ -81,7 +80,7 @@ def execute(chosen: argparse.Namespace) -> None:
 def _each(
     asked: Purposes, problem: QueryRelease, waiting: Iterable[Case], watch: Callable[[], None]
 ) -> Iterator[SweepPoint]:
-    """One point for each case, with the purposes' scores in place of errors."""
+    """The point of each case as it is run here, with the scores of the purposes in place of errors."""
     for case in waiting:
         make = partial(Run, case.algorithm, problem, asked.train, case.budget, seed=case.seed, every=seldom)
         yield run_made(case, make, watch, partial(asked.summary, watch=watch))
@@ -137,5 +136,5 @@ def _resumed(path: str, task: str, planned: list[Case]) -> list[SweepPoint]:
         mine = [one for one in told if (one["epsilon"], one["seed"]) == (case.budget.epsilon, case.seed)]
         served = {one["purpose"]: {name: one[name] for name in ("purpose", "value", "unit", *LINES)} for one in mine}
         if served:
-            out.append(case.point({"final": served, "spent": {}, "seconds": 0.0, "memory": None}))
+            out.append(case.done({"final": served, "spent": {}, "seconds": 0.0, "memory": None}))
     return out

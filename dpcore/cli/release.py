@@ -32,29 +32,26 @@ from ..publishing.ledger_store import Store
 from ..publishing.open_release import Opening, prepare_open
 from ..publishing.publish import publish
 from ..publishing.request import NOISES, ReleaseRequest, prepare
-from .arguments import add_algorithm, add_budget, add_ledger, add_rows, budget_of, unit_of
+from .arguments import algorithm, argument, budget, budget_of, flag, ledger, rows, unit_of
 from .files import total_of, warn
-from .task import add_task_arguments, choose, open_table, queries_in, read_open, read_questions, read_start
+from .task import TASK, choose, open_table, queries_in, read_open, read_questions, read_start
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `release`."""
-    add_task_arguments(parser)
-    add_algorithm(parser, QueryRelease)
-    add_budget(parser)
-    add_rows(parser)
-    add_ledger(parser, required=True)
-    parser.add_argument("--out", required=True, metavar="DIR", help="a new folder for what leaves")
-    parser.add_argument(
-        "--reason", default="", metavar="TEXT", help="why a schema is used that was filled in from the data"
-    )
-    words = "exact noise and selections, float (delta > 0), or auto: exact where it can be (default)"
-    parser.add_argument("--noise", choices=NOISES, default=NOISES[0], help=words)
-    parser.add_argument("--neutralize", action="store_true", help="disarm texts that a spreadsheet takes for formulas")
+NOISE = "exact noise and selections, float (delta > 0), or auto: exact where it can be"
+ARGUMENTS = (
+    *TASK,
+    *algorithm(QueryRelease),
+    *budget(),
+    rows(),
+    *ledger(required=True),
+    argument("--out", "DIR", "a new folder for what leaves", required=True),
+    argument("--reason", "TEXT", "why a schema is used that was filled in from the data", default=""),
+    argument("--noise", None, NOISE, choices=NOISES, default=NOISES[0]),
+    flag("--neutralize", "disarm texts that a spreadsheet takes for formulas"),
+)
 
 
 def execute(chosen: argparse.Namespace) -> None:
-    """Check everything public first, then charge, draw and write."""
+    """Check what is public, use the budget, draw the release once, write its folder and print what it promises."""
     total = total_of(chosen)
     budget = budget_of(chosen)
     algorithm = choose(chosen.algorithm, chosen.set, QueryRelease)

@@ -39,31 +39,30 @@ from ..problems import QueryRelease
 from ..tags import Tag
 from ..theory.optimal_noise import against_line, least_rmse
 from ..types import Json
-from .arguments import add_algorithm, add_budget, add_rows, add_runs, budget_of
+from .arguments import RUNS, algorithm, argument, budget, budget_of, rows
 from .ask import line
 from .ask import told as answers_told
 from .files import check_writable
 from .follow import each_run, report
 from .measured import Measured
-from .task import add_task_arguments, choose, forecast, read_open, read_task, useful
+from .task import TASK, choose, forecast, read_open, read_task, useful
 
 BEST = "least root mean square error of any unbiased Gaussian release"
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `run`."""
-    add_task_arguments(parser)
-    add_algorithm(parser, QueryRelease)
-    add_budget(parser, delta=1e-9)
-    add_runs(parser)
-    words = "a question such as 'sex = Female and age > 50', answered with its interval; may be repeated"
-    parser.add_argument("--ask", action="append", default=[], metavar="QUESTION", help=words)
-    parser.add_argument("--synthetic", metavar="out.csv", help="write synthetic rows (of the first seed)")
-    add_rows(parser)
+ASK = "a question such as 'sex = Female and age > 50', answered with its interval; may be repeated"
+ARGUMENTS = (
+    *TASK,
+    *algorithm(QueryRelease),
+    *budget(delta=1e-9),
+    *RUNS,
+    argument("--ask", "QUESTION", ASK, action="append", default=[]),
+    argument("--synthetic", "out.csv", "write synthetic rows (of the first seed)"),
+    rows(),
+)
 
 
 def execute(chosen: argparse.Namespace) -> None:
-    """Check everything public first, then run, then write."""
+    """Check what is public, run once for each seed, print the errors and write the files."""
     check_writable(chosen.json, chosen.synthetic)
     budget = budget_of(chosen)
     algorithm = choose(chosen.algorithm, chosen.set, QueryRelease)
@@ -87,7 +86,8 @@ def execute(chosen: argparse.Namespace) -> None:
     if words := useful(first["final"]):
         print(f"seed {first['seed']}: {words} (do not publish)")
     for found in runs[0].get("answers", []):
-        print(f"{line(interval_of(found))}; real (do not publish) {found['real']:.4g}")
+        real = found.pop("real")
+        print(f"{line(Interval(**found))}; real (do not publish) {real:.4g}")
     if any(run["line"] is None for run in runs):
         print(f"{BEST}: none at delta=0, and not computed for large matrices")
         return
@@ -110,17 +110,12 @@ class Known:
         forecast(algorithm, self.problem, budget)
 
     def run(self, algorithm: Algorithm, budget: Budget, seed: int) -> Run:
-        """A run that has not begun."""
+        """A run of the known problem that has not begun."""
         return Run(algorithm, self.problem, self.rows, budget, seed=seed)
 
     def least(self, budget: Budget, problem: QueryRelease) -> float | None:  # noqa: ARG002 - the same for all runs
         """The least RMSE of any unbiased Gaussian release; None where it is not known."""
         return self._least
-
-
-def interval_of(found: Json) -> Interval:
-    """The interval in an answer of a run's JSON."""
-    return Interval(**{name: value for name, value in found.items() if name != "real"})
 
 
 def _line(rmse: float, least: float | None) -> Json | None:

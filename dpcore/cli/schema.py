@@ -45,23 +45,23 @@ from ..errors import InputError
 from ..privacy.accounting.budget import Budget
 from ..publishing.ledger_store import Store
 from ..publishing.private_schema import SchemaRequest, publish_schema
-from .arguments import DELTA, EPSILON, add_ledger, add_person, real, unit_of
+from .arguments import DELTA, EPSILON, PERSON, argument, flag, ledger, real, unit_of
 from .files import Progress, tell, total_of
 
 MANY = 10_000_000  # cells that take seconds to look at
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare TABLE, --peek, and --private with its budget and ledger."""
-    parser.add_argument("table", metavar="TABLE", help="a .csv, .tsv or .parquet file")
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument("--peek", action="store_true", help="fill in bounds and values from the data: NOT protected")
-    how.add_argument("--private", action="store_true", help="measure kinds, bounds and values privately, and pay")
-    for name, words in (("epsilon", EPSILON), ("delta", DELTA)):
-        parser.add_argument(f"--{name}", type=real, help=f"{words}, with --private")
-    parser.add_argument("--file", metavar="JSON", help='how a text file is written: \'{"encoding": "windows-1252"}\'')
-    add_ledger(parser, required=False)
-    add_person(parser)
+ARGUMENTS = (
+    argument("table", "TABLE", "a .csv, .tsv or .parquet file"),
+    argument("--epsilon", None, f"{EPSILON}, with --private", type=real),
+    argument("--delta", None, f"{DELTA}, with --private", type=real),
+    argument("--file", "JSON", 'how a text file is written: \'{"encoding": "windows-1252"}\''),
+    *ledger(required=False),
+    *PERSON,
+)
+EITHER = (
+    flag("--peek", "fill in bounds and values from the data: NOT protected"),
+    flag("--private", "measure kinds, bounds and values privately, and pay"),
+)
 
 
 def execute(chosen: argparse.Namespace) -> None:

@@ -16,18 +16,18 @@ from ..problems import QueryRelease
 from ..tags import Tag
 from ..types import Json
 from ..workloads import Marginals
+from .arguments import argument
 from .files import check_writable, write_json
-from .task import add_question_arguments, read_questions, shown, useful
+from .task import QUESTIONS, read_questions, shown, useful
 
 WORST = 10  # queries listed
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `score`."""
-    parser.add_argument("real", metavar="REAL", help="the real table: a .csv, .tsv or .parquet file")
-    parser.add_argument("synthetic", metavar="SYNTH", help="any tool's synthetic table with the same columns")
-    add_question_arguments(parser)
-    parser.add_argument("--json", metavar="out.json", help="write the errors, the baselines and the worst queries")
+ARGUMENTS = (
+    argument("real", "REAL", "the real table: a .csv, .tsv or .parquet file"),
+    argument("synthetic", "SYNTH", "any tool's synthetic table with the same columns"),
+    *QUESTIONS,
+    argument("--json", "out.json", "write the errors, the baselines and the worst queries"),
+)
 
 
 def execute(chosen: argparse.Namespace) -> None:

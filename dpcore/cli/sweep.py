@@ -11,8 +11,6 @@ Two examples:
 """
 
 import argparse
-import csv
-import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
@@ -20,6 +18,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from ..algorithms import solving
 from ..data.domain import Rows
@@ -38,37 +38,34 @@ from ..params import parameter_values
 from ..parsing.queries import split_names
 from ..privacy.accounting.budget import Budget
 from ..problems import QueryRelease
-from ..publishing.files import harmless
+from ..publishing.files import neutral
 from ..tags import Tag
 from ..types import Json
-from .arguments import add_grid, add_settings, budgets_of, whole_number
+from .arguments import argument, budgets_of, grid, settings, whole_number
 from .files import Progress, check_writable, tell, warn, write, write_json
 from .measured import Measured
-from .task import add_task_arguments, choose, read_open, read_task, shown
+from .task import TASK, choose, read_open, read_task, shown
 
 WRITE_SECONDS = 2.0  # between two writings of what is done
 MOST_JOBS, MOST_POINTS = 64, 1_000_000
 TAGS = {"task": Tag.PUBLIC, "parameters": Tag.PUBLIC, "table_sha256": Tag.PEEK, "points": Tag.PEEK}
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `sweep`."""
-    add_task_arguments(parser)
-    known = solving(QueryRelease)
-    parser.add_argument("--algorithms", metavar="a,b,c", default=",".join(known), help="some of %(default)s")
-    add_settings(parser, "NAME.PARAM", "one of the algorithms")
-    add_grid(parser, 5)
-    read = whole_number(1, MOST_JOBS)
-    parser.add_argument("--jobs", type=read, default=1, metavar="J", help="runs at the same time (default: 1)")
-    parser.add_argument(
-        "--scheduler", metavar="ADDRESS", help="run on a Dask cluster, tls://HOST:PORT or tcp://127.0.0.1:PORT, instead"
-    )
-    for name, what in (("ca", "authority's certificate"), ("cert", "own certificate"), ("key", "own key")):
-        parser.add_argument(f"--tls-{name}", metavar="FILE", help=f"the {what}, for tls://")
+CLUSTER = "run on a Dask cluster, tls://HOST:PORT or tcp://127.0.0.1:PORT, instead"
+ARGUMENTS = (
+    *TASK,
+    ("--algorithms", {"metavar": "a,b,c", "help": "some of %(default)s", "default": ",".join(solving(QueryRelease))}),
+    settings("NAME.PARAM", "one of the algorithms"),
+    *grid(5),
+    argument("--jobs", "J", "runs at the same time", type=whole_number(1, MOST_JOBS), default=1),
+    argument("--scheduler", "ADDRESS", CLUSTER),
+    argument("--tls-ca", "FILE", "the authority's certificate, for tls://"),
+    argument("--tls-cert", "FILE", "the own certificate, for tls://"),
+    argument("--tls-key", "FILE", "the own key, for tls://"),
+)
 
 
 def execute(chosen: argparse.Namespace) -> None:
-    """Check everything first, then run point by point, keep the files up to date, and print the means."""
+    """Check the arguments, run every algorithm at every ε with every seed, and print the means over seeds."""
     check_writable(chosen.json, chosen.csv)
     if chosen.scheduler:
         check_address(chosen.scheduler)
@@ -76,7 +73,8 @@ def execute(chosen: argparse.Namespace) -> None:
     algorithms = _algorithms(chosen.algorithms, chosen.set)
     if (points := len(budgets) * len(algorithms) * chosen.repeat) > MOST_POINTS:
         raise InputError(f"{points:,} runs are asked for, at most {MOST_POINTS:,} are made")
-    with closing(connect(chosen.scheduler, _certificates(chosen))) if chosen.scheduler else nullcontext() as client:
+    own = {"ca": chosen.tls_ca, "cert": chosen.tls_cert, "key": chosen.tls_key}
+    with closing(connect(chosen.scheduler, **own)) if chosen.scheduler else nullcontext() as client:
         _execute(chosen, budgets, algorithms, client)
 
 
@@ -115,7 +113,8 @@ def _execute(chosen: argparse.Namespace, budgets: list[Budget], algorithms: Json
     try:
         if chosen.scheduler:
             tell("note", _shipped(rows, problem, chosen.scheduler))
-        pool = WorkerPool(workers=min(chosen.jobs, len(waiting))) if _spreads(chosen) and waiting else None
+        spread = chosen.jobs > 1 and not chosen.scheduler and waiting
+        pool = WorkerPool(workers=min(chosen.jobs, len(waiting))) if spread else None
         with closing(pool) if pool else nullcontext():
             more: Json = {"pool": pool} if pool else {}
             collect_points(points, waiting, partial(_write, points, chosen, file), partial(run, **more))
@@ -126,10 +125,6 @@ def _execute(chosen: argparse.Namespace, budgets: list[Budget], algorithms: Json
     done = sorted((p for p in points if p.key in asked), key=lambda p: (order[p.algorithm], p.epsilon, p.seed))
     print(about)
     print("\n".join(report(done)))
-
-
-def _spreads(chosen: argparse.Namespace) -> bool:
-    return chosen.jobs > 1 and not chosen.scheduler
 
 
 def _measured(chosen: argparse.Namespace, opening: OpenSchema) -> Measured:
@@ -162,7 +157,7 @@ def collect_points(
 
     def line(elapsed: float) -> str:
         ahead = [case for case in waiting if case.key not in known]
-        last = f", last {_name(points[-1])}" if points else ""
+        last = "".join(f", last {p.algorithm} ε={p.epsilon:g} seed {p.seed}" for p in points[-1:])
         return f"{len(points)} of {total} points{last}{time_left(elapsed, fresh, ahead)}"
 
     for point in run(waiting, watch=lambda: progress.say(line)):
@@ -192,15 +187,6 @@ def _shipped(rows: Rows | Counts, problem: QueryRelease, address: str) -> str:
     else:
         what = f"{len(rows.weights):,} distinct rows of the columns {columns}, with their counts"
     return f"{what}, are sent to {address}; whoever runs that cluster can see them"
-
-
-def _certificates(chosen: argparse.Namespace) -> dict[str, str]:
-    given = {"ca": chosen.tls_ca, "cert": chosen.tls_cert, "key": chosen.tls_key}
-    return {name: path for name, path in given.items() if path}
-
-
-def _name(point: SweepPoint) -> str:
-    return f"{point.algorithm} ε={point.epsilon:g} seed {point.seed}"
 
 
 def report(points: Sequence[SweepPoint]) -> list[str]:
@@ -291,22 +277,13 @@ def _write(points: Sequence[SweepPoint], chosen: argparse.Namespace, file: Json)
 
 
 def as_csv(points: Sequence[SweepPoint]) -> str:
-    """The points as CSV, one line each: numbers as they are, texts made harmless for spreadsheets."""
+    """The points as CSV, one line each: numbers as they are, texts in one line and harmless for spreadsheets."""
     errors = list(dict.fromkeys(name for point in points for name in point.errors))
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
-    own = ("algorithm", "settings", "epsilon", "delta", "seed", "state")
-    table.writerow([*own, *errors, "epsilon_spent", "seconds", "message"])
+    lines = []
     for p in points:
         settings = " ".join(f"{name}={value}" for name, value in p.settings.items() if value is not None)
-        measured = [p.errors.get(name) for name in errors]
-        cells = [p.algorithm, settings, p.epsilon, p.delta, p.seed, p.state, *measured]
-        table.writerow([_cell(cell) for cell in (*cells, p.spent.get("epsilon"), p.seconds, p.message)])
-    return out.getvalue()
-
-
-def _cell(value: Any) -> Any:
-    """A text without line breaks or spreadsheet formulas; a number as it is, empty for None."""
-    if not isinstance(value, str):
-        return value
-    return harmless(" ".join(value.split()))
+        own = {"algorithm": p.algorithm, "settings": " ".join(settings.split()), "epsilon": p.epsilon, "delta": p.delta}
+        own |= {"seed": p.seed, "state": p.state} | {name: p.errors.get(name) for name in errors}
+        last = {"seconds": p.seconds, "message": " ".join(p.message.split())}
+        lines.append(own | {"epsilon_spent": p.spent.get("epsilon")} | last)
+    return neutral(pd.DataFrame(lines)).to_csv(index=False)

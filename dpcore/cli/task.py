@@ -29,49 +29,40 @@ from ..publishing.request import records_of
 from ..schemas.plan import SHARES
 from ..types import Array
 from ..workloads import Workload
-from .arguments import add_person, real, unit_of
+from .arguments import PERSON, argument, flag, real, unit_of
 from .files import Progress, tell
 
 TABLE = "a .csv, .tsv or .parquet file, a folder of .parquet files, or duckdb://FILE#TABLE, postgres://…#TABLE"
 
 
-def add_task_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the table, its public facts, the queries, and whom to protect."""
-    parser.add_argument("table", metavar="TABLE", help=TABLE)
-    words = "read the table in parts, whatever its size, or never (default: a folder, and what is large)"
-    parser.add_argument("--stream", action=argparse.BooleanOptionalAction, default=None, help=words)
-    add_question_arguments(parser)
-    add_person(parser)
-    parser.add_argument("--start", metavar="PUBLIC", help="a public table of the same schema to start from")
-    parser.add_argument(
-        "--start-support",
-        action="store_true",
-        help="combinations that --start lacks stay empty",
-    )
-
-
-def add_question_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the schema, the columns used and the queries."""
-    parser.add_argument("--schema", required=True, metavar="S.json", help="the public schema, or a {NAME: size} file")
-    share = (
-        f'how much of the budget measures what the schema leaves "private" (default: {SHARES[0]:g} to {SHARES[1]:g}, '
-    )
-    share += "by the numbers of columns and rows)"
-    parser.add_argument("--schema-share", type=real, metavar="S", help=share)
-    parser.add_argument("--columns", metavar="a,b,c", help="only these columns of the schema (default: all)")
-    parser.add_argument("--queries", required=True, action="append", metavar="Q", help=HELP)
+_SHARE = (
+    f'how much of the budget measures what the schema leaves "private" (default: {SHARES[0]:g} to {SHARES[1]:g}, '
+    "by the numbers of columns and rows)"
+)
+QUESTIONS = (
+    argument("--schema", "S.json", "the public schema, or a {NAME: size} file", required=True),
+    argument("--schema-share", "S", _SHARE, type=real),
+    argument("--columns", "a,b,c", "only these columns of the schema (default: all)"),
+    argument("--queries", "Q", HELP, required=True, action="append"),
+)
+_STREAM = "read the table in parts, whatever its size, or never (default: a folder, and what is large)"
+TASK = (
+    argument("table", "TABLE", TABLE),
+    argument("--stream", None, _STREAM, action=argparse.BooleanOptionalAction),
+    *QUESTIONS,
+    *PERSON,
+    argument("--start", "PUBLIC", "a public table of the same schema to start from"),
+    flag("--start-support", "combinations that --start lacks stay empty"),
+)
 
 
 def read_questions(chosen: argparse.Namespace) -> Workload:
     """The workload that the arguments describe; notes on reading the queries go to stderr."""
-    schema = read_json(chosen.schema)
-    if is_open(schema):
+    domain = _read_schema(chosen)
+    if isinstance(domain, OpenSchema):
         raise InputError(f"{chosen.schema}: parts of the schema are private; only run, sweep and release measure them")
-    if getattr(chosen, "schema_share", None) is not None:
+    if chosen.schema_share is not None:
         raise InputError("--schema-share: nothing of this schema is private")
-    domain = domain_from_json(schema)
-    if chosen.columns:
-        domain = domain.project(split_names(chosen.columns))
     workload, notes = read_queries(chosen.queries, domain)
     for note in notes:
         tell("note", note)
@@ -80,15 +71,19 @@ def read_questions(chosen: argparse.Namespace) -> Workload:
 
 def read_open(chosen: argparse.Namespace) -> OpenSchema | None:
     """The schema that the arguments name, if part of it is private; None otherwise."""
+    found = _read_schema(chosen)
+    return found if isinstance(found, OpenSchema) else None
+
+
+def _read_schema(chosen: argparse.Namespace) -> Domain | OpenSchema:
+    """The schema that the arguments name, with the columns that they choose."""
     schema = read_json(chosen.schema)
-    if not is_open(schema):
-        return None
-    found = open_schema_from_json(schema)
+    found = open_schema_from_json(schema) if is_open(schema) else domain_from_json(schema)
     return found.project(split_names(chosen.columns)) if chosen.columns else found
 
 
 def queries_in(chosen: argparse.Namespace, domain: Domain) -> Workload:
-    """The queries, read in a domain."""
+    """The workload that --queries ask for in a domain."""
     return read_queries(chosen.queries, domain)[0]
 
 

@@ -85,6 +85,12 @@ def distinct(cells: pd.Series) -> tuple[Array, list[str]]:
     return np.array(codes, dtype=np.int64), [text for _, text in found]
 
 
+def counted(cells: pd.Series) -> tuple[list[str], Array]:
+    """The distinct texts (r,) of cells that are not missing, and how many cells say each (r,)."""
+    codes, texts = distinct(cells)
+    return texts, np.bincount(codes[codes >= 0], minlength=len(texts))
+
+
 def floats(values: Array) -> Array:
     """The texts (n,) of 64-bit floats; those of usual size are written by Arrow, which is much faster."""
     usual = (np.abs(values) >= LEAST_USUAL) & (np.abs(values) < LARGEST_USUAL)

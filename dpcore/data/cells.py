@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..types import Array
-from .cell import MISSING_TEXTS, distinct, is_text
+from .cell import MISSING_TEXTS, counted, is_text
 from .column import MISSING_LABEL, OTHER, absences
 from .readings import AS_WRITTEN, ORDERS, category_of, number_of, read_date
 
@@ -39,9 +39,8 @@ class RawCells:
     @classmethod
     def of(cls, cells: pd.Series, read: str = AS_WRITTEN) -> "RawCells":
         """The cells of a column of a table."""
-        codes, texts = distinct(cells)
-        counts = np.bincount(codes[codes >= 0], minlength=len(texts))
-        return cls(tuple(texts), counts, int((codes < 0).sum()), read)
+        texts, counts = counted(cells)
+        return cls(tuple(texts), counts, len(cells) - int(counts.sum()), read)
 
     @property
     def n(self) -> int:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ..errors import InputError
 from ..types import Array, Rng
-from .cell import MISSING_TEXTS, distinct, written
+from .cell import MISSING_TEXTS, counted, distinct, written
 from .readings import ANY_CASE, category_of, folded, number_of
 
 MISSING_FOLDED = frozenset(map(folded, MISSING_TEXTS))
@@ -80,15 +80,25 @@ class Column:
         """A text for every cell, in order."""
         if self.values:
             texts = [*map(written, self.values)]
-        elif self.edges and self.kind == "integer":
-            first, after = whole_bins(self.edges)
-            texts = [f"{a}–{b - 1}" if b - a > 1 else str(a) for a, b in zip(first, after, strict=True)]
-        elif self.edges:
+        elif self.fractional:
             ends = [f"{a} to under {b}" for a, b in self._pairs]
             texts = [*ends[:-1], ends[-1].replace("under ", "")]  # the last bin includes its upper edge
         else:
-            texts = [str(int(self.bounds[0]) + i) for i in range(self.present)]
+            texts = [f"{a}–{b - 1}" if b - a > 1 else str(a) for a, b in zip(*self.wholes, strict=True)]
         return tuple(texts + [MISSING_LABEL] * (self.missing == "category"))
+
+    @property
+    def fractional(self) -> bool:
+        """Whether the cells are bins of numbers that need not be whole."""
+        return self.kind == "numeric"
+
+    @property
+    def wholes(self) -> tuple[Array, Array]:
+        """The first whole number of every cell and the one after its last (present,); InputError for categories."""
+        if self.edges:
+            return whole_bins(self.edges)
+        first = int(self.bounds[0]) + np.arange(self.present)
+        return first, first + 1
 
     @property
     def _pairs(self) -> list[tuple[str, str]]:
@@ -100,7 +110,7 @@ class Column:
     def codes(self) -> dict[str, int]:
         """The code of every value or bin by its label; a bin of real numbers is also found as "[20, 40)"."""
         found = {label: code for code, label in enumerate(self.labels[: self.present])}
-        if self.edges and self.kind == "numeric":
+        if self.fractional:
             last = self.present - 1
             found |= {f"[{a}, {b}{']' if i == last else ')'}": i for i, (a, b) in enumerate(self._pairs)}
         return found
@@ -109,18 +119,15 @@ class Column:
     def midpoints(self) -> Array:
         """The middle of every cell's numbers (size,), NaN for the missing cell; InputError for categories."""
         least, largest = self.extents
-        if self.edges and self.kind == "numeric":
+        if self.fractional:
             largest = np.asarray(self.edges[1:])
         return np.append((least + largest) / 2, [np.nan] * (self.size - self.present))
 
     @property
     def extents(self) -> tuple[Array, Array]:
         """The least and the largest number of every cell (present,); InputError for categories."""
-        if not self.edges:
-            numbers = int(self.bounds[0]) + np.arange(float(self.present))
-            return numbers, numbers
-        if self.kind == "integer":
-            first, after = whole_bins(self.edges)
+        if not self.fractional:
+            first, after = self.wholes
             return first.astype(float), after - 1.0
         edges = np.asarray(self.edges, dtype=float)
         return edges[:-1], np.append(np.nextafter(edges[1:-1], -np.inf), edges[-1])
@@ -130,7 +137,7 @@ class Column:
         a, b = self.labels[first], self.labels[last]
         if first == last or self.values:
             return a if first == last else f"{a} to {b}"
-        between = " to " if self.edges and self.kind == "numeric" else "–"
+        between = " to " if self.fractional else "–"
         return a.split(between)[0] + between + b.split(between)[-1]
 
     def encode(self, cells: pd.Series) -> Array:
@@ -165,9 +172,8 @@ class Column:
 
     def said_missing(self, cells: pd.Series) -> dict[str, int]:
         """The texts that count as missing here with the number of cells for each, from the records themselves."""
-        codes, texts = distinct(cells)
+        texts, counts = counted(cells)
         absent = self._examine(pd.Series(texts, dtype=object))[1]
-        counts = np.bincount(codes[codes >= 0], minlength=len(texts))
         return {text: int(n) for text, n, gone in zip(texts, counts, absent, strict=True) if gone and text}
 
     def key(self, value: object) -> str:
@@ -201,15 +207,13 @@ class Column:
         if self.values:
             whole = all(type(v) is int for v in self.values)
             out = pd.Series(np.array(self.values, dtype=None if whole else object)[codes])
-        elif self.edges and self.kind == "numeric":
+        elif self.fractional:
             edges = np.asarray(self.edges)
             draws = rng.uniform(edges[codes], edges[codes + 1])  # may round up to the next bin's edge
             out = pd.Series(np.minimum(draws, np.nextafter(edges[codes + 1], edges[codes])))
-        elif self.edges:
-            first, after = whole_bins(self.edges)
-            out = pd.Series(rng.integers(first[codes], after[codes]))
         else:
-            out = pd.Series(codes + int(self.bounds[0]))
+            first, after = self.wholes
+            out = pd.Series(rng.integers(first[codes], after[codes]))
         if absent.any():
             out = (out.astype("Int64") if out.dtype.kind == "i" else out).mask(absent)
         return out.rename(self.name)
@@ -217,7 +221,7 @@ class Column:
     def published(self, codes: Array, rng: Rng) -> pd.Series:
         """The values of `decode`, with a bin's numbers rounded down to `decimals`, the digits they are worth."""
         out = self.decode(codes, rng)
-        if self.kind != "numeric" or not self.edges or self.decimals is None:
+        if not self.fractional or self.decimals is None:
             return out
         steps, edges = 10.0**self.decimals, np.asarray(self.edges)
         bins = np.where(codes == self.present, 0, codes)

@@ -7,6 +7,7 @@ what happens to it depends on nobody else's records. What is made of noisy answe
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Self
 
 import numpy as np
 
@@ -19,8 +20,18 @@ REDRAWN = 20  # most times that a row's numbers are drawn again until they are i
 Table = tuple[tuple[str, ...], Array]  # names of columns, and which cells of their table (one axis each) can be
 
 
+class _Inseparable:
+    """A constraint that says nothing of some of its columns without the others."""
+
+    columns: tuple[str, ...]
+
+    def on(self, names: Sequence[str]) -> Self | None:
+        """The part of the constraint on these columns alone; None where it involves another column."""
+        return self if set(self.columns) <= set(names) else None
+
+
 @dataclass(frozen=True)
-class Impossible:
+class Impossible(_Inseparable):
     """A constraint: cells of some columns that never occur together in one record."""
 
     cells: tuple[tuple[str, tuple[int, ...]], ...]
@@ -29,10 +40,6 @@ class Impossible:
     def columns(self) -> tuple[str, ...]:
         """The columns that the constraint involves."""
         return tuple(name for name, _ in self.cells)
-
-    def on(self, names: Sequence[str]) -> "Impossible | None":
-        """The part of the constraint on these columns alone; None where it involves another column."""
-        return self if set(self.columns) <= set(names) else None
 
     def tables(self, columns: Mapping[str, Column]) -> Iterator[Table]:
         """The constraint's table with the possible cells marked."""
@@ -47,7 +54,7 @@ class Impossible:
 
 
 @dataclass(frozen=True)
-class Within:
+class Within(_Inseparable):
     """A constraint: each listed cell of one column allows only certain cells of another, as a city its county.
 
     What is missing, and what is not listed, may stand with anything.
@@ -61,10 +68,6 @@ class Within:
     def columns(self) -> tuple[str, ...]:
         """The columns that the constraint involves."""
         return self.first, self.second
-
-    def on(self, names: Sequence[str]) -> "Within | None":
-        """The part of the constraint on these columns alone; None where it involves another column."""
-        return self if set(self.columns) <= set(names) else None
 
     def tables(self, columns: Mapping[str, Column]) -> Iterator[Table]:
         """The constraint's table with the possible cells marked."""

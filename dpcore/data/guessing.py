@@ -16,7 +16,7 @@ import pandas as pd
 from ..errors import InputError
 from ..types import Watch, unwatched
 from .bounds import BINS, round_bounds
-from .cell import MISSING_TEXTS, distinct
+from .cell import MISSING_TEXTS, counted
 from .readings import (
     ANY_CASE,
     AS_WRITTEN,
@@ -241,9 +241,9 @@ def of_calendar(read: str) -> dict[str, Any]:
 
 def _blanks(cells: pd.Series) -> dict[str, Any]:
     """The schema entry of a column without values: its texts for missing cells are then its categories."""
-    codes, texts = distinct(cells)
-    said = np.array([*map(bool, texts), False])[codes]
-    return {"kind": "categorical", "values": sorted(set(texts) - {""}, key=natural)} | _policy(int((~said).sum()))
+    texts, counts = counted(cells)
+    said = counts @ np.array([*map(bool, texts)], dtype=int)
+    return {"kind": "categorical", "values": sorted(set(texts) - {""}, key=natural)} | _policy(len(cells) - int(said))
 
 
 def _policy(missing: int) -> dict[str, str]:
@@ -251,9 +251,9 @@ def _policy(missing: int) -> dict[str, str]:
 
 
 def _seen(cells: pd.Series) -> _Seen:
-    codes, texts = distinct(cells)
+    texts, counts = counted(cells)
     merged: dict[str, int] = {}
-    for text, count in zip(texts, np.bincount(codes[codes >= 0], minlength=len(texts)).tolist(), strict=True):
+    for text, count in zip(texts, counts.tolist(), strict=True):
         if text not in MISSING_TEXTS:
             merged[text] = merged.get(text, 0) + count
     return _Seen(list(merged), np.fromiter(merged.values(), int, len(merged)), len(cells) - sum(merged.values()))

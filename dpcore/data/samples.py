@@ -130,7 +130,7 @@ def census(n: int = 20_000, seed: int = 0) -> Sample:
     rng = np.random.default_rng(seed)
     cells = np.repeat(np.arange(domain.size), rng.multinomial(n, P))
     codes = np.column_stack(np.unravel_index(rng.permutation(cells), domain.shape))
-    source = f"Invented: {n:,} people drawn with seed {seed} from known probabilities, so the truth is known."
+    source = f"Invented: {n:,} people drawn from known probabilities, so the truth is known."
     return Sample(domain.decode(codes, rng), domain, source, P)
 
 

@@ -182,7 +182,7 @@ def _said(column: Column, codes: Sequence[int]) -> list[Any]:
     ends = [i for i, code in enumerate(present) if i + 1 == len(present) or present[i + 1] > code + 1]
     starts = [0, *(i + 1 for i in ends[:-1])] if ends else []
     low = column.extents[0]
-    high = np.asarray(column.edges[1:]) if column.edges and column.kind == "numeric" else column.extents[1]
+    high = np.asarray(column.edges[1:]) if column.fractional else column.extents[1]
     pairs = zip(starts, ends, strict=True)
     return [*({"from": float(low[present[a]]), "to": float(high[present[b]])} for a, b in pairs), *missing]
 

@@ -5,6 +5,7 @@ import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, BinaryIO, NoReturn
 
 import pandas as pd
@@ -70,7 +71,7 @@ class TextRows:
         if len(names) > MOST_COLUMNS:
             raise InputError(f"has {len(names):,} columns, at most {MOST_COLUMNS:,} are read")
         known = TextFormat(delimiter=found, encoding=format.encoding, line_breaks=format.line_breaks)
-        return cls(names, known, header, _chained(text[len(header) + 1 :], pieces))
+        return cls(names, known, header, chain(filter(None, [text[len(header) + 1 :]]), pieces))
 
     def __iter__(self) -> Iterator[pd.DataFrame]:
         """Batches of rows, as texts."""
@@ -99,7 +100,7 @@ class TextRows:
     def _records(self) -> Iterator[pd.DataFrame]:
         """The rows of all pieces, where quotes decide where a row ends."""
         self._check_filled(1, len(self.header))
-        handle: Any = _Handle(_chained(f"{self.header}\n", self.pieces))
+        handle: Any = _Handle(chain([f"{self.header}\n"], self.pieces))
         blank = len(self.names) > 1
         read: Any = pd.read_csv(handle, chunksize=ROWS, skip_blank_lines=blank, **_parsing(self.format.delimiter))
         with read as parser:
@@ -165,12 +166,6 @@ def _pieces(file: BinaryIO, encoding: str) -> Iterator[str]:
         size += len(text)
         if size > LONGEST:
             raise InputError("a value or a line has no end")
-
-
-def _chained(first: str, rest: Iterator[str]) -> Iterator[str]:
-    if first:
-        yield first
-    yield from rest
 
 
 class _Handle:

@@ -37,9 +37,7 @@ class Baseline:
     tag: ClassVar[Tag] = Tag.PEEK
 
 
-def baselines(
-    problem: QueryRelease, rows: Rows, population: Array | None = None, *, seed: int = 0
-) -> dict[str, Baseline]:
+def baselines(problem: QueryRelease, rows: Rows, population: Array | None = None) -> dict[str, Baseline]:
     """The errors to compare with: `uniform`, `independent` columns, `resampling` n rows, and `sampling`.
 
     `resampling` n rows from the table is the floor for every release of n synthetic rows drawn at random, and, where P
@@ -56,7 +54,7 @@ def baselines(
             ("independent", independent(problem.domain, rows), "knowing each column, but nothing of how they combine"),
         ):
             found[name] = Baseline(words, errors(workload.answers(D), truth, workload, n))
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     drawn = (workload.answers_of_rows(resample(rows, rows.n, rng)) for _ in range(RESAMPLES))
     again = [errors(answers, truth, workload, n) for answers in drawn]
     found["resampling"] = Baseline(f"drawing {rows.n:,} rows from the table at random", Errors.mean(again))
@@ -80,26 +78,26 @@ def empirical(domain: Domain, rows: Rows) -> Array:
 
 
 def resample(rows: Rows, n: int, rng: Rng) -> Rows:
-    """n records drawn with replacement: the table taken as the population."""
+    """A table of n records drawn with replacement from the records of another."""
     return counted(rows.values, rng.multinomial(n, rows.weights / rows.n))
 
 
 def held_out(rows: Rows, count: int, rng: Rng) -> tuple[Rows, Rows]:
-    """The records without a simple random sample of `count`, and that sample."""
+    """Two tables: the records without a simple random sample of `count`, and that sample."""
     weights = rows.weights.astype(np.int64)
     drawn = rng.multivariate_hypergeometric(weights, count, method="marginals")
     return counted(rows.values, weights - drawn), counted(rows.values, drawn)
 
 
 def draw(domain: Domain, P: Array, n: int, rng: Rng) -> Rows:
-    """n records drawn from a known population P (k,)."""
+    """A table of n records drawn from a known population P (k,)."""
     counts = rng.multinomial(n, P / P.sum())
     cells = np.flatnonzero(counts)
     return Rows(np.column_stack(np.unravel_index(cells, domain.shape)), counts[cells])
 
 
 def counted(values: Array, counts: Array) -> Rows:
-    """The distinct records (r, d) with a positive count, and their counts."""
+    """The table of the records (r, d) whose counts are positive."""
     return Rows(values[counts > 0], counts[counts > 0])
 
 

@@ -2,16 +2,33 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..intervals.usefulness import as_exact_as_sample, k_marginal
+from ..numbers import mean_of_all
 from ..types import Array, Json
 from ..workloads import Marginals, Workload
 
 
+class ReleaseErrors:
+    """The errors of a release: a dataclass of named numbers, the first of which a line of progress shows."""
+
+    words: ClassVar[str]
+
+    @property
+    def headline(self) -> tuple[str, float]:
+        """The name and the value of the first number, for a line of progress."""
+        return self.words, next(iter(self.to_json().values()))
+
+    def to_json(self) -> dict[str, Any]:
+        """The numbers as a dictionary, by name."""
+        return asdict(self)  # type: ignore[call-overload] - of the dataclass that it is
+
+
 @dataclass(frozen=True)
-class Errors:
+class Errors(ReleaseErrors):
     """The errors of all workload cells: largest, mean, root mean square; `mean_l1` is the mean L1 distance of a table.
 
     `mean_l1` is None for a workload without tables. `as_exact_as_sample` is a share of the rows (None where not every
@@ -19,6 +36,7 @@ class Errors:
     columns are among the tables).
     """
 
+    words = "max error"
     max_error: float
     mean_error: float
     rmse: float
@@ -26,20 +44,10 @@ class Errors:
     as_exact_as_sample: float | None = None
     k_marginal: float | None = None
 
-    @property
-    def headline(self) -> tuple[str, float]:
-        """The name and value that a line of progress shows."""
-        return "max error", self.max_error
-
-    def to_json(self) -> dict[str, float | None]:
-        """The errors as a dictionary, by name."""
-        return asdict(self)
-
     @classmethod
     def mean(cls, found: Sequence["Errors"]) -> "Errors":
         """The mean of each error over several runs; None for one that some run does not have."""
-        columns: Json = {f.name: [getattr(one, f.name) for one in found] for f in fields(cls)}
-        means: Json = {name: None if None in some else float(np.mean(some)) for name, some in columns.items()}
+        means: Json = {f.name: mean_of_all([getattr(one, f.name) for one in found]) for f in fields(cls)}
         return cls(**means)
 
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
+from scipy.special import softmax
 
 from ..algorithms import ALGORITHMS
 from ..data.domain import Rows
@@ -31,6 +32,7 @@ from .diagnosis import held_out
 from .staged import Cells, first, following, risk_values
 
 POINTS = 1200
+DRAWS, GRID = 60, 32  # shown on a plane, and grid points of each of its axes
 BINS = 300  # number of bins of a column whose law is only averaged over, for a curve over μ
 SHOWN = 1e-4  # mass on either side that a picture may leave out
 
@@ -163,70 +165,56 @@ def _coarse(risk: Risk, problem: RiskMinimisation) -> Risk:
     return Risk(risk.loss, middle[weights > 0, None], weights[weights > 0], location=True)
 
 
-def plane_law(
-    problem: RiskMinimisation, rows: Rows, budget: Budget, *, calibration: str = "erm", draws: int = 60,
-    points: int = 32, seed: int = 0,
-) -> PlaneLaw:  # fmt: skip
+def plane_law(problem: RiskMinimisation, rows: Rows, budget: Budget, *, calibration: str = "erm") -> PlaneLaw:
     """The law of two coefficients on a bounded region, in one stage; InputError for another number of them."""
     if problem.d != 2 or not problem.region.bounded:
         raise InputError(f"the picture of a plane needs two coefficients on a bounded region, not {problem.d}")
     density = _density(problem, rows, _plan(problem, budget, calibration=calibration))
-    boxes = TangentBoxes(density, np.random.default_rng(seed))
-    X = boxes.draw(draws, np.random.default_rng(seed + 1))
+    X = TangentBoxes(density, np.random.default_rng(0)).draw(DRAWS, np.random.default_rng(1))
     optimum = smallest(density.risk, problem.region)
     both = np.vstack([X, optimum])
     low, high = both.min(0), both.max(0)
     room = 0.25 * np.maximum(high - low, 1e-9)
-    axes = [np.linspace(a, b, points) for a, b in zip(low - room, high + room, strict=True)]
+    axes = [np.linspace(a, b, GRID) for a, b in zip(low - room, high + room, strict=True)]
     grid = np.stack(np.meshgrid(*axes), -1).reshape(-1, 2)
     risks = density.risk.values(grid)
     U = density.k * (risks + density.mu * ((grid - density.centre) ** 2).sum(1) / 2)
     inside = problem.region.contains(grid)
     p = np.where(inside, np.exp(U[inside].min() - U), 0.0)
-    shape = (points, points)
+    shape = (GRID, GRID)
     excess = np.where(inside, risks - density.risk.value(optimum), np.nan).reshape(shape)
     return PlaneLaw(axes[0], axes[1], (p / p.sum()).reshape(shape), excess, X, optimum)
 
 
-def public_walk(n: int = 12, rounds: int = 12, seed: int = 0) -> tuple[Array, list[Proposal]]:
-    """The invented numbers (n,) in −1..1, and every proposal of the paper's sampler on them, step by step.
+def public_walk() -> tuple[Array, list[Proposal]]:
+    """Twelve invented numbers (12,) in −1..1, and every proposal of the paper's sampler on them, step by step.
 
     Its inner states follow the records, so that they are shown for invented ones only. The step size is fit to look at.
     """
-    rng = np.random.default_rng(seed)
-    b = np.clip(rng.normal(0.2, 0.4, n), -1, 1)
-    density = Density(Risk(absolute(), b[:, None], np.ones(n), location=True), Ball(np.zeros(1), 1.0), 20.0, 0.5)
-    return b, list(walk(density, rounds, 0.002, rng, np.zeros(1)))
+    rng = np.random.default_rng(0)
+    b = np.clip(rng.normal(0.2, 0.4, 12), -1, 1)
+    density = Density(Risk(absolute(), b[:, None], np.ones(12), location=True), Ball(np.zeros(1), 1.0), 20.0, 0.5)
+    return b, list(walk(density, 12, 0.002, rng, np.zeros(1)))
 
 
-def _median(n: int) -> RiskMinimisation:
-    """A problem that asks for the median of n numbers in −1..1."""
-    return RiskMinimisation(pinball(0.5), Ball(np.zeros(1), 1.0), n, ("x",), True)
-
-
-def neighbour_s(budget: Budget, *, n: int = 40) -> float:
-    """The GDP parameter that `neighbour_curve` must stay below."""
-    return float(_plan(_median(n), budget)["s"])
-
-
-def neighbour_curve(budget: Budget, epsilons: Array, *, n: int = 40) -> Array:
+def neighbour_curve(budget: Budget, epsilons: Array, n: int) -> tuple[Array, float]:
     """Exact δ(ε) (m,) of a private median between two neighbouring invented tables of n numbers, by quadrature.
 
     Half the numbers lie at either end of −1..1, and one of them moves to the other end: the larger of both directions.
+    The second value is the GDP parameter s of the promise, whose `gaussian_curve` it must stay below.
     """
-    problem = _median(n)
+    problem = RiskMinimisation(pinball(0.5), Ball(np.zeros(1), 1.0), n, ("x",), True)
     plan = _plan(problem, budget)
     target = RegularisedRisk(problem.loss, problem.region, plan["mu"], True)
     x = np.linspace(-1, 1, 20_001)
-    tables = [np.array([-1.0] * (n // 2 + moved) + [1.0] * (n - n // 2 - moved)) for moved in (0, 1)]
     laws = []
-    for b in tables:
+    for moved in (0, 1):
+        b = np.repeat([-1.0, 1.0], [n // 2 + moved, n - n // 2 - moved])
         U = Density(Risk(target.loss, b[:, None], np.ones(n), location=True), target.region, plan["k"], plan["mu"])
         height = -(U.k * (risk_values(U.risk, x) + U.mu * x * x / 2))
-        p = np.exp(height - height.max())
-        laws.append(p / p.sum())
+        laws.append(softmax(height))
     p, q = laws
-    return np.array([max(_beyond(p, q, e), _beyond(q, p, e)) for e in epsilons])
+    return np.array([max(_beyond(p, q, e), _beyond(q, p, e)) for e in epsilons]), float(plan["s"])
 
 
 def _beyond(p: Array, q: Array, epsilon: float) -> float:

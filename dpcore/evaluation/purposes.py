@@ -7,6 +7,7 @@ from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import rel_entr
 from scipy.stats import chi2_contingency
 
 from ..data.domain import Domain, Rows
@@ -40,10 +41,6 @@ class Served:
     sample: float | None
     nothing: float | None
     tag: ClassVar[Tag] = Tag.PEEK
-
-    def to_json(self) -> Json:
-        """The score's fields as a dictionary."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +98,7 @@ class Purposes:
 
     def summary(self, run: Run, watch: Callable[[], None] = lambda: None) -> Json:
         """The run's summary, with the score of each purpose, by name, in place of errors."""
-        return run.to_json() | {"final": {found.purpose: found.to_json() for found in self.served(run, watch)}}
+        return run.to_json() | {"final": {found.purpose: asdict(found) for found in self.served(run, watch)}}
 
     def _values(self, rows: Rows, name: str) -> Array:
         return np.unique(rows.values[:, self.domain.axes([name])[0]])
@@ -165,16 +162,15 @@ class Purposes:
             truth, weights = part.values[:, axis], part.weights
             if len(np.unique(truth)) < 2:
                 return None
-            if numeric:
-                guess = np.full(len(truth), y[0]) if learner is None else learner.predict(self._features(part, model))
-                return float(metrics.r2_score(truth, guess, sample_weight=weights))
-            if len(classes) == 2:
-                if learner is None:
-                    return 0.5
-                chance = learner.predict_proba(self._features(part, model))[:, list(learner.classes_).index(classes[1])]
-                return float(metrics.roc_auc_score(truth == classes[1], chance, sample_weight=weights))
-            guess = np.full(len(truth), y[0]) if learner is None else learner.predict(self._features(part, model))
-            return float(weights[guess == truth].sum() / weights.sum())
+            measure, guess = metrics.r2_score if numeric else metrics.accuracy_score, np.full(len(truth), y[0])
+            own = self._features(part, model)
+            if not numeric and len(classes) == 2:
+                measure, truth = metrics.roc_auc_score, truth == classes[1]
+                if learner is not None:
+                    guess = learner.predict_proba(own)[:, list(learner.classes_).index(classes[1])]
+            elif learner is not None:
+                guess = learner.predict(own)
+            return float(measure(truth, guess, sample_weight=weights))
 
         return score
 
@@ -254,7 +250,7 @@ class Purposes:
 
 
 def alarms_in_words(chi: float | None, ours: float | None) -> str:
-    """A sentence with the false alarms of both tests; an unknown rate is left out."""
+    """A sentence on how often each of the two tests finds a link that is not there; an unknown rate is left out."""
     if chi is None:
         return "No pair of columns could be tested."
     said = f"Tests on these synthetic rows would find a link that is not there in {100 * chi:.0f} of 100 cases"
@@ -273,9 +269,7 @@ def _even(domain: Domain, workload: Any) -> Rows:
 
 def _information(table: Array) -> float:
     """The mutual information of a table of shares, in nats."""
-    product = np.outer(table.sum(axis=1), table.sum(axis=0))
-    there = table > 0
-    return float((table[there] * np.log(table[there] / product[there])).sum())
+    return float(rel_entr(table, np.outer(table.sum(axis=1), table.sum(axis=0))).sum())
 
 
 def _chi_square(counts: Array) -> float:

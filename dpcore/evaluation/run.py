@@ -29,8 +29,8 @@ from ..theory.meaning import Promise
 from ..types import Array, Json, Rng
 from ..workloads import Marginals, Workload
 from .memory import Peak
-from .metrics import Errors, errors
-from .truth import TRUTHS, ReleaseErrors
+from .metrics import Errors, ReleaseErrors, errors
+from .truth import TRUTHS
 
 ERRORS = tuple(f.name for f in fields(Errors))[:4]  # the errors proper, in the order that tables show them
 
@@ -113,7 +113,7 @@ class Run:
         self._kept = path
         self._stop = stop
         self.stopped = False
-        self._iterator: Iterator[Record] | None = None
+        self._iterator = self._run()
         self._peak: Peak | None = None
         self._total: tuple[Sums, Spent] | None = None
 
@@ -143,8 +143,6 @@ class Run:
         return self._curator.ledger.events
 
     def __iter__(self) -> Iterator[Record]:
-        if self._iterator is None:
-            self._iterator = self._run()
         return self._iterator
 
     def sample(self, rows: int | None = None) -> pd.DataFrame:
@@ -232,7 +230,7 @@ class Comparison:
 
     @property
     def errors(self) -> Errors:
-        """The size of the gaps: their largest, mean and root mean square."""
+        """The errors of the synthetic answers: the largest, the mean and more."""
         return errors(self.synthetic, self.real, self.workload, self.n)
 
     def worst(self, count: int) -> Array:
@@ -275,7 +273,7 @@ class Subgroups:
 
 
 def subgroups(both: Comparison, column: str) -> Subgroups:
-    """The error of each subgroup of `column`, from a comparison on the tables of pairs with it (`pairs_with`)."""
+    """How far a release is off about each value of `column`, from a comparison on its pairs (`pairs_with`)."""
     pairs = both.workload
     if not isinstance(pairs, Marginals):
         raise InputError("groups are read off marginal tables only")

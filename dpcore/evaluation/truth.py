@@ -4,7 +4,7 @@ Everything computed here from records is a private peek; only `run` makes these.
 """
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,22 +19,9 @@ from ..problems import PointRelease, QueryRelease, RiskMinimisation, check_distr
 from ..releases import Parameter, Points, Release
 from ..types import Array
 from ..workloads import Marginals
-from .metrics import Errors, errors
+from .metrics import Errors, ReleaseErrors, errors
 
 MOST_SCORED, SCORED = 400, 100  # tables that a tree answers after every step, and those of more that it does
-
-
-class ReleaseErrors(Protocol):
-    """The errors of a release: named numbers, one of which, the `headline`, a line of progress shows."""
-
-    @property
-    def headline(self) -> tuple[str, float]:
-        """The headline error: its name in words, and the number."""
-        ...
-
-    def to_json(self) -> dict[str, float | None]:
-        """The errors as a dictionary, by name."""
-        ...
 
 
 class Truth(Protocol):
@@ -82,75 +69,49 @@ class QueryTruth(Truth):
 
 
 @dataclass(frozen=True)
-class RiskErrors:
+class RiskErrors(ReleaseErrors):
     """The risk F(x) of a parameter and its excess over the least on K; `accuracy` of its signs, for labels."""
 
+    words = "excess risk"
     excess_risk: float
     risk: float
     accuracy: float | None
-
-    @property
-    def headline(self) -> tuple[str, float]:
-        """The name and value that a line of progress shows."""
-        return "excess risk", self.excess_risk
-
-    def to_json(self) -> dict[str, float | None]:
-        """The three numbers as a dictionary, by name."""
-        return asdict(self)
 
 
 class RiskTruth(Truth):
     """The empirical risk, and that of held-out records (Rows in the same columns) where they were given.
 
-    `optimum` (d,) minimises the empirical risk over K without any privacy, `best` the held-out one.
+    `least` is the smallest empirical risk on K without any privacy.
     """
 
     def __init__(self, problem: RiskMinimisation, rows: Rows, population: Rows | None) -> None:
         self.problem = problem
-        self._seen = self._measure(rows)
+        self._risk, self.least = self._measure(rows)
         self._held_out = None if population is None else self._measure(population)
-
-    @property
-    def optimum(self) -> Array:
-        """The non-private answer (d,)."""
-        return self._seen[1]
-
-    @property
-    def least(self) -> float:
-        """The smallest empirical risk on K."""
-        return self._seen[2]
 
     def both(self, release: Parameter) -> tuple[RiskErrors, RiskErrors | None]:
         """The risk of a released parameter on the records, and on the held-out ones."""
         held_out = None if self._held_out is None else self._errors(release.x, *self._held_out)
-        return self._errors(release.x, *self._seen), held_out
+        return self._errors(release.x, self._risk, self.least), held_out
 
-    def _measure(self, rows: Rows) -> tuple[Risk, Array, float]:
+    def _measure(self, rows: Rows) -> tuple[Risk, float]:
+        """The risk on some records, and the least that it is on K."""
         risk = Risk(self.problem.loss, rows.values, rows.weights, location=self.problem.location)
-        x = smallest(risk, self.problem.region)
-        return risk, x, risk.value(x)
+        return risk, risk.value(smallest(risk, self.problem.region))
 
-    def _errors(self, x: Array, risk: Risk, _best: Array, least: float) -> RiskErrors:
+    def _errors(self, x: Array, risk: Risk, least: float) -> RiskErrors:
         value = risk.value(x)
         right = float(risk.w @ (risk.b * (risk.A @ x) > 0)) if self.problem.loss.margin else None
         return RiskErrors(value - least, value, right)
 
 
 @dataclass(frozen=True)
-class PointErrors:
+class PointErrors(ReleaseErrors):
     """The W1 distance of two distributions of points, and a bound on its error (0 where it was computed exactly)."""
 
+    words = "distance W1"
     w1: float
     w1_error: float
-
-    @property
-    def headline(self) -> tuple[str, float]:
-        """The name and value that a line of progress shows."""
-        return "distance W1", self.w1
-
-    def to_json(self) -> dict[str, float | None]:
-        """Both numbers as a dictionary, by name."""
-        return asdict(self)
 
 
 class PointTruth(Truth):

@@ -153,7 +153,9 @@ def hand_over(rows: Rows, problem: QueryRelease, plan: Plan, rng: Rng, bug: bool
 
 
 class _Game:
-    """Two yes/no questions to n records, 80% of yes to each; one record says (yes, no), or (no, yes) instead.
+    """The game on two tables of n records that answer two yes/no questions, and differ in one record.
+
+    Of all answers to a question 80% are yes; one record says (yes, no) in the first table and (no, yes) in the other.
 
     It moves every answer, and by as much as one record can. So far from even that selections know the sign of an error,
     the two questions tie on the first table, where a selection tells most.
@@ -194,7 +196,7 @@ class _Game:
 
 
 class _Test:
-    """A score (runs,) that is large on the second table, learnt from runs on both, (runs, features) each.
+    """A function that scores runs, higher on the second table, learnt from runs on both, (runs, features) each.
 
     Counted log odds where releases take few values, else Fisher's linear discriminant.
     """
@@ -295,6 +297,6 @@ def _accounted(cost: float, plan: Plan) -> float:
 
 
 def short(algorithm: Any, given: Iterable[str] = ()) -> Any:
-    """The algorithm with few rounds, unless `given` names them, because the game needs many short runs."""
+    """The algorithm with as few rounds as it takes, unless `given` names them: the game needs many short runs."""
     rounds = [p for p in parameters(type(algorithm)) if p.name == "rounds" and p.name not in set(given)]
     return replace(algorithm, **{p.name: max(1, int(p.low or 0)) for p in rounds})

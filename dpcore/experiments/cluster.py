@@ -19,7 +19,7 @@ from ..data.sources.counts import Counts
 from ..data.sources.parquet import ParquetSource
 from ..errors import InputError
 from ..problems import QueryRelease
-from ..types import Array, Axes, Watch, unwatched
+from ..types import Axes, Watch, unwatched
 from .sweep import POLL_SECONDS, Case, run_case
 from .sweep_point import SweepPoint
 
@@ -55,11 +55,11 @@ def _loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def connect(address: str, certificates: dict[str, str] | None = None) -> Any:
+def connect(address: str, *, ca: str | None = None, cert: str | None = None, key: str | None = None) -> Any:
     """A client of the scheduler at `address`, to be closed by the caller.
 
-    `certificates` for tls://: file names by "ca", "cert" and "key". Raises InputError where the extra is not installed,
-    the address is refused or nobody answers.
+    `ca`, `cert` and `key` name the files of certificates for tls://. Raises InputError where the extra is not
+    installed, the address is refused or nobody answers.
     """
     check_address(address)
     try:
@@ -69,8 +69,7 @@ def connect(address: str, certificates: dict[str, str] | None = None) -> Any:
         raise InputError(
             "a cluster needs the extra `cluster`: pip install 'privacy-utility-explorer[cluster]'"
         ) from None
-    files = certificates or {}
-    named = {"tls_ca_file": files.get("ca"), "tls_client_cert": files.get("cert"), "tls_client_key": files.get("key")}
+    named = {"tls_ca_file": ca, "tls_client_cert": cert, "tls_client_key": key}
     try:
         security = Security(require_encryption=True, **named) if address.startswith("tls:") else None
         return Client(address, timeout=CONNECT_SECONDS, security=security, set_as_default=False)
@@ -123,7 +122,6 @@ def sweep_on(
     problem: QueryRelease,
     rows: Rows | Counts,
     *,
-    population: Array | None = None,
     watch: Callable[[], None] = lambda: None,
 ) -> Iterator[SweepPoint]:
     """The points of `sweep.sweep`, run on a cluster, in the order in which they arrive.
@@ -138,8 +136,8 @@ def sweep_on(
             yield refused
         else:
             sent.append(case)
-    for case, point in _worked_out(client, run_case, sent, [problem, rows, population], watch):
-        yield point or case.failed("the cluster lost this run")
+    for case, point in _worked_out(client, run_case, sent, [problem, rows], watch):
+        yield point or case.point("failed", message="the cluster lost this run")
 
 
 def _worked_out(

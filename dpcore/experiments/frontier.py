@@ -3,6 +3,7 @@
 Tables in, tables out; imports errors. What they hold are private peeks wherever their errors are.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -62,8 +63,8 @@ class Search:
     grid: Sequence[float]
     runs: int = RUNS
     share: float = SHARE
-    good: dict[float, int] = field(default_factory=dict)
-    bad: dict[float, int] = field(default_factory=dict)
+    good: Counter[float] = field(default_factory=Counter)
+    bad: Counter[float] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         if not self.grid or list(self.grid) != sorted(set(self.grid)):
@@ -78,17 +79,16 @@ class Search:
         if self.done:
             return None
         epsilon = self.grid[self._middle]
-        return epsilon, range(self.good.get(epsilon, 0) + self.bad.get(epsilon, 0), self.runs)
+        return epsilon, range(self.good[epsilon] + self.bad[epsilon], self.runs)
 
     def tell(self, epsilon: float, good: bool) -> None:
         """Record whether one more run at `epsilon` was good enough; ignored once that ε is decided."""
         if self.done or epsilon != self.grid[self._middle]:
             return
-        side = self.good if good else self.bad
-        side[epsilon] = side.get(epsilon, 0) + 1
-        if self.bad.get(epsilon, 0) > self.allowed:
+        (self.good if good else self.bad)[epsilon] += 1
+        if self.bad[epsilon] > self.allowed:
             self._low = self._middle + 1
-        elif self.good.get(epsilon, 0) >= self.runs - self.allowed:
+        elif self.good[epsilon] >= self.runs - self.allowed:
             self._high = self._middle
 
     @property

@@ -14,7 +14,6 @@ from ..data.domain import Rows
 from ..privacy.accounting.budget import Pure
 from ..privacy.measurement import noise_scale
 from ..privacy.statistics.answers import Answers, CellAnswers, SomeAnswers
-from ..privacy.statistics.query_draws import SummedErrors
 from ..privacy.statistics.scores import AbsoluteErrors, sparse_scales
 from ..types import Array
 
@@ -68,7 +67,7 @@ def selection_law(asked: Asked, rows: Rows) -> Array:
         return _sparse_law(s, *sparse_scales(score.sensitivity / n, spend.epsilon))
     scale = 2 * score.sensitivity / (n * spend.epsilon)
     weights = np.exp((s - s.max()) / scale)
-    if not isinstance(spend, Pure) or isinstance(score, SummedErrors):
+    if not isinstance(spend, Pure):
         return weights / weights.sum()
     t, dt = np.polynomial.legendre.leggauss(len(s) // 2 + 1)
     left = 1 - (t[:, None] + 1) / 2 * weights

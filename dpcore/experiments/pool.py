@@ -10,7 +10,6 @@ import multiprocessing
 import signal
 import threading
 import time
-import uuid
 import warnings
 from collections import deque
 from collections.abc import Callable
@@ -52,7 +51,7 @@ class SharedRows:
         np.ndarray(self.shape, dtype=self.kind, buffer=self._block.buf)[...] = whole
 
     def free(self) -> None:
-        """Unlink the block; running jobs keep their view until they end."""
+        """Give the block back to the operating system; running jobs keep their view until they end."""
         self._block.close()
         with contextlib.suppress(FileNotFoundError):
             self._block.unlink()
@@ -103,8 +102,6 @@ class PoolJob:
     """A submitted task: `state` is queued, running, done, cancelled or failed; the lists grow while it runs."""
 
     task: JobSpec
-    session: str
-    id: str = field(default_factory=lambda: uuid.uuid4().hex)
     state: str = "queued"
     error: str = ""
     rounds: int = 0
@@ -156,7 +153,7 @@ class WorkerPool:
 
     def submit(self, task: JobSpec, session: str) -> PoolJob:
         """Queue a task for a session."""
-        job = PoolJob(task, session)
+        job = PoolJob(task)
         with self._changed:
             self._waiting.setdefault(session, deque()).append(job)
             self._changed.notify()
@@ -302,7 +299,7 @@ def _run_all(task: JobSpec, rows: Any, pipe: Connection) -> str:
     rows = rows if purposes is None else purposes.train
 
     def cancelled() -> bool:
-        """Asked between any two steps; looks now and then only, as every look costs."""
+        """Whether the parent has cancelled the job; asks it now and then only, because every look costs."""
         nonlocal heard
         due = time.monotonic() - heard >= REPORT_SECONDS
         heard = time.monotonic() if due else heard

@@ -1,4 +1,4 @@
-"""sweep(): many algorithms at many budgets with many seeds, point by point.
+"""Runs of many algorithms at many budgets with many seeds, each of which becomes one point.
 
 Every point holds errors against the real records: a private peek.
 """
@@ -43,34 +43,27 @@ class Case:
 
     @property
     def key(self) -> Key:
-        """The key of the point."""
+        """The algorithm, ε, δ and seed that identify the point."""
         return self.name, self.budget.epsilon, self.budget.delta, self.seed
 
-    def point(self, summary: Json) -> SweepPoint:
+    def point(self, state: str, **known: Any) -> SweepPoint:
+        """The point of this case in one of its states (done, refused, failed), with what else is `known` of it."""
+        settings, budget = parameter_values(self.algorithm), self.budget
+        where = {"epsilon": budget.epsilon, "delta": budget.delta, "seed": self.seed}
+        return SweepPoint(algorithm=self.name, settings=settings, **where, state=state, **known)
+
+    def done(self, summary: Json) -> SweepPoint:
         """The point of a finished run, from its `Run.to_json`."""
         cost = {name: summary[name] for name in ("spent", "seconds", "memory")}
-        return self._point("done", errors=summary["final"], **cost)
+        return self.point("done", errors=summary["final"], **cost)
 
     def refused(self, problem: QueryRelease) -> SweepPoint | None:
         """The point with the reason why the algorithm cannot run, from public numbers; None when it can."""
         try:
             make_plan(self.algorithm, problem, self.budget)
         except InputError as error:
-            return self.unserved(str(error))
+            return self.point("refused", message=str(error))
         return None
-
-    def unserved(self, message: str) -> SweepPoint:
-        """The point of a case that public numbers refuse."""
-        return self._point("refused", message=message)
-
-    def failed(self, message: str) -> SweepPoint:
-        """The point of a run that failed."""
-        return self._point("failed", message=message)
-
-    def _point(self, state: str, **known: Any) -> SweepPoint:
-        settings, budget = parameter_values(self.algorithm), self.budget
-        where = {"epsilon": budget.epsilon, "delta": budget.delta, "seed": self.seed}
-        return SweepPoint(algorithm=self.name, settings=settings, **where, state=state, **known)
 
 
 def cases(
@@ -110,9 +103,7 @@ def sweep(
     problem: QueryRelease,
     rows: Rows | Counts,
     *,
-    population: Array | None = None,
     pool: WorkerPool | None = None,
-    session: str = "sweep",
     watch: Callable[[], None] = lambda: None,
 ) -> Iterator[SweepPoint]:
     """The point of each case as soon as it is ready: run in this process, or by a pool's workers.
@@ -123,7 +114,7 @@ def sweep(
     """
     if pool is None:
         for case in waiting:
-            yield case.refused(problem) or run_case(case, problem, rows, population, watch)
+            yield case.refused(problem) or run_case(case, problem, rows, watch)
         return
     block, running = SharedRows(rows), []
     try:
@@ -131,7 +122,7 @@ def sweep(
             if refused := case.refused(problem):
                 yield refused
             else:
-                running.append((case, pool.submit(task(case, problem, block, population), session)))
+                running.append((case, pool.submit(task(case, problem, block), "sweep")))
         while running:
             watch()
             running[0][1].wait(POLL_SECONDS)
@@ -145,7 +136,7 @@ def sweep(
 
 
 def task(case: Case, problem: QueryRelease, block: SharedRows, population: Array | None = None) -> JobSpec:
-    """The case as a task for a pool."""
+    """The job that runs a case in a pool's worker, on the records of a block."""
     what = {"algorithm": case.algorithm, "problem": problem, "budget": case.budget, "population": population}
     return JobSpec(
         **what, seeds=(case.seed,), block=block.name, shape=block.shape, kind=block.kind, tables=block.tables
@@ -154,25 +145,21 @@ def task(case: Case, problem: QueryRelease, block: SharedRows, population: Array
 
 def point_of_job(case: Case, job: PoolJob) -> SweepPoint:
     """The point of a case whose job has ended; a cancelled one counts as failed."""
-    return case.point(job.results[0].summary) if job.state == "done" else case.failed(job.error or job.state)
+    if job.state == "done":
+        return case.done(job.results[0].summary)
+    return case.point("failed", message=job.error or job.state)
 
 
 def run_case(
-    case: Case,
-    problem: QueryRelease,
-    rows: Rows | Counts,
-    population: Array | None = None,
-    watch: Callable[[], None] = lambda: None,
+    case: Case, problem: QueryRelease, rows: Rows | Counts, watch: Callable[[], None] = lambda: None
 ) -> SweepPoint:
     """The point of a case, run in this process."""
-    run = partial(Run, case.algorithm, problem, rows, case.budget, seed=case.seed, population=population, every=seldom)
-    return run_made(case, run, watch)
+    return run_made(case, partial(Run, case.algorithm, problem, rows, case.budget, seed=case.seed, every=seldom), watch)
 
 
 def run_made(
-    case: Case, make: Callable[[], Run], watch: Callable[[], None] = lambda: None,
-    found: Callable[[Run], Json] = Run.to_json,
-) -> SweepPoint:  # fmt: skip
+    case: Case, make: Callable[[], Run], watch: Callable[[], None], found: Callable[[Run], Json] = Run.to_json
+) -> SweepPoint:
     """The point of a case whose run `make` creates, as with a measured schema; an InputError refuses it.
 
     `found` says what of the finished run is kept, in place of its summary. A bug ends the point with a message.
@@ -184,10 +171,11 @@ def run_made(
             run = make()
         for _ in run:
             watch()
-        return case.point(found(run))
+        return case.done(found(run))
     except Exception as error:  # noqa: BLE001 - a bug must end one point with a message, not the sweep
-        refused = run is None and isinstance(error, InputError)
-        return case.unserved(str(error)) if refused else case.failed(in_words(error))
+        if run is None and isinstance(error, InputError):
+            return case.point("refused", message=str(error))
+        return case.point("failed", message=in_words(error))
 
 
 def seldom(rounds: int) -> int:

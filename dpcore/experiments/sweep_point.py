@@ -1,5 +1,6 @@
 """Points of a sweep, to and from JSON, and their means over seeds; both use real data."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar
@@ -7,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import InputError
+from ..numbers import mean_of_all
 from ..tags import Tag
 from ..types import Json
 
@@ -42,7 +44,7 @@ class SweepPoint:
         return self.algorithm, self.epsilon, self.delta, self.seed
 
     def to_json(self) -> Json:
-        """The fields by name, for JSON."""
+        """The point as a dictionary, as the files of a sweep hold it."""
         return asdict(self)
 
     @classmethod
@@ -82,23 +84,20 @@ def means(points: Iterable[SweepPoint]) -> list[Mean]:
     out = []
     for name, by_epsilon in together.items():
         for epsilon, runs in sorted(by_epsilon.items()):
-            errors = {e: _mean([run.errors.get(e) for run in runs]) for e in runs[0].errors}
+            errors = {e: mean_of_all([run.errors.get(e) for run in runs]) for e in runs[0].errors}
             out.append(Mean(name, epsilon, len(runs), errors, float(np.mean([run.seconds or 0.0 for run in runs]))))
     return out
 
 
 def best(found: Sequence[Mean], error: str) -> dict[float, Mean]:
     """The algorithm with the smallest mean of one error, for every ε with a known one."""
-    out: dict[float, Mean] = {}
-    smallest: dict[float, float] = {}
-    for mean in sorted(found, key=lambda m: m.epsilon):
+
+    def gap(mean: Mean) -> float:
         value = mean.errors.get(error)
-        before = smallest.get(mean.epsilon)
-        if value is not None and value == value and (before is None or value < before):
-            out[mean.epsilon], smallest[mean.epsilon] = mean, value
+        return math.inf if value is None or value != value else value
+
+    out: dict[float, Mean] = {}
+    for mean in sorted(found, key=lambda m: (m.epsilon, gap(m))):
+        if gap(mean) < math.inf:
+            out.setdefault(mean.epsilon, mean)
     return out
-
-
-def _mean(values: list[float | None]) -> float | None:
-    there = [value for value in values if value is not None]
-    return float(np.mean(there)) if len(there) == len(values) else None

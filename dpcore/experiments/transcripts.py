@@ -9,6 +9,7 @@ seen, so every transcript counts towards the bound.
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations, permutations
 from typing import Any
 
@@ -230,12 +231,15 @@ def _pairs(n: int) -> Iterator[tuple[Array, Array]]:
     for bars in combinations(range(PARTS + 3), 3):
         counts = np.diff([-1, *bars, PARTS + 3]) - 1
         first = counts * (n // PARTS)
-        for z, w in permutations(range(4), 2):
-            if first[z]:
-                second = first.copy()
-                second[z] -= 1
-                second[w] += 1
-                yield first, second
+        for second in _moved(first):
+            yield first, second
+
+
+def _moved(counts: Array) -> Iterator[Array]:
+    """The counts of every table that differs in one record, from any cell that has one to any other."""
+    for z, w in permutations(range(4), 2):
+        if counts[z]:
+            yield counts - np.eye(4, dtype=int)[z] + np.eye(4, dtype=int)[w]
 
 
 class Noise:
@@ -281,25 +285,12 @@ class _AllNoise(Noise):
         self.asked = [a for a in script.asked if a.verb == "measure"]
         self.promised = math.sqrt(self.plan.sums.mu_squared)
         # What moves need not depend on the other records, but may: votes and the like.
-        best = (-1.0, _table(np.full(4, 2)), _table(np.full(4, 2)))
-        for first, second in self._few(script.problem.n):
-            tables = _table(first), _table(second)
-            moved = sum(gaussian_score(a, *tables)[2] for a in self.asked)
-            if moved > best[0] * (1 + 1e-9):
-                best = moved, *tables
-        moved, *self.tables = best
-        self.there = math.sqrt(max(moved, 0.0))
+        even = np.full(4, self.n // 4)
+        pairs = [(_table(even), _table(second)) for second in _moved(even)]
+        moved = np.array([sum(gaussian_score(a, *pair)[2] for a in self.asked) for pair in pairs])
+        best = int(np.argmax(moved >= moved.max() * (1 - 1e-9)))  # the first of those that move as much
+        self.tables, self.there = pairs[best], math.sqrt(max(moved[best], 0.0))
         self._parts = [gaussian_score(a, *self.tables)[:2] for a in self.asked]
-
-    @staticmethod
-    def _few(n: int) -> Iterator[tuple[Array, Array]]:
-        """The pairs of even tables that differ in one record, from any cell to any other."""
-        even = np.full(4, n // 4)
-        for z, w in permutations(range(4), 2):
-            second = even.copy()
-            second[z] -= 1
-            second[w] += 1
-            yield even, second
 
     def score(self, answers: list[Any]) -> float:
         return math.fsum(float(w @ out.values) - c for (w, c), out in zip(self._parts, answers, strict=True))
@@ -327,24 +318,17 @@ class _Selection:
         self.asked, self.promised = [asked], asked.spend.epsilon
         times = int(asked.more[0]) if asked.more else 1
         z = ndtri(1 - (1 - TRUST) / 2) + SPARE / math.sqrt(2)  # luck of two rates that err apart
-        laws: dict[bytes, Array] = {}
-
-        def law(counts: Array) -> Array:
-            key = counts.tobytes()
-            if key not in laws:
-                laws[key] = selection_law(asked, _table(counts))
-            return laws[key]
-
-        pairs = [both for pair in _pairs(self.problem.n) for both in (pair, pair[::-1])]
+        law = cache(lambda *counts: selection_law(asked, _table(np.array(counts))))
+        pairs = [both for pair in _pairs(self.n) for both in (pair, pair[::-1])]
         self.needed = min(FEWEST, transcripts)
         while True:  # as few transcripts as show the share on some pair of tables
-            found = [telling_outcomes(law(second), law(first), times * self.needed / 2, z) for first, second in pairs]
+            found = [telling_outcomes(law(*second), law(*first), times * self.needed / 2, z) for first, second in pairs]
             best = max(range(len(pairs)), key=lambda i: found[i][0])
             self.visible, self._chosen = found[best]
             if self.visible >= SHARES["selection"] * self.promised or self.needed >= transcripts:
                 break
             self.needed = min(2 * self.needed, transcripts)
-        q, p = (float(np.clip(law(counts)[self._chosen].sum(), 1e-300, 1.0)) for counts in pairs[best])
+        q, p = (float(np.clip(law(*counts)[self._chosen].sum(), 1e-300, 1.0)) for counts in pairs[best])
         self.tables, self.there = [_table(counts) for counts in pairs[best]], math.log(p / q)
 
     def score(self, answers: list[Any]) -> Array:

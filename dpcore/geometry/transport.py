@@ -193,7 +193,7 @@ def _near(X: Array, Y: Array) -> Array:
     to, back = min(NEIGHBOURS, q), min(NEIGHBOURS, p)
     j = KDTree(Y).query(X, to)[1].reshape(p, to)
     i = KDTree(X).query(Y, back)[1].reshape(q, back)
-    return np.unique(np.concatenate([(np.arange(p)[:, None] * q + j).ravel(), (i * q + np.arange(q)[:, None]).ravel()]))
+    return _both_ways(j, i)
 
 
 def _likely(X: Array, a: Array, Y: Array, b: Array, most: int) -> Array:
@@ -221,6 +221,12 @@ def _likely(X: Array, a: Array, Y: Array, b: Array, most: int) -> Array:
     reduced -= reduced.min(axis=1)[:, None]
     back = min(most, p)
     i = np.argpartition(reduced, back - 1, axis=0)[:back].T
+    return _both_ways(j, i)
+
+
+def _both_ways(j: Array, i: Array) -> Array:
+    """The arcs i · q + j from every source to its sinks j (p, t), and to every sink from its sources i (q, s)."""
+    p, q = len(j), len(i)
     return np.unique(np.concatenate([(np.arange(p)[:, None] * q + j).ravel(), (i * q + np.arange(q)[:, None]).ravel()]))
 
 

@@ -8,7 +8,7 @@ from functools import reduce
 import numpy as np
 import pandas as pd
 
-from ..data.column import Column, whole_bins
+from ..data.column import Column
 from ..data.domain import Domain
 from ..errors import InputError
 from ..types import Array
@@ -121,7 +121,7 @@ class _Atoms(_Comparable):
             x = cell = np.arange(column.present)
             weight = np.ones(column.present)
         elif column.kind == "integer":
-            first, after = whole_bins(column.edges) if column.edges else _single(column)
+            first, after = column.wholes
             inside = np.clip(cuts, first[0], after[-1])
             ends = np.concatenate([first, after[-1:], np.ceil(inside), np.floor(inside) + 1]).astype(np.int64)
             ends = np.unique(ends[ends <= after[-1]])
@@ -175,10 +175,3 @@ def _limit(columns: list[Column], sizes: list[int], when: str = "") -> None:
     if (cells := math.prod(sizes)) > MAX_CELLS:
         names = ", ".join(repr(c.name) for c in columns)
         raise InputError(f"the columns {names} have {cells:,} combinations together, more than {MAX_CELLS:,}{when}")
-
-
-def _single(column: Column) -> tuple[Array, Array]:
-    """The whole numbers of a column with a cell for each, and their successors."""
-    low, high = column.bounds
-    numbers = np.arange(int(low), int(high) + 1)
-    return numbers, numbers + 1

@@ -37,14 +37,17 @@ def thresholded(values: Array, noisy: Array, threshold: float) -> Array:
     return np.where((values > 0) & (noisy >= threshold), noisy, 0.0)
 
 
-def exponential(scores: Array, scale: float, rng: Rng) -> int:
-    """The argmax of `scores` plus Gumbel noise, which picks i with probability ∝ exp(scores[i]/scale).
+def exponential(scores: Array, scale: float, draws: int, rng: Rng) -> Array:
+    """Independent draws (draws,) of i with probability ∝ exp(scores[i]/scale), by the inverse of the cumulative law.
 
-    With scale = 2Δ/ε₀ and scores of sensitivity Δ it is ε₀-bounded-range, hence ε₀-DP. Source: McSherry, Talwar 2007;
-    Durfee, Rogers 2019, Lemma 4.2.
+    With scale = 2Δ/ε₀ and scores of sensitivity Δ each is ε₀-bounded-range, hence ε₀-DP. Scale 0 stands for scores that
+    no row moves, where every i is as good. Source: McSherry, Talwar 2007; Durfee, Rogers 2019.
     """
-    # −log of a standard exponential is a standard Gumbel, and numpy draws it in half the time of rng.gumbel.
-    return int(np.argmax(scores - scale * np.log(rng.standard_exponential(scores.shape))))
+    with np.errstate(over="ignore"):
+        weights = np.exp((scores - scores.max()) / scale) if scale > 0 else np.ones(scores.shape)
+    cumulative = np.cumsum(weights)
+    found = np.searchsorted(cumulative, rng.random(draws) * cumulative[-1], side="right")
+    return np.minimum(found, len(scores) - 1)
 
 
 def permute_and_flip(scores: Array, scale: float, rng: Rng) -> int:
@@ -62,7 +65,7 @@ def permute_and_flip(scores: Array, scale: float, rng: Rng) -> int:
 
 
 def exponential_exactly(scores: Array, scale: float, draws: int, rng: Rng) -> Array:
-    """Draws (draws,) by the law of `categorical`, without rounding: each uniform i is kept with
+    """Draws (draws,) by the law of `exponential`, without rounding: each uniform i is kept with
     probability exp((s_i − max)/scale).
 
     How many have to be picked depends on the scores, and so does the time it takes.
@@ -76,18 +79,6 @@ def exponential_exactly(scores: Array, scale: float, draws: int, rng: Rng) -> Ar
         found = rng.integers(len(scores), size=picks)
         kept = np.concatenate([kept, found[flips(*_gaps(scores, scale, found, rng))]])
     return kept[:draws]
-
-
-def categorical(scores: Array, scale: float, draws: int, rng: Rng) -> Array:
-    """Independent draws (draws,) of i with probability ∝ exp(scores[i]/scale); each has the law of `exponential`.
-
-    By the inverse of the cumulative law, as many draws are made from the same scores. Scale 0 stands for scores that no
-    row moves, where every i is as good.
-    """
-    weights = np.exp((scores - scores.max()) / scale) if scale > 0 else np.ones(scores.shape)
-    cumulative = np.cumsum(weights)
-    found = np.searchsorted(cumulative, rng.random(draws) * cumulative[-1], side="right")
-    return np.minimum(found, len(scores) - 1)
 
 
 def coins(log_probability: Array, rng: Rng) -> Array:

@@ -16,7 +16,7 @@ from .accounting.budget import BoundedRange, Pure
 from .accounting.ledger import Plan
 from .curator import Curator
 from .statistics.answers import EPS, Answers, CellAnswers, SignedErrors, SomeAnswers, WeightedTables
-from .statistics.query_draws import AcceptProbabilities, SummedErrors
+from .statistics.query_draws import AcceptProbabilities
 from .statistics.residuals import Residuals
 from .statistics.scores import AbsoluteErrors, TableErrors, sparse_scales
 from .statistics.votes import CodeVotes
@@ -56,32 +56,16 @@ class TableCurator(Curator):
 
         Raises BudgetError, before any row is read, when the plan does not allow the charge.
         """
-        score, spend = self._check(score, SCORED, spend, (BoundedRange, Pure))
-        self._ledger.charge("select", spend)
-        scores, delta, unit = self._scores(score)
-        scale = 2 * delta / (unit * spend.epsilon)
-        if isinstance(spend, Pure):
-            self._note("permute-and-flip")
-            return mechanisms.permute_and_flip(scores, scale, self._rng)
-        if self._ledger.plan.exact:
-            self._note("exponential mechanism")
-            return int(mechanisms.exponential_exactly(scores, scale, 1, self._rng)[0])
-        return mechanisms.exponential(scores, scale, self._rng)
+        return int(self._select("select", score, SCORED, spend, (BoundedRange, Pure), 1)[0])
 
-    def draw_queries(self, score: SummedErrors, spend: BoundedRange, times: int = 1) -> Array:
+    def draw_queries(self, score: SignedErrors, spend: BoundedRange, times: int = 1) -> Array:
         """Independent signed queries (times,), each with probability ∝ exp(η · score), η = n ε₀/(2Δ).
 
         Each is a draw of the exponential mechanism, ε₀-bounded-range as derived above, and has a cost of its own: they
         are independent given the public sums, so ρ = times · ε₀²/8. Raises BudgetError, before any row is read, when
         the plan does not allow all the charges.
         """
-        score, spend = self._check(score, (SummedErrors,), spend, (BoundedRange,))
-        self._ledger.charge("draw_queries", spend, times := plain(times))
-        scores, delta, unit = self._scores(score)
-        if self._ledger.plan.exact:
-            self._note("exponential mechanism", times)
-            return mechanisms.exponential_exactly(scores, 2 * delta / (unit * spend.epsilon), times, self._rng)
-        return mechanisms.categorical(scores, 2 * delta / (unit * spend.epsilon), times, self._rng)
+        return self._select("draw_queries", score, (SignedErrors,), spend, (BoundedRange,), plain(times))
 
     def keep_draws(self, score: AcceptProbabilities, spend: BoundedRange) -> Array:
         """Bits (s,), one for each drawn query: True, with the probability above, to keep it.
@@ -129,6 +113,22 @@ class TableCurator(Curator):
         if place is not None:
             self._threshold = None
         return place
+
+    def _select(
+        self, verb: str, score: Any, known: tuple[type, ...], spend: Any, payable: tuple[type, ...], times: int
+    ) -> Array:
+        """The indices (times,) of independent selections by a score, each charged before any row is read."""
+        score, spend = self._check(score, known, spend, payable)
+        self._ledger.charge(verb, spend, times)
+        scores, delta, unit = self._scores(score)
+        scale = 2 * delta / (unit * spend.epsilon)
+        if isinstance(spend, Pure):
+            self._note("permute-and-flip", times)
+            return np.array([mechanisms.permute_and_flip(scores, scale, self._rng) for _ in range(times)])
+        self._note("exponential mechanism", times)
+        exactly = self._ledger.plan.exact
+        draw = mechanisms.exponential_exactly if exactly else mechanisms.exponential
+        return draw(scores, scale, times, self._rng)
 
     def _scores(self, score: Any) -> tuple[Array, float, float]:
         """The scores, Δ and the unit n or n/b; in an exact plan, the scores are exact counts with room for rounding.

@@ -6,7 +6,7 @@ turns whatever is wrong with its content into one error.
 Entry i of the table `chain` names a table and holds HMAC(key, hash of entry i − 1, table, row i). Triggers refuse
 changes; what happens to the file without them shows in the hashes. The key lies in the same file: this shows mistakes
 and clumsy changes, not an owner who rewrites everything. Against that, and against an older copy put in its place, each
-release's release.json is a receipt: `missing` looks for it.
+release's release.json is a receipt: `missing_entry` looks for it.
 """
 
 import hmac
@@ -63,7 +63,7 @@ def append(db: sqlite3.Connection, place: str, **fields: Any) -> tuple[int, str]
 
 @dataclass(frozen=True)
 class LedgerContent:
-    """The content of a ledger file at one moment. Its types are unknown until `problems` has checked it."""
+    """The content of a ledger file at one moment. Its types are unknown until `tampering` has checked it."""
 
     damage: str
     objects: list[tuple[Any, ...]]

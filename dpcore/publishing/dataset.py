@@ -8,7 +8,7 @@ from ..types import Json
 
 @dataclass(frozen=True)
 class Reservation:
-    """A charged release: its number in the ledger, its entry's hash, and its data set's state after the charge."""
+    """A charged release: its number in the ledger, its entry's hash, and what its data set has spent with it."""
 
     number: int
     entry: str
@@ -17,7 +17,6 @@ class Reservation:
     version: int
     lifetime: Lifetime
     spent: float
-    left: float
 
 
 @dataclass(frozen=True)

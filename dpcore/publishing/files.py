@@ -32,7 +32,8 @@ from ..types import Array, Json
 from ..workloads import Marginals, Workload
 from . import recount, registry, verifier
 from .card import card
-from .proof import Proof, proof_page
+from .proof import proof_of, proof_page
+from .request import PreparedRelease
 from .review import review_page
 from .signing import Key
 
@@ -68,21 +69,20 @@ def write(
     release: Release,
     synthetic: pd.DataFrame | None,
     measurements: Sequence[MeasuredAnswers],
-    workload: Workload,
+    ready: PreparedRelease,
     *,
     made: Path,
-    neutralize: bool,
-    schema: Json | None = None,
+    schema: Json,
     account: Json,
-    proof: Proof,
     key: Key,
 ) -> Json:
     """Write all files into `made`, then rename it to the new folder; return the facts with the files' hashes.
 
-    With `neutralize` texts that a spreadsheet would take for formulas get an apostrophe in front, in CSV files.
-    `schema` is one that was measured with this release, to be used again. `account` is that of the data set, `proof`
-    that of the plan, and `key` signs all of it.
+    Where the request says `neutralize`, texts that a spreadsheet would take for formulas get an apostrophe in front, in
+    CSV files. `schema` is one that was measured with this release, to be used again, or empty. `account` is that of the
+    data set, and `key` signs all of it.
     """
+    workload = ready.problem.workload
     found = known(release, measurements, workload.domain)
     n, laplace = independent(facts["protects"]), facts["promise"]["delta"] == 0
     tables = {"answers": _answers(workload, release, measurements, found, n, laplace=laplace)}
@@ -99,7 +99,7 @@ def write(
         if name in ("synthetic", "weights"):
             _storable(table).to_parquet(made / f"{name}.parquet", index=False)
         if name != "weights" or len(table) <= MOST_CSV_WEIGHTS:
-            safe = neutral(table) if neutralize else table
+            safe = neutral(table) if ready.request.neutralize else table
             safe.to_csv(made / f"{name}.csv", index=False)
     if schema:
         (made / "schema.json").write_text(_json(schema), encoding="utf-8")
@@ -112,11 +112,11 @@ def write(
     facts = facts | {"files": files, "errors": _errors(tables["answers"]), "utility": utility}
     for name, shown in (("card.html", card), ("review.html", review_page)):
         (made / name).write_text(shown(facts), encoding="utf-8")
-    (made / "proof.html").write_text(proof_page(proof), encoding="utf-8")
+    (made / "proof.html").write_text(proof_page(proof_of(ready)), encoding="utf-8")
     for name, content in (("release.json", facts), ("account.json", account)):
         (made / name).write_text(_json(content), encoding="utf-8")
     entry = registry.entry(facts, len(account["releases"]))
-    (made / "registry.yaml").write_text(registry.in_yaml(entry), encoding="utf-8")
+    (made / "registry.yaml").write_text(entry, encoding="utf-8")
     (made / "verify.py").write_text(VERIFIER, encoding="utf-8")
     key.sign(made)
     charged = datetime.fromisoformat(facts["time"]).timestamp()
@@ -204,7 +204,7 @@ def _measured(m: MeasuredAnswers) -> pd.DataFrame:
 
 
 def labels(workload: Workload) -> list[str]:
-    """A text for every query."""
+    """Every query of a workload in words."""
     return [query_words(workload, j) for j in range(workload.m)]
 
 

@@ -120,7 +120,7 @@ class Store:
             )
             if preview:
                 db.execute("ROLLBACK")
-        return Reservation(seq, entry, ledger, name, number, lifetime, spent, lifetime.left(after))
+        return Reservation(seq, entry, ledger, name, number, lifetime, spent)
 
     def account(self, release: int) -> Json:
         """The account that a release is published with: its data set's charges so far, each linked to the last.

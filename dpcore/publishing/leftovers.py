@@ -64,7 +64,7 @@ def tidied(ledger: Path) -> list[str]:
 
 
 def noted(folder: Path) -> dict[str, str]:
-    """The note that a ledger keeps of a finished release: the hash of its signature, which covers all files."""
+    """The note that a ledger keeps of a finished release: the hashes of its data files and of its signature."""
     facts = json.loads((folder / "release.json").read_text(encoding="utf-8"))
     return {**facts["files"], verifier.SIGNED: verifier.digest(folder / verifier.SIGNED)}
 

@@ -71,15 +71,11 @@ class SettledRelease(PreparedRelease):
 
     @property
     def measured_events(self) -> tuple[tuple[Event, int], ...]:
-        """The events charged for measuring the schema."""
-        return measured_events(self.measuring)
-
-
-def measured_events(plan: Plan) -> tuple[tuple[Event, int], ...]:
-    """The charges of a schema's plan as events; their failure probabilities add up unchanged."""
-    return tuple(
-        (Filtered(c.spend.rho, c.spend.failure) if plan.budget.delta else c.spend, c.times) for c in plan.charges
-    )
+        """The events charged for measuring the schema; their failure probabilities add up unchanged."""
+        additive = self.measuring.budget.delta > 0
+        return tuple(
+            (Filtered(c.spend.rho, c.spend.failure) if additive else c.spend, c.times) for c in self.measuring.charges
+        )
 
 
 @dataclass(frozen=True, eq=False)

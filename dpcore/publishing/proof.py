@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from markupsafe import Markup, escape
+
 from ..algorithms import registered_name
 from ..algorithms.base import Algorithm
 from ..numbers import brief
@@ -29,7 +31,7 @@ from ..privacy.column_curator import ColumnCurator
 from ..privacy.curators import CURATORS
 from ..schemas.plan import Division, joint_cost
 from .open_release import SettledRelease
-from .printing import page, text
+from .printing import TEMPLATES, page
 from .request import PreparedRelease
 
 SIZES = {"l1": "Δ₁", "l2": "Δ₂", "sensitivity": "Δ", "clip": "C"}
@@ -54,7 +56,6 @@ class ProofStep:
     statistic: str
     derivation: str
     sizes: dict[str, float]
-    verb: str
     mechanism: str
     spend: str
     law: str
@@ -126,7 +127,7 @@ def joint_proof(name: str, algorithm: Algorithm, plan: Plan, first: Plan, divisi
 
 
 def sentence(found: Proof) -> str:
-    """The sum of a proof's steps and the promise it keeps, in one sentence."""
+    """A sentence that says what the steps of a proof cost together, and which promise that keeps."""
     epsilon, delta = found.promise
     most = "At the most, however it decides as it goes along" if found.adaptive else "In all"
     return f"{most}: {found.total}, that is ε = {found.epsilon:.6g} ≤ {epsilon:g} at δ = {brief(delta)}."
@@ -134,20 +135,15 @@ def sentence(found: Proof) -> str:
 
 def proof_page(found: Proof) -> str:
     """The proof as a page (HTML) to print."""
-    body = [f'<p class="odds">{text(sentence(found))}</p><p>{text(found.title)}: {text(found.source)}</p>']
-    shown: dict[str, int] = {}
+    steps, seen = [], {}
     for number, step in enumerate(found.steps, start=1):
-        lines = [(name, words, shown.setdefault(words, number)) for name, words in step_lines(step)]
-        again = [
-            (name, f"As in step {at}." if at < number and len(words) > LONG else words) for name, words, at in lines
-        ]
-        rows = "".join(f'<tr><th scope="row">{name}</th><td>{_prose(words)}</td></tr>' for name, words in again)
-        where = f" of column {text(step.column)}, for the schema" if step.column else ""
-        many = f", {step.times:,} times" * (step.times > 1)
-        body.append(f"<h2>{number}. {_typeset(step.statistic)}{where}{many}</h2><table>{rows}</table>")
-    total = f"<th>{_typeset(found.total)}</th><td>{_prose(found.theorem)}</td>"
-    body.append(f"<h2>What all of it costs</h2><table><tr>{total}</tr></table>")
-    return page(f"Why this release keeps its promise: {found.title}", "".join(body))
+        lines = []
+        for name, words in step_lines(step):
+            at = seen.setdefault(words, number)
+            lines.append((name, f"As in step {at}." if at < number and len(words) > LONG else words))
+        steps.append((step, lines))
+    shown = {"proof": found, "steps": steps, "total": sentence(found)}
+    return page(TEMPLATES / "proof.html", **shown, paragraphs=_paragraphs, typeset=_typeset)
 
 
 def step_lines(step: ProofStep) -> list[tuple[str, str]]:
@@ -175,7 +171,6 @@ def _step(charge: Charge, plan: Plan, accounting: Accounting, holder: type, colu
         statistic=_plain(re.split(r"[:.]", _doc(kind))[0]),
         derivation=_told(_doc(kind), kept),
         sizes={name: float(value) for name, value in named.items() if isinstance(value, (int, float))},
-        verb=charge.verb,
         mechanism=_told(_doc(getattr(holder, _verb(charge))), kept),
         spend=_spend(spend),
         law=_plain(_doc(type(spend))),
@@ -244,18 +239,13 @@ def _plain(words: str) -> str:
     return words.replace("`", "").strip()
 
 
-def _prose(words: str) -> str:
-    """A docstring as HTML paragraphs and lists."""
-    return "".join(map(_paragraph, words.split("\n\n")))
+def _paragraphs(words: str) -> list[tuple[str, list[str]]]:
+    """The paragraphs of a docstring: of each the text before its list, and the items of that list."""
+    found = (re.split(r"(?:^|\n)\s*- ", part) for part in words.split("\n\n"))
+    return [(first.strip(), items) for first, *items in found]
 
 
-def _paragraph(words: str) -> str:
-    first, *items = re.split(r"(?:^|\n)\s*- ", words)
-    listed = "".join(f"<li>{_typeset(item)}</li>" for item in items)
-    return (f"<p>{_typeset(first)}</p>" if first.strip() else "") + (f"<ul>{listed}</ul>" if listed else "")
-
-
-def _typeset(words: str) -> str:
-    """A text as HTML, in which _ and ^ make subscripts and superscripts."""
-    marked = re.sub(r"_(?:\{([^{}]*)\}|([^\W_]+'?))", r"<sub>\1\2</sub>", text(words))
-    return re.sub(r"\^(?:\{([^{}]*)\}|\(([^()]*)\)|([−-]?(?:∞|[^\W_]+)\*?))", r"<sup>\1\2\3</sup>", marked)
+def _typeset(words: str) -> Markup:
+    """A text as HTML, escaped and in <bdi>, in which _ and ^ make subscripts and superscripts."""
+    marked = re.sub(r"_(?:\{([^{}]*)\}|([^\W_]+'?))", r"<sub>\1\2</sub>", f"<bdi>{escape(words)}</bdi>")
+    return Markup(re.sub(r"\^(?:\{([^{}]*)\}|\(([^()]*)\)|([−-]?(?:∞|[^\W_]+)\*?))", r"<sup>\1\2\3</sup>", marked))

@@ -31,7 +31,6 @@ from .files import check_folder, write, write_schema
 from .ledger_store import Reservation, Store
 from .leftovers import draft, noted
 from .open_release import OpenRelease, SettledRelease
-from .proof import proof_of
 from .request import PreparedRelease, json_value
 from .signing import Key, key_of
 
@@ -78,12 +77,10 @@ def _publish(
             release,
             synthetic,
             measurements,
-            ready.problem.workload,
+            ready,
             made=made,
             schema=schema,
-            neutralize=ready.request.neutralize,
             account=account,
-            proof=proof_of(ready),
             key=key,
         )
     except BaseException as error:

@@ -19,7 +19,7 @@ class WrongError(Exception):
 
 
 def need(holds: bool, why: str) -> None:
-    """Raise WrongError with the reason `why` unless the check holds."""
+    """Raise WrongError with the reason `why` unless `holds`."""
     if not holds:
         raise WrongError(why)
 

@@ -184,7 +184,7 @@ def records_of(
 
 
 def json_value(value: Any) -> Any:
-    """A settled choice as JSON holds it."""
+    """The value of a plan's choice as a number or text that JSON can hold."""
     return (
         value.item() if isinstance(value, np.generic) else value if isinstance(value, (int, float, str)) else str(value)
     )

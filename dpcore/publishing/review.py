@@ -6,13 +6,14 @@ has one answer: proved, by arithmetic that can be done again; measured, on this 
 or not covered, which is said and not left out. Source: Near, Darais, Lefkovitz, Howarth 2025, NIST SP 800-226.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
 from ..numbers import brief, points
 from ..theory.meaning import Promise
-from .printing import Facts, page, text
+from .printing import TEMPLATES, Facts, page
 
 
 class Standing(StrEnum):
@@ -24,12 +25,13 @@ class Standing(StrEnum):
     OPEN = "not covered"
 
 
+PROVED, MEASURED, DECLARED, OPEN = Standing
 Said = tuple[Standing, str]
 MEANING = {
-    Standing.PROVED: "follows by arithmetic from release.json and account.json; verify.py does it again",
-    Standing.MEASURED: "computed from this release's own files",
-    Standing.DECLARED: "said by whoever made the release; nobody can check it from the files",
-    Standing.OPEN: "the guarantee says nothing about it",
+    PROVED: "follows by arithmetic from release.json and account.json; verify.py does it again",
+    MEASURED: "computed from this release's own files",
+    DECLARED: "said by whoever made the release; nobody can check it from the files",
+    OPEN: "the guarantee says nothing about it",
 }
 LEVELS = ("The guarantee", "How it was made", "What it rests on")
 
@@ -52,26 +54,15 @@ def review(facts: Facts) -> list[Answer]:
 def review_page(facts: Facts) -> str:
     """The answers as an HTML page to print."""
     answers = review(facts)
-    body = []
-    for level in LEVELS:
-        rows = "".join(
-            f'<tr><th scope="row">{text(a.question)}</th><td>{text(a.sentence)} '
-            f'<span class="tag">{a.standing}</span></td></tr>'
-            for a in answers
-            if a.level == level
-        )
-        body.append(f"<h2>{level}</h2><table>{rows}</table>")
-    told = "".join(f"<li><b>{standing}</b>: {words}</li>" for standing, words in MEANING.items())
-    counts = ", ".join(f"{sum(a.standing is s for a in answers)} {s}" for s in Standing)
-    title = f"Review of a private release: {facts['dataset']['name']}"
-    first = f"<p>{len(answers)} questions in the order of NIST SP 800-226: {counts}.</p>"
-    return page(title, f"{first}{''.join(body)}<h2>What the words mean</h2><ul>{told}</ul>")
+    counts = Counter(answer.standing for answer in answers)
+    shown = {"answers": answers, "counts": counts, "levels": LEVELS, "meaning": MEANING}
+    return page(TEMPLATES / "review.html", dataset=facts["dataset"], **shown)
 
 
 def _algorithm(facts: Facts) -> Said:
     made, plan = facts["made_by"], sum(c["times"] for c in facts["promise"]["charges"] if c["kind"] != "Drawn")
     before = ", and the measurement of its schema before it," if facts.get("measured") else ""
-    return Standing.DECLARED, (
+    return DECLARED, (
         f"{made['algorithm']} ({made['source']}){before} used the data {plan:,} time{'s' * (plan > 1)}. "
         "Each use was entered in the ledger before it happened. No file can show that the program which ran is the "
         "one that was reviewed."
@@ -83,11 +74,11 @@ def _utility(facts: Facts) -> Said:
     exact = useful["as_exact_as_sample"]
     sample = "" if exact is None else f" The answers are as exact as a sample of {points(exact)}% of the rows."
     if told is None:
-        return Standing.MEASURED if useful["good_for"] or useful["not_for"] else Standing.OPEN, (
+        return MEASURED if useful["good_for"] or useful["not_for"] else OPEN, (
             f"{useful['sentence']}{sample} No answer was measured alone. No error against the real table was computed, "
             "because that would be another release."
         )
-    return Standing.MEASURED, (
+    return MEASURED, (
         f"{useful['sentence']}{sample} {told['measured']:,} of {told['answers']:,} answers have a noisy measurement of "
         f"their own, with standard errors of its noise from {told['least']:.3g} to {told['most']:.3g}; what fitting "
         "adds to that is not known."
@@ -96,29 +87,28 @@ def _utility(facts: Facts) -> Said:
 
 def _bounds(facts: Facts) -> Said:
     if facts["schema"].get("peeked"):
-        return Standing.OPEN, (
+        return OPEN, (
             f"The schema's bounds were {facts['bounds']}, outside the guarantee, for this reason: {facts['reason']}"
         )
     if facts["schema"].get("measured"):
         here = " Its cost is among the uses above." if facts.get("measured") else ""
-        return Standing.DECLARED, f"The schema's bounds and values were {facts['bounds']}.{here}"
-    return Standing.DECLARED, f"The schema's bounds were {facts['bounds']}, as public knowledge."
+        return DECLARED, f"The schema's bounds and values were {facts['bounds']}.{here}"
+    return DECLARED, f"The schema's bounds were {facts['bounds']}, as public knowledge."
 
 
 def _peek(facts: Facts) -> Said:
     if facts["reason"]:
-        return Standing.OPEN, f"Someone looked at the data before, for this reason: {facts['reason']}"
-    return Standing.DECLARED, "Nobody declared a look at the data before the release."
+        return OPEN, f"Someone looked at the data before, for this reason: {facts['reason']}"
+    return DECLARED, "Nobody declared a look at the data before the release."
 
 
 def _bits(facts: Facts) -> Said:
     if "floating-point" in facts["made_by"]["noise"]:
-        return Standing.OPEN, ("Part of the noise is drawn in floating point, whose rounding may leak information.")
-    return Standing.DECLARED, "All noise and all coins are drawn without rounding, so rounding leaks nothing."
+        return OPEN, ("Part of the noise is drawn in floating point, whose rounding may leak information.")
+    return DECLARED, "All noise and all coins are drawn without rounding, so rounding leaks nothing."
 
 
 _TOP, _MIDDLE, _BASE = LEVELS
-PROVED, DECLARED, OPEN = Standing.PROVED, Standing.DECLARED, Standing.OPEN
 _QUESTIONS: tuple[tuple[str, str, Callable[[Facts], Said]], ...] = (
     (_TOP, "Who is protected (unit of privacy)?", lambda f: (DECLARED, (
         f"Protected: {f['protects']['unit']}, in a table of {f['protects']['records']:,} rows. Only the owner of the "

@@ -37,7 +37,7 @@ class Key:
 
 
 def key_of(ledger: Path) -> Key:
-    """The key beside a ledger; a missing key is made, readable by its owner only.
+    """The signing key that lies beside a ledger; where it is missing one is made, readable by its owner only.
 
     Raises InputError where cryptography is missing, or the file cannot be made, or holds no key.
     """
@@ -56,7 +56,7 @@ def key_of(ledger: Path) -> Key:
 
 
 def _made(path: Path) -> str:
-    """A new key, written completely or not at all; the other's key where another process was faster."""
+    """The text of a new key, written completely or not at all; of another process's where that was faster."""
     beside = Path(f"{path}-{secrets.token_hex(8)}")
     with os.fdopen(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="ascii") as file:
         file.write(f"{secrets.token_hex(_LENGTH // 2)}\n")

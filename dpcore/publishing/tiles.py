@@ -15,13 +15,13 @@ def foretold(sizes: tuple[float, float] | None, exact: float | None, n: int, nou
 
 
 def error(name: str, gap: float, n: int, noun: str, where: str = "") -> Tile:
-    """The tile of an error: in people, with points beside, and the question that has it."""
+    """The tile of one error in people or rows, beside it the same in points and the question that has it."""
     of_all, counted = amount(gap, n, noun).split(" ≈ ")
     return name, counted, f"{of_all}, {where}" if where else of_all
 
 
 def exactness(share: float | None, n: int, noun: str) -> list[Tile]:
-    """The tile of `as_exact_as_sample`, of two significant digits; none where it is not known."""
+    """The tile that says which sample would be as exact, to two digits; no tile where that is not known."""
     if share is None:
         return []
     return [("As exact as asking", f"{float(f'{share * n:.2g}'):,.0f} {noun}", f"of these {n:,}, without noise")]
@@ -30,4 +30,4 @@ def exactness(share: float | None, n: int, noun: str) -> list[Tile]:
 def guess(chance: float, epsilon: float) -> Tile:
     """The tile of the promise: how often a guess about one person is right, at the most."""
     right = f"guesses right {times_in_100(chance)}"
-    return "Someone who knows everyone else", right, f"a coin: 50 · ε = {epsilon:.4g}"
+    return "Someone who knows everyone else", right, f"about one person; best is a coin, 50 · ε = {epsilon:.4g}"

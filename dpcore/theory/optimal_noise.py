@@ -105,7 +105,7 @@ def least_rmse(workload: Workload, budget: Budget, n: float) -> float | None:
     """
     if budget.delta == 0 or (variance := least_variance(workload)) is None:
         return None
-    (spend,) = gaussian_share(budget, [1.0])
+    spend = gaussian_share(budget)
     return math.sqrt(variance / workload.m) / (n * spend.mu)
 
 

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from ..privacy.accounting.budget import Budget, Pure
-from ..privacy.accounting.calibrations import gaussian_share
+from ..privacy.accounting.budget import Budget
+from ..privacy.accounting.calibrations import noise_share
 from ..privacy.measurement import noise_scale
 from ..privacy.statistics.answers import Answers
 from ..workloads import Workload
@@ -18,9 +18,5 @@ def plain_noise(workload: Workload, budget: Budget, n: float) -> float:
     independent Laplace variables with b = Δ₁/(nε): the maximum of m exponential variables is b H_m = b Σ_{i ≤ m} 1/i on
     average.
     """
-    answers, m = Answers(workload), workload.m
-    if budget.delta == 0:
-        b = noise_scale(answers, Pure(budget.epsilon), n)
-        return b * float(np.sum(1 / np.arange(1, m + 1)))
-    (spend,) = gaussian_share(budget, [1.0])
-    return noise_scale(answers, spend, n) * math.sqrt(2 * math.log(2 * m))
+    scale, m = noise_scale(Answers(workload), noise_share(budget), n), workload.m
+    return scale * (math.sqrt(2 * math.log(2 * m)) if budget.delta > 0 else float(np.sum(1 / np.arange(1, m + 1))))

@@ -5,14 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Rows, Run
 from dpcore.algorithms.base import make_plan
 from dpcore.algorithms.dual_query import _Expected, _RowPlayer
-from dpcore.data.domain import Rows
-from dpcore.evaluation.run import Run
-from dpcore.privacy.accounting.budget import Accounting, BoundedRange, Budget
-from dpcore.problems import QueryRelease
-from dpcore.workloads import Marginals
+from dpcore.privacy.accounting.budget import Accounting, BoundedRange
 from tests.helpers import codes, finished, random_rows, task
 
 BUDGETS = [Budget(1, 1e-9), Budget(9, 1e-3), Budget(1, 0), Budget(8, 0)]
@@ -118,7 +114,7 @@ def test_a_wrong_sign_or_memory_would_be_seen():
         for drawn, found in (([2, 2], 2), ([1], second), ([4 + 2, 4 + 2, 1], 1)):
             player.respond(np.array(drawn), rng)
             assert player.rows[-1][0, 0] == found
-        assert player.errors(4).past.tolist() == [0, 3 - second, second, 0]
+        assert player.errors(4).answers.tolist() == [0, 3 - second, second, 0]
 
 
 @pytest.mark.parametrize("name", ["dualquery", "dqrs", "fem", "sepfem"])

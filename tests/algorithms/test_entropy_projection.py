@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from dpcore import Marginals
 from dpcore.algorithms.entropy_projection import to_the_edge
 from dpcore.algorithms.past_measurements import Fact, Queries
-from dpcore.workloads import Marginals
 from tests.helpers import codes, matrix, signs
 
 DOMAIN = codes(3, 4)

@@ -6,19 +6,16 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget, PointRelease, Run
 from dpcore.algorithms.evidence import nearest
 from dpcore.algorithms.evolution import PrivateEvolution
 from dpcore.algorithms.evolution_parts import PRESETS, Given, copies, treat
 from dpcore.algorithms.signed_measure import PSMM, box_centres
-from dpcore.errors import InputError
-from dpcore.evaluation.run import Run
 from dpcore.geometry.regions import Ball, box
 from dpcore.geometry.transport import w1
 from dpcore.params import build
-from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.statistics.votes import Votes
-from dpcore.problems import PointRelease
+from tests.helpers import refused
 from tests.point_tasks import BALL, quarter, task
 
 NAMES = ("x", "y", "z", "u")
@@ -50,14 +47,6 @@ def test_the_papers_simulation_reaches_the_papers_distance():
     """n = 1000, quarter disc: .163 in the mean of 100; a run deviates by .03."""
     algorithm = build(PrivateEvolution, PRESETS["simulations"])
     assert 0.13 < distances(algorithm, 1.0, 8) < 0.20
-
-
-def test_laplace_noise_on_votes_wins_on_a_cluster_and_loses_on_spread_points():
-    base = PRESETS["simulations"]
-    for radius, seeds in ((0.02, 4), (0.5, 4)):
-        gaussian = distances(build(PrivateEvolution, base), radius, seeds)
-        laplace = distances(build(PrivateEvolution, base | {"post": "laplace"}), radius, seeds)
-        assert laplace < 0.5 * gaussian if radius < 0.1 else laplace > 1.8 * gaussian
 
 
 @pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")
@@ -100,7 +89,7 @@ def test_algorithm_1_copies_candidates_and_falls_back_when_none_or_too_many_are_
         PrivateEvolution(post="threshold", threshold=0, multiplicity=1, rounds=1, release="last"), quarter(60)
     )
     assert "copies are not in 1..240: 60 are sampled" in flood.records[-1].note
-    with pytest.raises(InputError, match="multiplicity=2 goes with post=threshold only, not simplex"):
+    with refused("multiplicity=2 goes with post=threshold only, not simplex"):
         PrivateEvolution(multiplicity=2).plan(PointRelease(BALL, 100, NAMES[:2]), BUDGET)
 
 
@@ -128,11 +117,11 @@ def test_a_projection_that_would_take_hours_is_refused_before_anything_is_measur
     algorithm, rich = build(PrivateEvolution, PRESETS["algorithm-2"]), Budget(1e9, 0.5)
     region = Ball(np.zeros(3), 2.0)
     problem, _ = task(np.zeros((12, 3)), region)
-    with pytest.raises(InputError, match=r"post=bounded-lipschitz: set samples to at most [\d,]+") as refused:
+    with refused(r"post=bounded-lipschitz: set samples to at most [\d,]+") as caught:
         algorithm.plan(problem, rich)
-    most = int(str(refused.value).rsplit(" ", 1)[1].replace(",", ""))
+    most = int(str(caught.value).rsplit(" ", 1)[1].replace(",", ""))
     assert replace(algorithm, samples=most).plan(problem, rich)["samples"] == most
-    with pytest.raises(InputError, match="set samples"):
+    with refused("set samples"):
         replace(algorithm, samples=most + 1).plan(problem, rich)
 
 
@@ -146,12 +135,12 @@ def test_the_start_and_the_variations_can_be_replaced():
 
 def test_steps_are_rounds_in_the_papers_words():
     assert build(PrivateEvolution, {"steps": "14"}).rounds == 14
-    with pytest.raises(InputError, match="steps and rounds are the same parameter"):
+    with refused("steps and rounds are the same parameter"):
         build(PrivateEvolution, {"steps": "14", "rounds": "3"})
 
 
 def test_too_many_candidates_are_refused_before_memory():
-    with pytest.raises(InputError, match="more than 5,000,000 candidates"):
+    with refused("more than 5,000,000 candidates"):
         PrivateEvolution(samples=1_000_000).plan(PointRelease(BALL, 10**6, NAMES[:2]), BUDGET)
 
 

@@ -3,46 +3,7 @@
 import numpy as np
 import pytest
 
-from dpcore.algorithms.evolution_table import PrivateEvolutionTable, _calmed, _Coarse
-from dpcore.data.schema import domain_from_json
-from dpcore.evaluation.run import Run
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import QueryRelease
-from dpcore.workloads import Marginals
-
-SCHEMA = {
-    "columns": {
-        "age": {"kind": "integer", "low": 0, "high": 39, "missing": "category"},
-        "pay": {"kind": "numeric", "low": 0, "high": 1, "bins": 30},
-        **{name: {"kind": "categorical", "values": [0, 1, 2]} for name in ("a", "b", "c")},
-    }
-}
-DOMAIN = domain_from_json(SCHEMA)
-
-
-def people(n: int = 20_000):
-    """Rows in which every column follows one hidden number."""
-    rng = np.random.default_rng(0)
-    hidden = rng.random(n)
-    age = np.clip(np.rint(39 * hidden + 3 * rng.normal(size=n)), 0, 39).astype(int)
-    pay = np.clip(np.rint(29 * hidden**2 + 2 * rng.normal(size=n)), 0, 29).astype(int)
-    rest = [np.clip(np.floor(3 * hidden + 0.4 * rng.normal(size=n)), 0, 2).astype(int) for _ in range(3)]
-    return DOMAIN.group(np.column_stack([np.where(rng.random(n) < 0.1, 40, age), pay, *rest]))
-
-
-def test_evolved_rows_are_nearer_than_independent_columns():
-    rows = people()
-    problem = QueryRelease(Marginals.all(DOMAIN, 2), rows.n)
-    run = Run(PrivateEvolutionTable(samples=300), problem, rows, Budget(3, 1e-9)).finish()
-    single = [Marginals(DOMAIN, [[name]]).answers_of_rows(rows) for name in DOMAIN.names]
-    pairs = problem.workload
-    product = np.concatenate([np.outer(single[a], single[b]).ravel() for a, b in pairs.axes])
-    independent = np.mean([np.abs(product - run.truth.answers)[table].sum() for table in pairs.tables])
-    assert run.records[-1].empirical.mean_l1 < 0.6 * independent
-    assert run.records[-1].empirical.mean_l1 < run.records[0].empirical.mean_l1
-    for name, share in zip(DOMAIN.names, single, strict=True):
-        found = run.release.answers(Marginals(DOMAIN, [[name]]))
-        assert np.abs(found - share).sum() < 0.03, "columns are moved to their noisy marginals"
+from dpcore.algorithms.evolution_table import _calmed, _Coarse
 
 
 @pytest.mark.parametrize("ordered", [True, False])

@@ -6,17 +6,14 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, domain_from_json
 from dpcore.algorithms.base import make_plan
 from dpcore.algorithms.evidence import Pool
 from dpcore.algorithms.graphical import SHARE, closure, coverage
 from dpcore.algorithms.tree_choice import MOST_WEIGHED, Room, barring
-from dpcore.data.schema import domain_from_json
-from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
+from dpcore.privacy.accounting.budget import BoundedRange, Gaussian, Pure
 from dpcore.privacy.measurement import deviation
 from dpcore.privacy.statistics.answers import ONE_TABLE
-from dpcore.problems import QueryRelease
-from dpcore.workloads import Marginals
 from tests.helpers import BUDGETS, codes, finished, task
 
 quiet = pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")

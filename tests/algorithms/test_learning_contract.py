@@ -3,33 +3,19 @@
 import numpy as np
 import pytest
 
+from dpcore import Budget, BudgetError, Run
 from dpcore.algorithms.base import make_plan
-from dpcore.errors import BudgetError, InputError
-from dpcore.evaluation.run import Run
-from dpcore.params import build
-from dpcore.privacy.accounting.budget import Budget, Gaussian, SubsampledGaussian
+from dpcore.privacy.accounting.budget import Gaussian, SubsampledGaussian
 from dpcore.privacy.risk_curator import RiskCurator
 from dpcore.privacy.statistics.gradients import MeanGradient
 from dpcore.privacy.statistics.targets import RegularisedRisk
 from dpcore.theory import learning as theory
+from tests.helpers import refused
 from tests.privacy.enumeration import curator_of
 from tests.risk_tasks import LEARNERS, task
 
 pytestmark = pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")
 BUDGETS = [Budget(1, 1e-6), Budget(0.1, 1e-4), Budget(2, 0)]
-
-
-def start(name, settings, where, budget, **options) -> Run:
-    problem, rows = task(where)
-    return Run(build(LEARNERS[name], settings), problem, rows, budget, **options)
-
-
-@pytest.mark.parametrize("name", ["noisy_gd", "regularized_exponential"])
-def test_stopping_early_costs_what_was_charged_so_far(name):
-    run = start(name, {"stages": "3"} if name.startswith("reg") else {"rounds": "8"}, "median", BUDGETS[0])
-    next(iter(run))
-    assert len(run.events) == 1
-    assert 0 < run.spent.epsilon < 0.9
 
 
 def test_people_with_several_rows_cost_as_many_times_the_noise():
@@ -40,7 +26,7 @@ def test_people_with_several_rows_cost_as_many_times_the_noise():
         assert one == pytest.approx(ratio * three)
     one, three = (make_plan(LEARNERS["noisy_gd"](), p, BUDGETS[0])["sigma"] for p in (problem, many))
     assert three == pytest.approx(3 * one)
-    with pytest.raises(InputError, match="single rows only"):
+    with refused("single rows only"):
         make_plan(LEARNERS["dp_sgd"](), many, BUDGETS[0])
     assert Run(LEARNERS["output_perturbation"](), many, rows, BUDGETS[0]).finish().spent.epsilon <= 1
 
@@ -49,9 +35,9 @@ def test_the_law_is_as_sharp_as_was_paid_for_and_nothing_is_touched_unpaid():
     problem, rows = task("median")
     target = RegularisedRisk(problem.loss, problem.region, 0.2, True)
     curator = curator_of(rows, Gaussian(0.1), budget=BUDGETS[0], kind=RiskCurator)
-    with pytest.raises(InputError, match="there is no sampler 'magic'"):
+    with refused("there is no sampler 'magic'"):
         curator.draw_parameter(target, "magic", Gaussian(0.1))
-    with pytest.raises(InputError, match="needs the logistic loss"):
+    with refused("needs the logistic loss"):
         curator.draw_parameter(target, "logistic", Gaussian(0.1))
     with pytest.raises(BudgetError, match="does not pay for this"):
         curator.draw_parameter(target, "line", SubsampledGaussian(1.0, 0.5))
@@ -64,26 +50,27 @@ def test_the_law_is_as_sharp_as_was_paid_for_and_nothing_is_touched_unpaid():
 def test_sampled_gradients_are_unbiased_and_as_noisy_as_they_say():
     problem, rows = task("median")
     spend = SubsampledGaussian(5.0, 0.5)
-    curator = curator_of(rows, spend, times=2000, kind=RiskCurator)
+    curator = curator_of(rows, spend, times=1000, kind=RiskCurator)
     statistic = MeanGradient(problem.loss, problem.region, np.array([7.0]), 0.5, True)
-    found = [curator.measure_sample(statistic, spend) for _ in range(2000)]
+    found = [curator.measure_sample(statistic, spend) for _ in range(1000)]
     assert {(m.statistic, m.spend) for m in found} == {(statistic, spend)}
-    assert [m.stddev for m in found] == pytest.approx([5 * 0.5 / 30] * 2000)
+    assert [m.stddev for m in found] == pytest.approx([5 * 0.5 / 30] * 1000)
     assert curator.measured == []
     draws = np.array([m.values[0] for m in found])
     expected = statistic.value(rows)[0]
     sampling = 60 * 0.25 * 0.5 * 0.5 / (0.5 * 60) ** 2
     deviation = np.sqrt((5 * 0.5 / 30) ** 2 + sampling)
-    assert draws.mean() == pytest.approx(expected, abs=4.5 * deviation / np.sqrt(2000))
-    assert draws.std() == pytest.approx(deviation, rel=0.07)
+    assert draws.mean() == pytest.approx(expected, abs=4.5 * deviation / np.sqrt(1000))
+    assert draws.std() == pytest.approx(deviation, rel=0.1)
 
 
 @pytest.mark.parametrize(
     "name", ["regularized_exponential", "noisy_gd", "objective_perturbation", "output_perturbation"]
 )
 def test_a_large_budget_finds_the_optimum(name):
-    settings = {"noisy_gd": {"rounds": "2000", "step": "2"}}.get(name, {})
-    run = start(name, settings, "logistic on R^d", Budget(500, 0.5)).finish()
+    settings = {"noisy_gd": {"rounds": 2000, "step": 2}}.get(name, {})
+    problem, rows = task("logistic on R^d")
+    run = Run(LEARNERS[name](**settings), problem, rows, Budget(500, 0.5)).finish()
     assert run.records[-1].empirical.excess_risk < 0.02
 
 

@@ -6,16 +6,12 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize, minimize_scalar
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget, Explicit, Marginals
 from dpcore.algorithms.evidence import Evidence, summed
 from dpcore.algorithms.fitting import fit, product, stages_of
-from dpcore.data.domain import Rows
 from dpcore.models.cells import Cells
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.privacy.measurement import Measurement, deviation
 from dpcore.theory import schedules
-from dpcore.workloads import Explicit, Marginals
-from tests.helpers import codes, finished, histogram, matrix, matrix_of, random_rows, softmax, task, within
+from tests.helpers import codes, finished, matrix, matrix_of, softmax, task, within
 from tests.tape import exact_run
 
 quiet = pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")
@@ -23,22 +19,22 @@ quiet = pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")
 
 MANY = ("2-way", "mixed")
 LIMITS = [
-    ("gaussian_maxent", {"alpha": 0.05, "rounds": 500}, (*MANY, "explicit", "two records", "one column"), 0.01),
+    ("gaussian_maxent", {"alpha": 0.05, "rounds": 500}, ("2-way", "explicit", "two records"), 0.01),
     ("dpfw", {"rounds": 1500, "alpha": 0.0065}, ("2-way", "explicit"), 0.05),
     ("mwem", {"rounds": 60}, MANY, 0.01),
     ("mwem", {"measure": "marginal", "rounds": 6}, MANY, 0.01),
-    ("pep", {"rounds": 80, "slack": 0.01}, (*MANY, "explicit"), 0.01),
+    ("pep", {"rounds": 80, "slack": 0.01}, ("mixed", "explicit"), 0.01),
     ("pmw", {"updates": 150, "threshold": 0.003}, MANY, 0.01),
     ("pmw", {"updates": 12, "measure": "marginal", "threshold": 0.003}, MANY, 0.01),
-    ("aim", {"rounds": 20}, (*MANY, "ranges", "one column", "two records"), 0.01),
+    ("aim", {"rounds": 20}, ("mixed", "ranges", "two records"), 0.01),
     ("dualquery", {"rounds": 200, "samples": 100}, ("2-way",), 0.02),
     ("dqrs", {"rounds": 200, "samples": 100}, ("2-way",), 0.02),
     ("fem", {"rounds": 300}, ("2-way",), 0.04),
     ("sepfem", {"rounds": 300}, ("2-way",), 0.04),
     ("dpam", {}, ("2-way", "explicit"), 0.02),
-    ("gem", {"rounds": 9, "updates": 60}, (*MANY, "ranges", "explicit"), 0.02),
-    ("rap", {"rounds": 3, "queries": 6, "updates": 60}, (*MANY, "ranges", "explicit"), 0.02),
-    ("residual", {}, (*MANY, "ranges"), 0.01),
+    ("gem", {"rounds": 9, "updates": 60}, ("mixed", "explicit"), 0.02),
+    ("rap", {"rounds": 3, "queries": 6, "updates": 60}, ("ranges", "explicit"), 0.02),
+    ("residual", {}, ("mixed", "ranges"), 0.01),
     ("private_evolution_table", {}, ("2-way",), 0.05),
 ]
 
@@ -90,7 +86,7 @@ def test_practical_dpfw_is_the_naive_iteration_and_releases_the_mean_of_the_seco
 @pytest.mark.parametrize("where", ["2-way", "explicit"])
 def test_paper_dpfw_is_the_naive_iteration_and_releases_one_iterate(where, alpha):
     places, gamma = [], min(1, 2 * math.sqrt(alpha / (40 * 2)))
-    for seed in range(30):
+    for seed in range(20):
         _, released, _, naive = both_ways(where, seed, rounds=40, alpha=alpha, schedule="paper")
         D = naive([gamma] * 40)
         assert np.allclose(released[:-1], D[1:-1], atol=1e-9)
@@ -119,8 +115,8 @@ def primal_optimum(A, y, sigma, base, weight) -> np.ndarray:
     ).x  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("weight", [0.5, 20.0, 1000.0])
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("weight", [0.5, 1000.0])
 @pytest.mark.parametrize("kind", ["2-way", "mixed", "explicit"])
 def test_the_fit_reaches_the_optimum_that_scipy_finds(monkeypatch, kind, weight, seed):
     domain, rng = codes(2, 3, 2), np.random.default_rng(seed)
@@ -139,8 +135,8 @@ def test_the_fit_reaches_the_optimum_that_scipy_finds(monkeypatch, kind, weight,
     assert np.abs(settled - expected).max() < 1e-5
 
 
-@pytest.mark.parametrize("sigma", [1e-9, 1e-4, 10])
-@pytest.mark.parametrize("weight", [1e-3, 20, 1e8])
+@pytest.mark.parametrize("sigma", [1e-9, 10])
+@pytest.mark.parametrize("weight", [1e-3, 1e8])
 def test_the_fit_ends_where_floating_point_allows_no_further_decrease(monkeypatch, weight, sigma):
     monkeypatch.setattr("dpcore.algorithms.fitting.SETTLED", -1)
     workload, rng = Marginals.all(codes(2, 3, 2), 2), np.random.default_rng(0)
@@ -149,63 +145,6 @@ def test_the_fit_ends_where_floating_point_allows_no_further_decrease(monkeypatc
     with within(60):
         iterates = list(fit(evidence, weight, np.log(rng.dirichlet(np.ones(12))), 600, Cells(workload.domain)))
     assert np.isfinite(iterates).all()
-
-
-@quiet
-@pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("where", ["one column", "2-way", "mixed"])
-def test_a_census_of_billions_is_fitted_too(where, seed):
-    problem, rows = task(where)
-    rows = Rows(rows.values, rows.weights * 10**8)
-    problem = type(problem)(problem.workload, rows.n)
-    with within(60):
-        run = finished("gaussian_maxent", problem, rows, Budget(10, 1e-10), seed=seed)
-    assert run.records[-1].empirical.max_error < 1e-6
-
-
-def shrunk(y, sigma):
-    """Shares by noisy ones of one deviation: those nearest to y drawn to even ones, by Stein's estimate, floored."""
-    k = len(y)
-    sums = {"type": "eq", "fun": lambda x: x.sum() - 1}
-
-    def near(c):
-        z = 1 / k + c * (y - y.mean())
-        far = lambda x: ((x - z) ** 2).sum()  # noqa: E731
-        return minimize(far, np.full(k, 1 / k), bounds=[(0, 1)] * k, constraints=sums, tol=1e-14).x
-
-    def risk(c):
-        return ((near(c) - y) ** 2).sum() + 2 * sigma**2 * c * ((near(c) > 1e-9).sum() - 1)
-
-    x = np.maximum(near(min(np.linspace(0, 1 / (1 + k * sigma**2), 21), key=risk)), 1e-4)
-    return x / x.sum()
-
-
-def test_the_two_stages_are_those_of_the_docstring():
-    """One run of the algorithm against SLSQP in both stages, from the noisy answers it saw."""
-    domain = codes(2, 3, 2)
-    problem, rows = task("2-way")
-    problem = type(problem)(Marginals.all(domain, 3), 50)
-    algorithm = ALGORITHMS["gaussian_maxent"](alpha=0.7, rounds=3000)
-    plan = algorithm.plan(problem, Budget(1, 1e-6))
-    mu, n, sigma = plan.charges[0].spend.mu, 50, plan["sigma"]
-    assert sigma == pytest.approx(math.sqrt(2) / (n * mu))
-    P = histogram(domain, random_rows(domain, 50))
-    y = P + sigma * np.random.default_rng(0).normal(size=12)
-
-    class Told:
-        def measure(self, statistic, spend):
-            assert statistic.workload is problem.workload
-            return Measurement(y, deviation(statistic, spend, n), statistic, spend)
-
-    *_, last = algorithm.steps(problem, plan, Told(), np.random.default_rng(0))
-    pairs = matrix_of(domain, ["ab", "ac", "bc"])
-    shape = dict(zip("abc", domain.shape, strict=True))
-    singles = [shrunk(matrix_of(domain, [a]) @ y, sigma * math.sqrt(12 / shape[a])) for a in "abc"]
-    base = np.einsum("a,b,c->abc", *singles).ravel()
-    sizes = pairs.sum(axis=1)  # a cell of a pair sums that many noisy cells
-    first = primal_optimum(pairs, pairs @ y, sigma * np.sqrt(sizes), base, 0.6 * 0.7 * mu * n)
-    second = primal_optimum(np.eye(12), y, np.full(12, sigma), first, 0.7 * mu * n)
-    assert np.abs(last.release.D - second).max() < 1e-4
 
 
 def test_smaller_tables_are_summed_out_of_noisy_ones_by_precision():
@@ -267,11 +206,3 @@ def test_schedules_minimise_their_bound(public):
 
     best = math.exp(minimize_scalar(over_alpha, bounds=(-30, 10), options={"xatol": 1e-9}).x)
     assert schedules.frank_wolfe_alpha(k=20_000, **public) == pytest.approx(best, rel=1e-4)
-
-
-def test_the_sampling_bound_holds_on_average():
-    domain, rng = codes(3, 4), np.random.default_rng(0)
-    A, P, n = matrix_of(domain, ["a", "b", "ab"]), rng.dirichlet(np.ones(12)), 400
-    worst = [np.abs(A @ (P - rng.multinomial(n, P) / n)).max() for _ in range(300)]
-    assert np.mean(worst) <= schedules.sampling_bound(n=n, m=len(A), width=1)
-    assert np.mean(worst) >= schedules.sampling_bound(n=n, m=len(A), width=1) / 10

@@ -6,16 +6,13 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget, Explicit, Marginals, QueryRelease
 from dpcore.algorithms.base import make_plan, stars
 from dpcore.algorithms.mirror_descent import _descend, _release
 from dpcore.privacy.accounting import conversions
-from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.accounting.ledger import Plan
 from dpcore.privacy.statistics.answers import Answers, CellAnswers
-from dpcore.problems import QueryRelease
 from dpcore.theory import schedules
-from dpcore.workloads import Explicit, Marginals
 from tests.helpers import codes, histogram, matrix, random_rows, signs, softmax, task
 from tests.tape import exact_run
 
@@ -63,33 +60,6 @@ def test_without_noise_it_is_the_corrected_algorithm(noise, rounds):
     assert pytest.approx(naive(A, truth, 0.05, plan["sigma"], rounds), abs=1e-9) == D
 
 
-def worst_case_optimum(A, truth, alpha) -> float:
-    """min_D max_{q ∈ ±Q} ⟨q, P − D⟩ + αH(D) by SLSQP, as a linear program with an entropy."""
-    k = A.shape[1]
-    constraints = [
-        {"type": "eq", "fun": lambda x: x[:k].sum() - 1},
-        {"type": "ineq", "fun": lambda x: x[k] - (truth - A @ x[:k])},
-        {"type": "ineq", "fun": lambda x: x[k] + (truth - A @ x[:k])},
-    ]
-    start = np.append(np.full(k, 1 / k), 1.0)
-    found = minimize(
-        lambda x: x[k] + alpha * entropy(x[:k]), start, method="SLSQP", bounds=[(1e-12, 1)] * k + [(0, 2)],
-        constraints=constraints, options={"maxiter": 1000, "ftol": 1e-14},
-    )  # fmt: skip
-    assert found.success
-    return float(found.fun)
-
-
-@pytest.mark.parametrize("alpha", [0.02, 0.2])
-def test_without_noise_its_objective_tends_to_the_optimum(alpha):
-    gaps = []
-    for rounds in (50, 500, 5000):
-        D, A, truth, _ = noiseless("fresh", rounds, alpha)
-        gaps.append(np.abs(truth - A @ D).max() + alpha * entropy(D) - worst_case_optimum(A, truth, alpha))
-    assert gaps[2] < gaps[1] < gaps[0]
-    assert -1e-7 < gaps[2] < 2e-4 / alpha**0.5
-
-
 def smoothed(A, y, D, tau, alpha) -> float:
     errors = (y - A @ D) / tau
     return (
@@ -113,37 +83,6 @@ def test_the_descent_on_reused_noise_reaches_the_optimum_that_scipy_finds(kind, 
     assert smoothed(A, y, D, tau, alpha) <= found.fun + 1e-6 * tau + 1e-8
     if alpha > 1e-3:
         assert np.abs(A @ (D - softmax(found.x))).max() < 1e-3
-
-
-@pytest.mark.parametrize("rounds", [1, 2, 25])
-def test_the_descent_is_the_recursion_of_the_docstring(rounds):
-    """D by D with η_t, A_t and every divergence written out, on a matrix."""
-    domain, alpha, tau = codes(3, 4), 0.01, 0.01
-    workload = signs(domain, 8)
-    A, k = workload.matrix, 12
-    y = A @ histogram(domain, random_rows(domain, 40)) + 0.02
-    start = max(tau, np.abs(A.T @ (y - A @ np.full(k, 1 / k))).max() / (8 * alpha))
-    D = D_ag = np.full(k, 1 / k)
-    total, theta = 0.0, 1.0
-    for t in range(1, rounds + 1):
-        heat = max(tau, start * (tau / start) ** ((t - 1) / (0.7 * rounds)))
-        theta = 1.0 if t == 1 else min(1.3 * theta, 0.5)
-        while True:
-            eta = 1.0 if t == 1 else theta / (1 - theta) * total
-            D_md = (total * D_ag + eta * D) / (total + eta)
-            errors = (y - A @ D_md) / heat
-            weights = softmax(np.concatenate([errors, -errors]))
-            g = -(weights[:8] - weights[8:]) @ A
-            log_D = (alpha * total * np.log(D) - eta * g) / (alpha * (total + eta))
-            D_next = softmax(log_D)
-            ag_next = (total * D_ag + eta * D_next) / (total + eta)
-            curved = smoothed(A, y, ag_next, heat, 0) - smoothed(A, y, D_md, heat, 0) - g @ (ag_next - D_md)
-            if t == 1 or (total + eta) * curved <= alpha * total * (D_next @ np.log(D_next / D)):
-                break
-            theta /= 2
-        D, D_ag, total = D_next, ag_next, total + eta
-    *_, (ours, _) = _descend(workload, y, alpha, tau, rounds)
-    assert ours == pytest.approx(D_ag, abs=1e-9)
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 1, 100])

@@ -4,21 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget, Marginals
 from dpcore.algorithms.base import make_plan
 from dpcore.algorithms.entropy_projection import SHARE
 from dpcore.algorithms.multiplicative_weights import SHARES
-from dpcore.algorithms.past_measurements import PRIOR, Queries, likeliest
-from dpcore.data import samples
-from dpcore.errors import InputError
-from dpcore.privacy.accounting.budget import Accounting, Budget, Pure
+from dpcore.privacy.accounting.budget import Accounting, Pure
 from dpcore.privacy.measurement import deviation
 from dpcore.privacy.statistics.answers import SomeAnswers
-from dpcore.problems import QueryRelease
-from dpcore.workloads import Explicit, Marginals
-from tests.helpers import BUDGETS, codes, matrix, signs, softmax, task
+from tests.helpers import BUDGETS, codes, matrix, refused, softmax, task
 from tests.tape import exact_run
 
 CUBE = codes(2, 2, 2)
@@ -26,7 +20,7 @@ CUBE = codes(2, 2, 2)
 
 @pytest.mark.parametrize("part", [slice(0, 2), slice(0, 3), slice(2, 6), slice(30, 31), slice(-1, 0), slice(0, 1, 2)])
 def test_other_parts_are_refused(part):
-    with pytest.raises(InputError, match="neither one answer nor one table"):
+    with refused("neither one answer nor one table"):
         SomeAnswers(Marginals.all(CUBE, 2), part)
 
 
@@ -110,36 +104,3 @@ def test_the_average_is_that_of_the_iterates(measure, budget):
     *_, path = start(measure, "2-way", 9, budget)
     *_, averages = start(measure, "2-way", 9, budget, output="average")
     assert np.allclose(averages, [np.mean(path[: t + 1], axis=0) for t in range(9)])
-
-
-def test_replay_tends_to_the_regularised_fit():
-    """The docstring's objective, from scipy."""
-    domain, rng = codes(3, 4), np.random.default_rng(0)
-    workload = signs(domain, 6)
-    A, sigma = workload.matrix[:3], 0.05
-    y = A @ rng.dirichlet(np.ones(12)) + 0.05 * rng.normal(size=3)
-    past, D = Queries(workload, likeliest), np.full(12, 1 / 12)
-    for _ in range(4):
-        for j in range(3):
-            D = past.explain(D, j, y[j : j + 1], sigma)
-    for _ in range(300):  # replay only: the fourth measurement of query 0 again with an infinite deviation
-        D = past.explain(D, 0, y[:1], 1e9)
-
-    def objective(u):
-        E = softmax(u)
-        return 4 * np.sum(((A @ E - y) / sigma) ** 2) / 2 + PRIOR * (E @ np.log(E * 12))
-
-    found = minimize(objective, np.zeros(12), method="BFGS", options={"gtol": 1e-9})
-    assert np.abs(softmax(found.x) - D).max() < 1e-5
-
-
-def test_default_rounds_grow_with_the_budget_and_stay_within_what_there_is_to_ask():
-    sample = samples.census(2000)
-    problem = QueryRelease(Marginals.all(sample.domain, 2), 2000)
-    for measure in SHARES:
-        plans = [make_plan(ALGORITHMS["mwem"](measure=measure), problem, Budget(e, 1e-9)) for e in (0.01, 0.3, 3, 1000)]
-        rounds = [plan["rounds"] for plan in plans]
-        assert rounds == sorted(set(rounds))
-        assert rounds[-1] <= (problem.workload.m if measure == "query" else 2 * len(problem.workload.tables))
-    one = QueryRelease(Explicit(codes(3, 2), np.eye(6)[:1]), 10**6)
-    assert make_plan(ALGORITHMS["mwem"](), one, Budget(100, 1e-9))["rounds"] == 1

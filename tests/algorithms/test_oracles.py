@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
+from dpcore import Explicit, Marginals, TableQueries, Union
 from dpcore.algorithms.oracles import Counter, Oracle
-from dpcore.errors import InputError
 from dpcore.releases import Records
-from dpcore.workloads import Explicit, Marginals, TableQueries, Union
-from tests.helpers import cells, codes, signs
+from tests.helpers import cells, codes, refused, signs
 
 SMALL = codes(3, 1, 4, 2)
 WORKLOADS = {
@@ -71,12 +70,6 @@ def test_a_time_limit_is_honoured_and_told():
         counted = Counter(workload)
         counted.add(code[None])
         assert value == pytest.approx(weights @ counted.sums + row.reshape(12, 30)[np.arange(12), code].sum())
-        for i in range(12):  # no single column can be changed for the better: the ascent did its work
-            others = np.repeat(code[None], 30, axis=0)
-            others[:, i] = np.arange(30)
-            for other in others[::7]:
-                score = row.reshape(12, 30)[np.arange(12), other].sum()
-                assert Records.of(HUGE, other[None]).answers(workload) @ weights + score <= value + 1e-9
 
 
 def test_where_cells_cannot_be_listed_few_queries_are_answered_exactly():
@@ -101,7 +94,7 @@ def test_a_query_matrix_is_enumerated_or_refused():
         def __init__(self) -> None:
             self.domain, self.m = HUGE, 1
 
-    with pytest.raises(InputError, match="more than the 10,000,000 this algorithm can enumerate"):
+    with refused("more than the 10,000,000 this algorithm can enumerate"):
         Oracle(Large())
 
 

@@ -5,12 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, TableQueries, Union
 from dpcore.algorithms.base import make_plan
-from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.accounting.calibrations import equal_selections
-from dpcore.problems import QueryRelease
-from dpcore.workloads import Marginals, TableQueries, Union
 from tests.helpers import codes, task
 
 CUBE = codes(3, 2, 4)

@@ -22,7 +22,7 @@ WATCH = """words => { window.times = {};
     const stale = document.querySelector('.st-key-screen [data-stale=true], .st-key-verdict [data-stale=true]');
     if (stale && !window.times.dimmed) window.times.dimmed = now;
     if (text && text.split('Largest')[0] !== words && !window.times.verdict) window.times.verdict = now;
-    const there = text.includes('repeats with fresh noise');
+    const there = text.includes('5 repeats');
     const idle = !document.querySelector('[data-testid=stStatusWidget]');
     if (window.times.verdict && there && !stale && idle) window.times.settled = now;
     else { window.times.settled = undefined; requestAnimationFrame(look); } };
@@ -46,7 +46,7 @@ def measure(steps: int, folder: Path) -> dict[str, object]:
     with live(folder) as (server, browser):
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.goto(f"{server.address}/explore?sample=census")
-        expect(page.get_by_text("repeats with fresh noise")).to_be_visible(timeout=60_000)
+        expect(page.get_by_text("5 repeats", exact=True)).to_be_visible(timeout=60_000)
         time.sleep(2)
         keys = ["ArrowLeft" if i // 6 % 2 == 0 else "ArrowRight" for i in range(steps + WARM)]
         found = [step(page, key) for key in keys][WARM:]

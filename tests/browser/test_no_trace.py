@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from tests.serving import serving
 
-PLANTED = "planted-4711"
+PLANTED, TYPED = "planted-4711", "typed-4711"  # in a cell; and in a schema, which the browser may keep
 LARGE = 2 * 2**20  # bytes: uploads of this size pass through a temporary file
 
 
@@ -37,13 +37,10 @@ def tables() -> dict[str, bytes]:
         "quote.csv": f'{rows}"{PLANTED},2\n'.encode(),
         "zero.tsv": f"a\tb\n{PLANTED}\x00\t1\n".encode(),
         "utf16.csv": b"\xff\xfe" + rows.encode("utf-16-le")[:-1],
-        "bytes.txt": rows.encode() + bytes(range(256)),
         "cut.parquet": whole[:-40] + whole[-8:],
         "letters.parquet": whole.replace(PLANTED.encode(), b"\xff\xfe" + PLANTED.encode()[2:]),
-        "text.parquet": rows.encode(),
         "empty.xlsx": packed("xl/worksheets/sheet1.xml"),
         "cut.xlsx": packed("a")[:-10],
-        "text.xlsx": rows.encode(),
         "large.csv": (f"a,b\n{PLANTED},1\n" * (LARGE // 20)).encode(),
     }
 
@@ -52,7 +49,7 @@ SCHEMAS = {
     "broken.json": f'{{"columns": {{"a": "{PLANTED}"'.encode(),
     "other.json": json.dumps({"columns": {"a": {"kind": "integer", "low": 0, "high": 4}}}).encode(),
     "list.json": json.dumps([PLANTED]).encode(),
-    "values.json": json.dumps({"columns": {"a": {"kind": "categorical", "values": [PLANTED, [PLANTED]]}}}).encode(),
+    "values.json": json.dumps({"columns": {"a": {"kind": "categorical", "values": [TYPED, [TYPED]]}}}).encode(),
 }
 
 
@@ -78,7 +75,8 @@ def test_no_trace_of_a_cell_is_left(chromium, tmp_path):
         context.close()
         files = {str(path): path.read_bytes() for path in place.rglob("*") if path.is_file()}
     assert PLANTED not in "".join(seen)
-    assert PLANTED not in Path(tmp_path / "log").read_text(errors="replace")
+    log = Path(tmp_path / "log").read_text(errors="replace")
+    assert not [mark for mark in (PLANTED, TYPED) if mark in log]
     assert not [path for path, content in files.items() if PLANTED.encode() in content or PLANTED in path]
 
 
@@ -90,6 +88,4 @@ def send(page, place, name, content):
         )
     page.wait_for_timeout(300)
     expect(page.locator("[data-testid=stStatusWidget]")).to_have_count(0)
-    if page.locator("input[type=file]").count() <= place:  # an error that nobody foresaw has ended the page
-        page.reload()
-        expect(page.locator("input[type=file]").nth(place)).to_be_attached()
+    expect(page.locator("input[type=file]").nth(place)).to_be_attached()  # nothing ends the page

@@ -129,7 +129,7 @@ def test_what_was_typed_about_columns_is_back_after_a_reload_and_no_cell_was_kep
     expect(page.get_by_text("2 columns without values")).to_be_visible()
     page.get_by_role("tab", name="File and schema").click()
     bring(page, "schema.json", json.dumps(TYPED), 1)
-    expect(page.get_by_text("Ready, if each row is another person")).to_be_visible()
+    expect(page.get_by_role("heading", name="Can one person have several rows?")).to_be_visible()
     kept = page.wait_for_function("localStorage.getItem('columns')").json_value()
     assert json.loads(kept)[0]["said"]["entries"] == TYPED["columns"] | {"city": None}
     assert "planted" not in page.evaluate("JSON.stringify([localStorage, sessionStorage])")
@@ -137,7 +137,7 @@ def test_what_was_typed_about_columns_is_back_after_a_reload_and_no_cell_was_kep
     expect(page.get_by_text("Your table is gone")).to_be_visible()
     bring(page, "people.csv", CELLS)
     expect(page.get_by_text("What you typed about these columns is back")).to_be_visible()
-    expect(page.get_by_text("Ready, if each row is another person")).to_be_visible()
+    expect(page.get_by_role("heading", name="Can one person have several rows?")).to_be_visible()
     bring(page, "empty.csv", "city,age\n")
     expect(page.get_by_text(re.compile("no rows.*The table is still the one before.*people.csv"))).to_be_visible()
     page.get_by_role("button", name="Forget my table").click()

@@ -54,15 +54,6 @@ def test_one_release_whatever_is_pressed(page, server, tmp_path):
     assert [r["state"] for r in found.releases] == ["released"]
 
 
-def test_release_fits_a_phone(page, server, tmp_path):
-    page.set_viewport_size({"width": 390, "height": 844})
-    open_release(page, server, tmp_path)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    page.get_by_role("button", name=NOW).click()
-    expect(page.get_by_text("This release is in the budget record.")).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-
-
 def test_a_game_shows_progress_can_be_cancelled_and_is_drawn(page, server):
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{server}/audit?audit-runs=40%2C000")
@@ -76,15 +67,3 @@ def test_a_game_shows_progress_can_be_cancelled_and_is_drawn(page, server):
     page.get_by_text("For experts: bounds and curves").click()
     expect(page.locator(".js-plotly-plot .scatterlayer path.js-line")).to_have_count(8)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-
-
-def test_stakeholders_see_no_error_on_any_page(page, server):
-    page.goto(f"{server}/?view=stakeholder")
-    expect(page.get_by_text("Stakeholder view")).to_be_visible()
-    page.get_by_role("link", name="Explore", exact=True).click()
-    expect(page.get_by_role("heading", name="What was chosen, and what it used")).to_be_visible()
-    expect(page.get_by_text("Stakeholder view")).to_be_visible()
-    assert "view=stakeholder" in page.url
-    expect(page.get_by_text("Typical error")).to_have_count(0)
-    expect(page.get_by_text("uses real data – do not publish", exact=True)).to_have_count(0)
-    expect(page.locator(".js-plotly-plot")).to_have_count(0)

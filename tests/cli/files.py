@@ -33,7 +33,7 @@ def write_files(folder: Path) -> None:
     codes = pd.DataFrame(rng.integers(0, [3, 2], (100, 2)), columns=["a", "b"])
     files |= {"c.csv": codes.to_csv(index=False), "c.json": '{"a": 3, "b": 2}', "small.json": '{"a": 2, "b": 2}'}
     files |= {"empty.csv": "", "header.csv": "a,b\n", "one.csv": "a,b\n1,1\n", "nan.csv": "a,b\n1,1\n2,nan\nNA,0\n"}
-    files |= {"over.csv": "a,b\n1,1\n3,0\n", "under.csv": "a,b\n1,1\n-1,0\n", "half.csv": "a,b\n1,1\n0.5,0\n"}
+    files |= {"over.csv": "a,b\n1,1\n3,0\n", "half.csv": "a,b\n1,1\n0.5,0\n"}
     files |= {"inf.csv": "a,b\n1,1\ninf,0\n", "ragged.csv": "a,b\n1,1\n1,2,3\n", "twice.csv": "a,a\n1,1\n"}
     files |= {"no_b.csv": "a,c\n1,1\n0,0\n", "open.csv": 'a,b\n1,"1\n', "empty.npy": "", "text.npy": "PK\3\4"}
     files |= {"array.json": "[1, 2]", "null.json": '{"columns": {"a": {"kind": "numeric"}}}'}
@@ -57,6 +57,24 @@ def write_files(folder: Path) -> None:
     np.save(folder / "large.npy", np.full((1, 6), 1.5))
     np.save(folder / "complex.npy", np.full((1, 6), 1j))
     np.savez(folder / "m.npz", np.ones((1, 6)))
+
+
+OPEN = {  # of which most is to be measured
+    "columns": {
+        "job": {"kind": "categorical", "values": "private"},
+        "sex": {"kind": "categorical", "values": ["f", "m"]},
+        "pay": {"kind": "numeric", "bounds": "private", "bins": "private"},
+        "age": {"kind": "integer", "bounds": "private", "bins": 8},
+    }
+}
+
+
+def people(n: int = 3000) -> pd.DataFrame:
+    """A table for the schema OPEN, all texts."""
+    rng = np.random.default_rng(0)
+    columns = {"job": rng.choice(["clerk", "nurse"], n), "sex": rng.choice(["f", "m"], n)}
+    columns |= {"pay": np.exp(rng.normal(8, 1, n)).round(2), "age": rng.integers(18, 80, n)}
+    return pd.DataFrame(columns).astype(str)
 
 
 BASE = {"--schema": "c.json", "--queries": "marginals:2", "--algorithm": "dpfw", "--epsilon": "1", "--delta": "1e-6"}

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from dpcore.cli import main, run
+from dpcore.data.readers import read_json
 from tests.cli.files import arguments, write_files
 from tests.helpers import QUERIES, one_line_of_error
 
@@ -40,42 +41,31 @@ BAD = {
     "schema of no file": ["schema", "no.csv"],
     "schema of an empty file": ["schema", "empty.csv"],
     "both forms": ["algorithms", "--json", "--markdown"],
-    **each("table", "no.csv", "empty.csv", "header.csv", "one.csv", "nan.csv", "over.csv", "under.csv", "half.csv"),
-    **each("table", "inf.csv", "ragged.csv", "twice.csv", "no_b.csv", "latin.csv", "open.csv", "t.xlsx", ".", ""),
+    **each("table", "no.csv", "empty.csv", "one.csv", "half.csv", "inf.csv", "ragged.csv", "twice.csv", "latin.csv"),
+    **each("table", "open.csv", "t.xlsx", ".", "", "/dev/zero", "pipe.csv", "z" * 5000 + ".csv", "a\0.csv"),
     **each("schema", "no.json", "cut.json", "array.json", "null.json", "small.json", "deep.json", "endless.json"),
-    **each("schema", "huge.json", "m.npy", ".", ""),
-    **each("columns", "z", "a,z", "a,a", ",", "\n", "a\rb", '"'),
-    **each("epsilon", "0", "-1", "nan", "inf", "x", "", "1e400"),
-    **each("delta", "1", "nan", "inf", "x", "-1e-300"),
-    "delta 0 with Gaussian noise": arguments(delta="0", algorithm="gaussian_maxent"),
-    **each("algorithm", "", "DPFW", "dpfw ", "nosuch"),
-    **each("set", "rounds", "rounds=", "rounds=0", "rounds=1.5", "rounds=nan", "alpha=inf"),
-    **each("set", "speed=1", "=1", "schedule=fast", "rounds=1" + "0" * 400, "rounds=" + "9" * 5000),
-    **each("rows", "0", "-3", "1.5", "x"),
-    **each("seed", "1.5", "x", ""),
+    **each("schema", "huge.json", "m.npy", ".", "", "/dev/zero", "lone.json", "columns.json", "cells.json"),
+    **each("columns", "a,a", ",", "a\rb", '"'),
+    **each("epsilon", "nan", "x", "1e400", "9.9e-7", "9" * 5000),
+    **each("delta", "1", "nan", "-1e-300", "1e-101"),
+    **each("algorithm", "", "DPFW"),
+    **each("set", "rounds", "rounds=1.5", "alpha=inf", "speed=1", "=1", "schedule=fast", "rounds=" + "9" * 5000),
+    **each("rows", "0", "1.5"),
+    **each("seed", "", "9" * 400, "-9"),
     "rows beyond memory": arguments(synthetic="o.csv", rows="1" + "0" * 15),
-    **each("json", "no/such/out.json", ".", "", "a" * 300),
-    **each("synthetic", "no/such/out.csv", ".", "", "a" * 300),
-    **each("json", "a" * 5000, "a\0b", "\udcff.json", "a\nb/c"),
-    **each("table", "/dev/zero", "/dev/urandom", "pipe.csv", "zero.csv", "z" * 5000 + ".csv", "\udcff.csv", "a\0.csv"),
-    **each("start", "", "no.csv", "t.xlsx"),
+    **each("json", "no/such/out.json", ".", "", "a" * 300, "a\0b", "\udcff.json", "a\nb/c"),
+    **each("synthetic", "no/such/out.csv", ""),
+    **each("start", "", "no.csv"),
     "a long name, by persons": arguments(table="z" * 5000 + ".csv", person="a"),
     "a long name, in parts": arguments(table="z" * 5000 + ".csv", extra=["--stream"]),
     "a long name of a ledger": ["ledger", "show", "--ledger", "z" * 5000],
-    **each("schema", "/dev/zero", "pipe.csv", "z" * 5000, "lone.json", "columns.json", "cells.json"),
-    **each("queries", "matrix:pipe.csv", "matrix:/dev/zero", "matrix:lies.npy", "matrix:" + "z" * 5000),
-    **each("epsilon", "5e-324", "9.9e-7", "1.1e9", "9" * 5000),
-    **each("delta", "1e-101", "0.51"),
-    **each("seed", "9" * 400, "-9"),
-    **each("repeat", "0", "x", "1000000000000"),
-    **each(
-        "queries", "", "2", "marginals", "marginals:", "marginals:0", "marginals:3", "marginals:-1", "marginals:1.5"
-    ),
-    **each("queries", "marginals:²", "marginals:" + "9" * 5000, "marginals:" + "[" * 100_000, "marginals:null"),
-    **each("queries", "marginals:[]", "marginals:{}", "marginals:[[]]", "marginals:[[1]]", 'marginals:["a"]'),
-    **each("queries", 'marginals:[["z"]]', 'marginals:[["a","a"]]', 'marginals:[["a"],["a"]]'),
-    **each("queries", "matrix:", "matrix:.", "matrix:no.npy", "matrix:c.csv", "matrix:empty.npy", "matrix:text.npy"),
-    **each("queries", "matrix:wrong.npy", "matrix:large.npy", "matrix:complex.npy", "matrix:m.npz"),
+    **each("repeat", "0", "1000000000000"),
+    **each("queries", "", "2", "marginals:", "marginals:0", "marginals:3", "marginals:1.5", "marginals:²"),
+    **each("queries", "marginals:" + "9" * 5000, "marginals:" + "[" * 100_000, "marginals:null", "marginals:[]"),
+    **each("queries", "marginals:[[]]", "marginals:[[1]]", 'marginals:["a"]', 'marginals:[["z"]]'),
+    **each("queries", 'marginals:[["a","a"]]', 'marginals:[["a"],["a"]]', "matrix:pipe.csv", "matrix:/dev/zero"),
+    **each("queries", "matrix:", "matrix:.", "matrix:c.csv", "matrix:empty.npy", "matrix:text.npy", "matrix:m.npz"),
+    **each("queries", "matrix:wrong.npy", "matrix:large.npy", "matrix:complex.npy"),
     **{
         f"tables too large for {a}": arguments("wide.csv", schema="wide.json", queries="marginals:3", algorithm=a)
         for a in GRAPHICAL
@@ -93,15 +83,10 @@ def test_bad_input_is_one_line_and_exit_code_2(files, monkeypatch, capsys, given
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full, a disk without room")
-@pytest.mark.parametrize("target", ["json", "synthetic"])
-def test_a_full_disk_is_one_line_too(here, capsys, target):
-    assert main(arguments(**{target: "/dev/full"})) == 2
-    assert "/dev/full" in capsys.readouterr().err
-
-
-def test_a_pipe_that_nobody_reads_is_not_waited_for(here, capsys):
-    assert main(arguments(json="pipe.csv")) == 2
-    assert "pipe.csv: cannot be written" in capsys.readouterr().err
+@pytest.mark.parametrize(("target", "place"), [("json", "/dev/full"), ("synthetic", "/dev/full"), ("json", "pipe.csv")])
+def test_a_full_disk_or_a_pipe_that_nobody_reads_is_one_line_too(here, capsys, target, place):
+    assert main(arguments(**{target: place})) == 2
+    assert place in capsys.readouterr().err
 
 
 def test_an_error_of_the_program_is_told_without_its_words(here, capsys, monkeypatch):
@@ -151,21 +136,15 @@ def test_an_empty_table_is_named_before_a_schema_is_measured(here, capsys, comma
     one_line_of_error(capsys, "the table has no rows; at least 2 are needed")
 
 
-def test_an_altered_file_of_a_sweep_is_refused_or_used_as_it_says(here, capsys):
+def test_an_altered_file_of_a_sweep_is_refused_or_used_as_it_says(here):
     given = ["sweep", "c.csv", "--schema=c.json", "--queries=marginals:1", "--algorithms=gaussian_maxent"]
     given += ["--epsilons=1", "--repeat=1", "--json=out.json"]
     assert main(given) == 0
-    told = json.loads((here / "out.json").read_text())
-    capsys.readouterr()
-    for key, value in told["points"][0].items():
-        parts = [(key, inner) for inner in value] if isinstance(value, dict) else []
-        for place in [(key,), *parts]:
-            for odd in (None, {}, "x", -1):
-                altered = json.loads(json.dumps(told))
-                holder = altered["points"][0] if len(place) == 1 else altered["points"][0][key]
-                holder[place[-1]] = odd
-                (here / "out.json").write_text(json.dumps(altered))
-                assert main([*given, "--resume"]) in (0, 2), (place, odd)
+    told = read_json(here / "out.json")
+    for key in told["points"][0]:
+        for odd in ({}, {"max_error": "x"}, -1):
+            (here / "out.json").write_text(json.dumps(told | {"points": [told["points"][0] | {key: odd}]}))
+            assert main([*given, "--resume"]) in (0, 2), (key, odd)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from dpcore.cli import main
+from dpcore.data.readers import read_json
 from tests.cli.files import SCHEMA
 
 TYPED = [{"impossible": {"sex": "f", "age": {"to": 21}}}, {"within": ["sex", "edu"], "which": {"m": "x"}}]
@@ -42,7 +43,7 @@ def test_a_release_keeps_constraints_names_them_and_says_nothing_of_records_that
     assert main(asked) == 0
     told = capsys.readouterr()
     assert "break" not in told.out + told.err
-    facts = json.loads((here / "out" / "release.json").read_text(encoding="utf-8"))
+    facts = read_json(here / "out" / "release.json")
     assert [next(iter(c)) for c in facts["schema"]["constraints"]] == ["impossible", "within"]
     assert "constraints" in {choice["name"] for choice in facts["plan"]["choices"]}
     assert kept(pd.read_csv(here / "out" / "synthetic.csv"))

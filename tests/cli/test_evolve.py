@@ -1,12 +1,11 @@
 """The command `evolve`: its JSON, its repeats, and one clear line for everything that is wrong."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from dpcore.cli import main
+from dpcore.data.readers import read_json
 from dpcore.geometry.regions import Ball
 
 GOOD = ["--ball=1", "--algorithm=private_evolution", "--epsilon=1", "--delta=1e-4"]
@@ -20,7 +19,6 @@ def folder(tmp_path, monkeypatch):
     files = {
         "far.csv": "x,y\n0,0\n3,0\n",
         "nan.csv": "x,y\n0,0\nnan,0\n",
-        "one.csv": "x,y\n0,0\n",
         "text.csv": "x\na\n0\n",
     }
     files["same.csv"] = "x,y\n" + "0.2,0.1\n" * 30
@@ -31,8 +29,11 @@ def folder(tmp_path, monkeypatch):
 
 def test_a_run_is_told_with_the_papers_letters(folder, capsys):
     settings = ["--set=post=truncate", "--set=sampling=iid", "--set=release=last", "--set=steps=14"]
-    assert main(["evolve", "p.csv", *GOOD, *settings, "--json=o.json", "--synthetic=s.csv", "--rows=33"]) == 0
-    told = json.loads((folder / "o.json").read_text())
+    asked = ["evolve", "p.csv", *GOOD, *settings, "--json=o.json"]
+    assert main([*asked, "--repeat=1", "--every=1"]) == 0
+    assert [r["t"] for r in read_json(folder / "o.json")[0]["records"]] == list(range(1, 15))
+    assert main([*asked, "--synthetic=s.csv", "--rows=33"]) == 0
+    told = read_json(folder / "o.json")
     assert (told["n"], told["d"], told["T"], told["levels"]) == (200, 2, 14, 2)
     assert told["n_s"] == told["parameters"]["samples"]
     assert told["sigma"] == told["parameters"]["sigma"] > 0
@@ -42,21 +43,6 @@ def test_a_run_is_told_with_the_papers_letters(folder, capsys):
     assert told["seconds"] > 0
     assert len(pd.read_csv("s.csv")) == 33
     assert f"{told['final']['w1']:.4g}" in capsys.readouterr().out
-
-
-def test_repeats_are_a_list_of_what_single_seeds_give(folder):
-    assert main(["evolve", "p.csv", *GOOD, "--repeat=2", "--every=1", "--json=o.json"]) == 0
-    assert main(["evolve", "p.csv", *GOOD, "--seed=1", "--json=one.json"]) == 0
-    told, one = (json.loads((folder / name).read_text()) for name in ("o.json", "one.json"))
-    assert [run["seed"] for run in told] == [0, 1]
-    assert told[1]["final"] == one["final"]
-    assert [r["t"] for r in told[0]["records"]] == list(range(1, told[0]["T"] + 1))
-
-
-@pytest.mark.parametrize("preset", ["algorithm-1", "algorithm-2", "algorithm-3", "simulations", "section-4.2"])
-def test_presets_are_the_papers_algorithms(preset, folder):
-    assert main(["evolve", "p.csv", *GOOD, f"--preset={preset}", "--json=o.json"]) == 0
-    assert json.loads((folder / "o.json").read_text())["parameters"]["release"] == "last"
 
 
 @pytest.mark.parametrize(
@@ -79,16 +65,12 @@ def test_what_is_unusual_is_served(arguments):
         (["far.csv", *GOOD], "the point (3, 0) in row 2 is outside the ball of radius 1 about 0"),
         (["nan.csv", *GOOD], "in row 2 is not a finite number"),
         (["text.csv", *GOOD], "column 'x': 'a' in row 1 is not a finite number"),
-        (["one.csv", *GOOD], "the table has 1 row; at least 2 are needed"),
         (["p.csv", *GOOD[1:]], "--ball R, or --low L and --high H"),
-        (["p.csv", *GOOD, "--low=0"], "--ball R, or --low L and --high H"),
         (["p.csv", *GOOD[1:], "--low=0", "--high=a"], "--high='a' is not a finite number"),
         (["p.csv", *GOOD[1:], "--low=0,0,0", "--high=1"], "3 values of low for 2 coordinates"),
         (["p.csv", *GOOD, "--algorithm=dpfw"], "'dpfw' solves another kind of problem"),
         (["p.csv", *GOOD, "--set=post=none"], "post=none is outside"),
-        (["p.csv", *GOOD, "--epsilon=0"], "epsilon=0.0 is not served"),
         (["p.csv", *GOOD, "--delta=0", "--set=post=laplace"], "delta=0"),
-        (["p.csv", *GOOD, "--repeat=0"], "--repeat=0 is outside 1..100000"),
         (
             ["p.csv", *GOOD, "--algorithm=psmm", "--preset=algorithm-2"],
             "--preset algorithm-2 is one of private_evolution",

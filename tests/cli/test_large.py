@@ -9,7 +9,9 @@ import pytest
 
 from dpcore.cli import main, schema
 from dpcore.data import guessing
+from dpcore.data.readers import read_json
 from dpcore.data.sources import files
+from tests.cli.test_release import order
 
 WIDE = {name: 30 for name in "abcdef"}  # 7.3e8 cells, which nobody lists
 CLOCK = ("seconds", "memory")
@@ -73,28 +75,15 @@ def test_a_sweep_on_parts_has_the_points_of_one_in_memory(here, jobs):
     command = ["--schema=wide.json", "--queries=marginals:2", "--algorithms=aim,residual", "--epsilons=1", "--repeat=1"]
     assert main(["sweep", "parts", *command, "--json=parts.json", f"--jobs={jobs}"]) == 0
     assert main(["sweep", "wide.csv", *command, "--json=whole.json"]) == 0
-    found, whole = (plain(json.loads((here / name).read_text())) for name in ("parts.json", "whole.json"))
+    found, whole = (plain(read_json(here / name)) for name in ("parts.json", "whole.json"))
     assert found["points"] == whole["points"]
     assert all(point["state"] == "done" for point in found["points"])
     assert found["task"] == whole["task"]
 
 
 def release(table: str, out: str, *extra: str) -> int:
-    fixed = ["--schema=wide.json", "--queries=marginals:1", "--algorithm=residual", "--epsilon=0.5", "--delta=1e-6"]
-    return main(["release", table, *fixed, "--ledger=l.sqlite", f"--out={out}", *extra])
-
-
-def test_a_release_of_parts_and_one_in_memory_are_of_one_data_set(here, capsys):
-    total = ("--total-epsilon=2", "--total-delta=1e-6")
-    assert release("parts", "one", *total) == 0
-    assert release("wide.csv", "two") == 0
-    facts = [json.loads((here / out / "release.json").read_text()) for out in ("one", "two")]
-    assert {(f["dataset"]["name"], f["dataset"]["version"]) for f in facts} == {("parts", 1)}
-    assert {f["protects"]["records"] for f in facts} == {500}
-    keys = [sorted((here / out).iterdir()) for out in ("one", "two")]
-    assert [path.name for path in keys[0]] == [path.name for path in keys[1]]
-    assert release("wide.csv", "four", "--dataset=other", *total, "--stream") == 2
-    assert "this table is the data set 'parts'" in capsys.readouterr().err
+    asked = {"schema": "wide.json", "queries": "marginals:1", "algorithm": "residual", "total": None}
+    return main(order(out, *extra, table=table, **asked))
 
 
 def test_nothing_is_charged_when_a_part_is_refused_or_the_records_are_needed(here, capsys):
@@ -107,23 +96,12 @@ def test_nothing_is_charged_when_a_part_is_refused_or_the_records_are_needed(her
     assert not (here / "l.sqlite").exists()
 
 
-@pytest.mark.parametrize("command", [run, release])
-def test_people_whose_rows_stand_apart_are_refused_in_parts(here, capsys, command):
-    if command is run:
-        what = ["run", "parts", "--schema=wide.json", "--queries=marginals:2", "--algorithm=aim", "--epsilon=1"]
-        assert main([*what, "--person=a", "--most-rows=2"]) == 2
-    else:
-        assert release("parts", "out", "--person=a", "--total-epsilon=2", "--total-delta=1e-6") == 2
-    assert "the rows of some value of 'a' are far apart" in capsys.readouterr().err
-    assert not (here / "l.sqlite").exists()
-
-
 def test_people_whose_rows_stand_together_are_limited_as_in_memory(here):
     pd.read_csv("wide.csv").sort_values("a").to_csv("sorted.csv", index=False)
     who = ("--person=a", "--most-rows=3")
     assert run("sorted.csv", "wide.json", "--stream", *who) == run("wide.csv", "wide.json", "--no-stream", *who)
     assert release("sorted.csv", "one", "--stream", *who, "--total-epsilon=2", "--total-delta=1e-6") == 0
-    facts = json.loads((here / "one" / "release.json").read_text())["protects"]
+    facts = read_json(here / "one" / "release.json")["protects"]
     assert facts["records"] == 90
     assert facts["rows_per_person"] == 3
 

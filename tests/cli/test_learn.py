@@ -66,13 +66,6 @@ def test_json_has_the_documented_keys(learn, capsys, task, extra):
     assert all(name in printed for name in out["names"])
 
 
-def test_repeats_are_a_list_and_seeds_count_up(learn):
-    _, out = learn("--json", "o.json", "--seed", "3", "--repeat", "2")
-    assert [run["seed"] for run in out] == [3, 4]
-    assert out[0]["parameter"] != out[1]["parameter"]
-    assert out[0]["s"] == out[1]["s"]
-
-
 def test_a_guarantee_by_privacy_loss_distributions_is_reported(learn, capsys):
     """It has neither a ρ nor a μ."""
     code, out = learn("--json", "o.json", "--algorithm", "dp_sgd", "--set", "rounds=3", task="mean:x,y")

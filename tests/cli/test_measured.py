@@ -3,42 +3,28 @@
 import json
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from dpcore.cli import main
+from dpcore.data.readers import read_json
 from dpcore.errors import InputError
 from dpcore.privacy.accounting import conversions
 from dpcore.privacy.accounting.budget import Sums
 from dpcore.privacy.accounting.lifetime import events_from_json
-from dpcore.publishing import open_release, publish
+from dpcore.publishing import open_release
 from dpcore.publishing.ledger_store import Store, verify
 from dpcore.schemas.measure import measure_schema
+from tests.cli.files import OPEN, people
+from tests.cli.test_release import facts, order
 
-OPEN = {
-    "columns": {
-        "job": {"kind": "categorical", "values": "private"},
-        "sex": {"kind": "categorical", "values": ["f", "m"]},
-        "pay": {"kind": "numeric", "bounds": "private", "bins": "private"},
-        "age": {"kind": "integer", "bounds": "private", "bins": 8},
-    }
-}
 SECRET = "only-one-row-says-this"
 
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
     """A table whose bounds and categories nobody knows, with a value that one row says."""
-    rng, n = np.random.default_rng(0), 3000
-    frame = pd.DataFrame(
-        {
-            "job": rng.choice(["clerk", "nurse"], n),
-            "sex": rng.choice(["f", "m"], n),
-            "pay": np.exp(rng.normal(8, 1, n)).round(2),
-            "age": rng.integers(18, 80, n),
-        }
-    ).astype(str)
+    frame = people()
     frame.loc[0] = [SECRET, "f", "999999999", "not a number"]
     frame.to_csv(tmp_path / "t.csv", index=False)
     (tmp_path / "s.json").write_text(json.dumps(OPEN), encoding="utf-8")
@@ -49,14 +35,8 @@ def here(tmp_path, monkeypatch):
 
 
 def release(out="out", *extra, schema="s.json", epsilon=2, delta="1e-6", total="20", algorithm="gaussian_maxent"):
-    given = [f"--schema={schema}", f"--epsilon={epsilon}", f"--delta={delta}", f"--out={out}"]
-    fixed = ["--queries=marginals:2", "--ledger=l.sqlite", f"--total-epsilon={total}", f"--total-delta={delta}"]
-    return main(["release", "t.csv", f"--algorithm={algorithm}", *given, *fixed, *extra])
-
-
-def facts(out="out"):
-    with open(f"{out}/release.json", encoding="utf-8") as file:
-        return json.load(file)
+    budget = {"epsilon": epsilon, "delta": delta, "total": (total, delta)}
+    return main(order(out, *extra, algorithm=algorithm, schema=schema, **budget))
 
 
 @pytest.mark.parametrize("algorithm", ["gaussian_maxent", "mwem", "private_evolution_table"])
@@ -76,7 +56,7 @@ def test_a_release_measures_its_schema_and_its_claim_can_be_recomputed(here, cap
     assert claim["bounds"].startswith("measured from the data, protected, with this release: job, pay, age")
     card = (here / "out" / "card.html").read_text(encoding="utf-8")
     assert "protected" in card
-    assert "found: 2 values passed the threshold of" in card
+    assert "found: <bdi>2 values passed the threshold of" in card
     for path in (here / "out").iterdir():
         assert SECRET.encode() not in path.read_bytes()
     assert verify("l.sqlite", claim["ledger"]) == []
@@ -117,8 +97,7 @@ def test_a_schema_that_a_data_set_cannot_pay_for_any_more_is_refused_with_a_way_
 
 
 @pytest.mark.parametrize("schema", ["numbers.json", "typed.json"])
-@pytest.mark.parametrize("noise", ["auto", "exact"])
-def test_without_delta_noise_is_exact_also_where_the_first_release_was_not(here, schema, noise):
+def test_without_delta_noise_is_exact_also_where_the_first_release_was_not(here, schema):
     """The data set's accounting is Gaussian DP since a release in floating point; no such noise keeps δ = 0."""
     total = "--total-delta=1e-6"
     typed = {"sex": OPEN["columns"]["sex"], "pay": {"kind": "numeric", "edges": [0, 5000, 1e9]}}
@@ -126,8 +105,7 @@ def test_without_delta_noise_is_exact_also_where_the_first_release_was_not(here,
     assert release("out", "--noise=float", total, schema="typed.json", epsilon=1) == 0
     assert str(Store("l.sqlite").show()[0].lifetime.accounting) == "exact Gaussian (GDP)"
     for algorithm in ("mwem", "dpfw"):
-        given = f"--noise={noise}", total
-        assert release(algorithm, *given, schema=schema, delta="0", algorithm=algorithm, epsilon=1) == 0
+        assert release(algorithm, total, schema=schema, delta="0", algorithm=algorithm, epsilon=1) == 0
         claim, card = facts(algorithm), (here / algorithm / "card.html").read_text(encoding="utf-8")
         assert "floating" not in claim["made_by"]["noise"] + card
         assert claim["made_by"]["noise"].startswith("exact ")
@@ -135,7 +113,7 @@ def test_without_delta_noise_is_exact_also_where_the_first_release_was_not(here,
     assert release("no", "--noise=float", total, schema=schema, delta="0", algorithm="mwem") == 2
 
 
-@pytest.mark.parametrize("when", ["before", "while", "after"])
+@pytest.mark.parametrize("when", ["before", "while"])
 def test_it_is_charged_before_the_first_draw_and_stays_so(here, monkeypatch, when, capsys):
     def broken(*args):
         assert len(Store("l.sqlite").show()[0].releases) == 1, "charged first"
@@ -143,17 +121,13 @@ def test_it_is_charged_before_the_first_draw_and_stays_so(here, monkeypatch, whe
             measure_schema(*args)
         raise InputError("broken on purpose")
 
-    place, name = (publish, "_draw") if when == "after" else (open_release, "measure_schema")
-    monkeypatch.setattr(place, name, broken)
+    monkeypatch.setattr(open_release, "measure_schema", broken)
     assert release() == 2
     assert "broken on purpose" in capsys.readouterr().err
     (data,) = Store("l.sqlite").show()
     assert data.releases[0]["state"] == "failed"
     rho = sum(e.rho * t for e, t in events_from_json(data.releases[0]["events"]))
     assert 1.9 < conversions.zcdp_epsilon(rho, 1e-6 * 0.75) <= 2
-    if when == "after":
-        schema = json.loads((here / "out" / "schema.json").read_text(encoding="utf-8"))
-        assert schema["measured"] == ["job", "pay", "age"], "what was paid for is not lost"
 
 
 def test_what_the_ledger_does_not_allow_is_not_drawn(here, monkeypatch, capsys):
@@ -165,7 +139,7 @@ def test_what_the_ledger_does_not_allow_is_not_drawn(here, monkeypatch, capsys):
 def test_a_run_measures_anew_for_every_seed_within_one_budget(here, capsys):
     given = ["--queries=marginals:2", "--algorithm=gaussian_maxent", "--epsilon=1", "--delta=1e-6", "--repeat=2"]
     assert main(["run", "t.csv", "--schema=s.json", *given, "--schema-share=0.3", "--json=out.json"]) == 0
-    first, second = json.loads((here / "out.json").read_text(encoding="utf-8"))
+    first, second = read_json(here / "out.json")
     assert first["schema"]["schema"] != second["schema"]["schema"]
     rho = first["schema"]["cost"]["rho"]
     assert rho == pytest.approx(0.3 * conversions.zcdp_rho(1, 1e-6 * 0.75))
@@ -184,34 +158,23 @@ def test_what_cannot_go_with_an_open_schema_is_refused(here, capsys):
 
 def test_every_point_of_a_sweep_measures_its_own_schema_and_is_the_same_as_a_run(here, capsys):
     given = ["t.csv", "--schema=s.json", "--queries=marginals:2", "--delta=1e-6", "--schema-share=0.2"]
-    chosen = ["--epsilons=1,2", "--repeat=2", "--algorithms=gaussian_maxent,mwem,private_evolution"]
     sweep = ["sweep", *given, "--epsilons=1,2", "--repeat=2", "--algorithms=gaussian_maxent,mwem", "--json=s.out"]
-    assert main(["sweep", *given, *chosen]) == 2, "solves another kind of problem"
-    capsys.readouterr()
     assert main(sweep) == 0
     assert "schema measured anew for every ε and seed" in capsys.readouterr().out
-    told = json.loads((here / "s.out").read_text(encoding="utf-8"))
+    told = read_json(here / "s.out")
     assert {p["state"] for p in told["points"]} == {"done"}
     assert told["task"]["open"]["job"]["values"] == "private"
     assert SECRET not in (here / "s.out").read_text(encoding="utf-8")
     for name in ("gaussian_maxent", "mwem"):
         assert main(["run", *given, f"--algorithm={name}", "--epsilon=2", "--repeat=2", "--json=r.out"]) == 0
-        for run in json.loads((here / "r.out").read_text(encoding="utf-8")):
+        for run in read_json(here / "r.out"):
             (point,) = [
                 p for p in told["points"] if (p["algorithm"], p["epsilon"], p["seed"]) == (name, 2, run["seed"])
             ]
             assert point["errors"] == {key: run["final"][key] for key in point["errors"]}
             assert point["spent"] == run["spent"]
-    capsys.readouterr()
-    assert main([*sweep, "--resume"]) == 0
-    assert json.loads((here / "s.out").read_text(encoding="utf-8")) == told, "nothing was missing"
     assert main([*(o.replace("0.2", "0.3") for o in sweep), "--resume"]) == 2
     assert "another task: schema_share" in capsys.readouterr().err
-    changed = pd.read_csv("t.csv", dtype=str)
-    changed.loc[5, "pay"] = "17"
-    changed.to_csv("t.csv", index=False)
-    assert main([*sweep, "--resume"]) == 2
-    assert "belongs to another table" in capsys.readouterr().err
 
 
 def test_a_sweep_without_delta_says_at_every_point_that_categories_are_not_measured(here, capsys):

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpcore import domain_from_json, domain_to_json
 from dpcore.data.cell import Number
 from dpcore.data.cells import RawCells
 from dpcore.data.column import OTHER, Column
-from dpcore.data.readings import ANY_CASE, COMMA, POINT, READINGS, number_of, of_categories
-from dpcore.data.schema import domain_from_json, domain_to_json
-from dpcore.errors import InputError
+from dpcore.data.readings import ANY_CASE, COMMA, READINGS, number_of, of_categories
+from tests.helpers import refused
 
 SAID = {
     "17": 17, " 17.0 ": 17, "1,5": math.nan, "1.5": 1.5, "-3e2": -300, "1,2,3": math.nan, "1_000": math.nan,
@@ -28,10 +28,7 @@ def test_a_text_says_one_number_or_none(text, number):
 
 
 def test_a_reading_comes_first():
-    assert number_of("€ 1,234", POINT) == 1234
-    assert number_of("1.234", COMMA) == 1234
     assert number_of(Number("1.234"), COMMA) == 1.234, "a number that is no text is that number"
-    assert number_of("2026-11-22", "year of y-m-d") == 2026
 
 
 TOLERANT = {
@@ -94,5 +91,5 @@ def test_a_tolerant_schema_survives_its_file():
     ],
 )
 def test_half_a_policy_is_refused(spec, why):
-    with pytest.raises(InputError, match=why):
+    with refused(why):
         domain_from_json({"columns": {"a": spec}})

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore.data.constraints import Impossible, Order, Within, in_order, without_impossible, witness
-from dpcore.data.schema import domain_from_json, domain_to_json
-from dpcore.errors import InputError
-from tests.helpers import HUGE, cells, random_rows
+from dpcore import InputError, domain_from_json, domain_to_json
+from dpcore.data.constraints import Impossible, Order, Within, in_order, witness
+from tests.helpers import HUGE, cells, random_rows, refused
 
 COLUMNS = {
     "age": {"kind": "integer", "edges": [0, 15, 30, 99]},
@@ -82,27 +81,20 @@ WRONG = {
     "empty": ([{}], "is none of"),
     "another key": ([TIME, TIME | {"x": 1}], "constraint 2: 'x' does not go with 'order'"),
     "an unknown column": ([{"order": ["start", "stop"]}], "no column 'stop'; the columns are age, start"),
-    "a column that is a list": ([{"order": ["start", ["end"]]}], "no column ['end']"),
-    "one column": ([{"order": ["start"]}], "order must list 2 to 20 different columns"),
     "a column twice": ([{"order": ["start", "start"]}], "order must list 2 to 20 different columns"),
     "categories have no order": ([{"order": ["start", "city"]}], "column 'city' holds categories; only numbers"),
     "a value": ([{"impossible": {"city": "Rome"}}], "column 'city': 'Rome' is none of its values 'Oslo', 'Bergen'"),
     "a cut cell": ([{"impossible": {"age": {"to": 13}}}], "column 'age': no whole value or bin lies in -inf..13"),
     "a number in a bin": ([{"impossible": {"age": 20}}], "column 'age': 20 is none of its values 0–14, 15–29, 30–99;"),
     "a huge number": ([{"impossible": {"start": HUGE}}], "is none of its values 2000..2004"),
-    "a truth": ([{"impossible": {"start": True}}], "True is none of its values"),
     "an object": ([{"impossible": {"city": {"to": 2}}}], "column 'city': holds categories: list them"),
-    "a range of texts": ([{"impossible": {"age": {"to": "x"}}}], "column 'age': to='x' is not a finite number"),
-    "an endless range": ([{"impossible": {"age": {"to": HUGE}}}], "is not a finite number"),
     "no range": ([{"impossible": {"age": {}}}], "a range is"),
     "a nested list": ([{"impossible": {"city": [["Oslo"]]}}], "column 'city': ['Oslo'] names none of its values"),
     "no values": ([{"impossible": {"city": []}}], "column 'city': an empty list"),
     "nothing impossible": ([{"impossible": {}}], "impossible must name columns"),
     "no missing cell": ([{"impossible": {"married": None}}], "column 'married': null names missing values"),
-    "three columns": ([{"within": ["city", "county", "age"], "which": {"Oslo": "Oslo"}}], "within must name two"),
     "nowhere": ([{"within": ["city", "county"]}], "which must say where values lie"),
     "a value twice": ([PLACE | {"which": {"7": "Oslo", " 7": "Troms"}}], "column 'city': ' 7' is in which twice"),
-    "nobody is left": ([{"impossible": {"married": ["no", "yes"]}}], "allow no row at all"),
     "nobody is left together": (
         [{"impossible": {"married": "no", "age": {"from": 0}}}, {"impossible": {"married": "yes"}}],
         "allow no row at all",
@@ -122,7 +114,7 @@ def test_a_wrong_constraint_is_refused_with_its_column_value_and_range(name):
 
 def test_a_table_too_large_to_hold_is_refused():
     columns = {name: {"kind": "integer", "size": 1001} for name in "ab"}
-    with pytest.raises(InputError, match="1,002,001 combinations, more than 1,000,000; give a, b fewer"):
+    with refused("1,002,001 combinations, more than 1,000,000; give a, b fewer"):
         domain_from_json(schema({"order": ["a", "b"]}, columns=columns))
 
 
@@ -156,13 +148,7 @@ def test_listed_cells_and_rows_agree_on_what_can_be():
     possible = SMALL.possible_cells
     assert possible is not None
     assert possible.tolist() == SMALL.possible(cells(SMALL)).tolist()
-    labels = [[column.labels[c] for column, c in zip(SMALL.columns, cell, strict=True)] for cell in cells(SMALL)]
-
-    def fits(age, city, county, married):
-        place = {"Oslo": ("Oslo",), "Bergen": ("Vestland",), "Voss": ("Vestland", "Troms")}.get(city)
-        return not (age == "0–14" and married == "yes") and (not place or county in (*place, "(missing)"))
-
-    assert possible.tolist() == [fits(*row) for row in labels]
+    assert possible.sum() == 75, "of 120: of 6 ages and marriages 5, of 20 places 15"
 
 
 def test_records_are_counted_where_they_stand_whatever_they_break():
@@ -183,15 +169,6 @@ def test_no_synthetic_row_breaks_a_constraint(seed):
     assert SMALL.possible(rows := SMALL.encode(frame).values).all(), rows
     fine = SMALL.possible(codes)
     assert np.array_equal(SMALL.encode(frame.iloc[np.flatnonzero(fine)]).values, np.unique(codes[fine], axis=0))
-
-
-def test_rows_that_cannot_be_become_others_and_where_none_can_be_one_that_can():
-    rng, codes = np.random.default_rng(0), np.array([[0, 1], [1, 1], [2, 0], [0, 1]])
-    possible = np.array([False, True, True, False])
-    out = without_impossible(codes, possible, {0: 2}, rng)
-    assert out[1:3].tolist() == codes[1:3].tolist()
-    assert all(row in ([1, 1], [2, 0]) for row in out[[0, 3]].tolist())
-    assert without_impossible(codes, np.zeros(4, bool), {0: 2}, rng).tolist() == [[2, 1], [2, 1], [2, 0], [2, 1]]
 
 
 BINNED = domain_from_json(

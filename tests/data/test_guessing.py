@@ -1,6 +1,5 @@
 """What columns seem to be, and round bounds: sensible on messy kinds, total on any cells, and never quoting one."""
 
-import json
 import math
 import time
 
@@ -10,19 +9,17 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from dpcore import Domain, InputError, domain_from_json
 from dpcore.data.bounds import STRAY, round_bounds
-from dpcore.data.domain import Domain
 from dpcore.data.guessing import ASIDE, MOST_VALUES, guess_column, guess_columns, read_off
 from dpcore.data.readings import ANY_CASE, COMMA, POINT
 from dpcore.data.recognising import names_one
-from dpcore.data.schema import domain_from_json
-from dpcore.errors import InputError
+from tests.helpers import refused
 
 N = 200
 SPELLINGS = ["yes", "Yes", " yes ", "no", "NO"]
 KINDS = {
     "id": ([f"p{i:04d}" for i in range(N)], ("categorical", "", "id")),
-    "count": (range(1, N + 1), ("integer", "", "id")),
     "salary": ([20_000 + i * 7919 % 9973 for i in range(N)], ("integer", "", "")),
     "when": ([f"2020-{1 + i % 12:02d}-{1 + i % 28:02d}" for i in range(N)], ("date", "", "date")),
     "typed": (pd.date_range("2020-01-01", periods=N), ("date", "", "date")),
@@ -32,18 +29,14 @@ KINDS = {
     "rate": ([f"{i % 30}%" for i in range(N)], ("integer", POINT, "")),
     "answer": ([SPELLINGS[i % 5] for i in range(N)], ("categorical", "", "")),
     "note": ([f"patient {i} came back with a letter of the doctor" for i in range(N)], ("text", "", "text")),
-    "words": ([f"word {i % 150}" for i in range(N)], ("text", "", "text")),
     "always": (["x"] * N, ("categorical", "", "constant")),
     "nothing": (["NA", "", "?", None] * (N // 4), ("categorical", "", "empty")),
     "rarely": (["x", ""] * (N // 2), ("categorical", "", "")),
     "floats": ([f"{i % 9}.0" for i in range(N)], ("integer", "", "")),
     "zip code": ([f"{i % 40:05d}" for i in range(N)], ("categorical", "", "")),
     "flag": ([True, False] * (N // 2), ("categorical", "", "")),
-    "measured": (np.random.default_rng(0).normal(size=N), ("numeric", "", "")),
     "": (range(N), ("text", "", "unnamed")),
     "Full Name": ([f"Ann Lee{i % 60}" for i in range(N)], ("text", "", "person")),
-    "Prénom": ([f"Zoé{i % 30}" for i in range(N)], ("text", "", "person")),
-    "Straße": ([f"Weg {i % 90}" for i in range(N)], ("text", "", "person")),
     "customerPhone_no": ([5_550_000 + i % 50 for i in range(N)], ("text", "", "person")),
     "contact": ([f"a{i % 9}@example.org" for i in range(N)], ("text", "", "person")),
     "phone": (["Yes", "No"] * (N // 2), ("categorical", "", "")),
@@ -98,16 +91,6 @@ def test_spellings_and_orders_of_days_are_offered():
     assert len(american) == 3
 
 
-@pytest.mark.parametrize("name", [n for n, (_, (kind, _, aside)) in KINDS.items() if not aside])
-def test_what_is_read_off_encodes_its_own_table(name):
-    frame = pd.DataFrame({name: list(KINDS[name][0])})
-    (guess,) = guess_columns(frame)
-    read = read_off(name, frame[name], guess.kind, guess.read, unreadable=guess.unreadable)
-    spec = json.loads(json.dumps(read))
-    domain = domain_from_json({"columns": {name: spec}})
-    assert domain.encode(frame).n == N
-
-
 def test_spellings_that_are_read_alike_become_the_most_frequent_one():
     cells = pd.Series(["yes", "Yes", "Yes", " yes ", "yes", "yes", "NO", "no"])
     assert read_off("x", cells, "categorical", ANY_CASE) == {
@@ -131,7 +114,7 @@ def test_a_few_words_beside_many_numbers_count_as_missing():
     found = read_off("years", years, guess.kind, unreadable=True)
     assert (found["low"], found["high"], found["unreadable"], found["missing"]) == (0, 90, "missing", "category")
     assert not guess_column("visits", pd.Series(KINDS["visits"][0])).unreadable, "a word for missing needs nothing"
-    with pytest.raises(InputError, match="not all numbers"):
+    with refused("not all numbers"):
         read_off("years", years, guess.kind)
 
 
@@ -166,7 +149,7 @@ def test_parts_of_the_calendar_are_not_read_off():
     ],
 )
 def test_what_gives_no_cells_is_refused(cells, kind, message):
-    with pytest.raises(InputError, match=f"column 'x': .*{message}"):
+    with refused(f"column 'x': .*{message}"):
         read_off("x", pd.Series(cells), kind)
 
 
@@ -211,29 +194,14 @@ def test_bounds_are_round_and_tell_little_of_the_extremes():
     assert max(bounded(frequent, whole=True)["edges"]) >= 1000, "many rows are no outlier"
 
 
-NUMBERS = st.floats(-1e15, 1e15) | st.integers(-(10**15), 10**15).map(float) | st.integers(-30, 30).map(float)
-
-
-@settings(max_examples=300)
-@example([0.0, 5e-324], False)
-@example([1e15 - 0.125, 1e15], False)
-@example([1.8, 1.8], False)
-@given(st.lists(NUMBERS, min_size=1, max_size=30), st.booleans())
-def test_any_numbers_get_bounds_that_a_schema_takes_and_that_hold_most_of_them(numbers, whole):
-    numbers = [float(round(v)) for v in numbers] if whole else numbers
-    found = bounded(numbers, whole=whole)
-    (column,) = domain_from_json({"columns": {"x": {"kind": "integer" if whole else "numeric"} | found}}).columns
-    outside = sum(v < column.low or v > column.high for v in numbers)
-    assert outside <= max(1, len(numbers) // STRAY)
-    assert column.size <= 21 or whole
-    assert len(column.encode(pd.Series(numbers))) == len(numbers)
-
-
 CELL = st.none() | st.text(max_size=4) | st.sampled_from(["1", "2.5", "$3", "1,5", "NA", "2020-01-02", "3/4/2021"])
 CELL |= st.integers() | st.floats() | st.booleans() | st.dates()
 
 
-@settings(max_examples=300)
+@example([0.0, 5e-324], "x", False)
+@example([1e15 - 0.125, 1e15], "x", False)
+@example([1.8, 1.8], "x", False)
+@settings(max_examples=100)
 @given(st.lists(CELL, max_size=25), st.text(max_size=5), st.booleans())
 def test_any_column_gets_a_guess_and_bounds_or_a_reason(cells, name, texts):
     series = pd.Series(cells, dtype=object)

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from dpcore.data.privacy_unit import PrivacyUnit, limit_rows
+from dpcore import PrivacyUnit, limit_rows
 
 ROWS, PEOPLE = PrivacyUnit(), PrivacyUnit("who", 2)
 FRAME = pd.DataFrame({"who": list("aaabbc"), "x": range(6)})

@@ -4,7 +4,6 @@ import contextlib
 import io
 import json
 import os
-import struct
 import traceback
 import tracemalloc
 import zipfile
@@ -17,15 +16,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpcore import InputError, domain_from_json, domain_to_json, read_json, read_table
 from dpcore.data import readers as tables
 from dpcore.data import sheets, text_file
 from dpcore.data.cell import distinct
-from dpcore.data.readers import read_json, read_matrix, read_table
+from dpcore.data.readers import read_matrix
 from dpcore.data.samples import CENSUS_SCHEMA
-from dpcore.data.schema import domain_from_json, domain_to_json
-from dpcore.data.sources.parquet import ParquetSource
 from dpcore.data.text_format import TextFormat
-from dpcore.errors import InputError, place_of_error
+from dpcore.errors import place_of_error
+from tests.helpers import refused
 
 
 def read(content: bytes, name: str = "t.csv") -> pd.DataFrame:
@@ -57,6 +56,8 @@ def test_a_short_row_is_missing_at_its_end_and_a_header_only_table_has_no_rows()
     assert frame["b"].tolist() == ["", "3"]
     assert read(b"a,b\n").shape == (0, 2)
     assert read(b"a,b").shape == (0, 2)
+    for quoted in (b'a\n"x"\n\nz\n', b'a\n"x\ny"\n\nz\n'):
+        assert len(guess(quoted)[1]) == 3, "an empty line is a row where there is one column, quotes or not"
 
 
 @pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
@@ -81,18 +82,18 @@ def test_letters_survive_every_usual_encoding_once_it_is_stated(encoding):
     assert found.to_numpy().tolist() == seen
     assert (stated == TextFormat()) == encoding.startswith("utf-8")
     if encoding == "utf-16":
-        with pytest.raises(InputError, match="it is UTF-16: save it as UTF-8, or say so in the schema"):
+        with refused("it is UTF-16: save it as UTF-8, or say so in the schema"):
             read(content)
 
 
 def test_cells_hold_line_breaks_only_where_that_is_stated():
     content = b'a,b\n1,"two\nlines"\n3,4\n'
-    with pytest.raises(InputError, match="line 2 has no end; if values hold line breaks, say so in the schema"):
+    with refused("line 2 has no end; if values hold line breaks, say so in the schema"):
         read(content)
     stated, seen = guess(content)
     assert stated == TextFormat(line_breaks=True)
     assert seen == [["1", "two\nlines"], ["3", "4"]]
-    with pytest.raises(InputError, match="line 2 has no end"):
+    with refused("line 2 has no end"):
         guess(b'a,b\n1,"open\n3,4\n')
 
 
@@ -108,7 +109,7 @@ def test_an_empty_line_is_a_row_where_there_is_one_column(content):
     [[], {"lines": 1}, {"encoding": "latin-1"}, {"delimiter": ", "}, {"line_breaks": "yes"}, {"line_breaks": 1}],
 )
 def test_a_format_that_is_none_is_refused(said):
-    with pytest.raises(InputError, match='"file"'):
+    with refused('"file"'):
         domain_from_json({"columns": {"a": {"kind": "integer", "low": 0, "high": 1}}, "file": said})
 
 
@@ -127,19 +128,14 @@ def test_numeric_looking_headers_are_names():
     ("content", "name", "message"),
     [
         (b"", "t.csv", "the file is empty"),
-        (b"\n\n", "t.csv", "the file is empty"),
-        (b"", "t.parquet", "not readable as parquet"),
         (b"PAR1 this is not one", "t.parquet", "not readable as parquet"),
         (b"a,b\n1,2,3\n", "t.csv", "t.csv: line 2 has 3 values, the header has 2"),
         (b'a,b\n1,"2\n3,4\n', "t.csv", "a value in quotes that begins in line 2 has no end"),
         (b"a\0,b\n1,2\n", "t.csv", "not a text file"),
         (b"a,b\n1,2\n", "t.xlsx", "not readable as xlsx"),
         (b"PK\3\4 this is not one", "t.xlsx", "not readable as xlsx: it is damaged, or a file of another kind"),
-        (b"a,b\n1,2\n" * 9 + b"1,2,3\n" + b"1,2\n" * 9, "t.csv", "t.csv: line 19 has 3 values, the header has 2"),
         (b"a,b,a\n1,2,3\n", "t.csv", "column 'a' is in the header twice"),
-        (b"a,,\n1,2,3\n", "t.csv", "column '' is in the header twice"),
         (b"a,b\n1,2\n", "t.ods", "the ending '.ods' is not one of .csv, .tsv"),
-        (b"a,b\n1,2\n", "table", "the ending '' is not one of"),
     ],
 )
 def test_an_unreadable_file_is_refused_in_one_line(content, name, message):
@@ -152,7 +148,7 @@ def test_an_unreadable_file_is_refused_in_one_line(content, name, message):
 
 def test_a_folder_is_refused(tmp_path):
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(InputError, match="a folder, not a file"):
+    with refused("a folder, not a file"):
         read_table(tmp_path / "folder.csv")
 
 
@@ -161,15 +157,15 @@ def test_only_regular_files_are_opened(tmp_path, name):
     """A pipe would wait for a writer for ever, a device may have no end."""
     os.mkfifo(tmp_path / name)
     for reads in (read_table, read_json, read_matrix):
-        with pytest.raises(InputError, match=r"a pipe, not a file"):
+        with refused(r"a pipe, not a file"):
             reads(tmp_path / name)
-        with pytest.raises(InputError, match="no such file"):
+        with refused("no such file"):
             reads(tmp_path / "no" / name)
-        with pytest.raises(InputError, match="name too long"):
+        with refused("name too long"):
             reads(str(tmp_path / ("z" * 300 + name)))
     (tmp_path / name).unlink()
     (tmp_path / name).symlink_to("/dev/zero")
-    with pytest.raises(InputError, match="a device, not a file"):
+    with refused("a device, not a file"):
         read_table(tmp_path / name)
 
 
@@ -177,17 +173,17 @@ def test_only_regular_files_are_opened(tmp_path, name):
 def test_a_size_is_bounded_before_anything_is_read(tmp_path, name, monkeypatch):
     with (tmp_path / name).open("wb") as file:
         file.truncate(30_000_000_000)  # no byte of it is on the disk
-    with pytest.raises(InputError, match="holds 30,000,000,000 bytes, at most"):
+    with refused("holds 30,000,000,000 bytes, at most"):
         read_table(tmp_path / name)
     monkeypatch.setattr(tables, "MOST_TEXT", 7)
-    with pytest.raises(InputError, match="holds 8 bytes, at most 7"):
+    with refused("holds 8 bytes, at most 7"):
         read(b"a,b\n1,2\n")
 
 
 def test_a_time_that_no_calendar_has_in_its_zone_is_refused(tmp_path):
     times = pa.array([0, 2**62], pa.timestamp("us", "Europe/Zurich"))
     pq.write_table(pa.table({"x": times}), tmp_path / "t.parquet")
-    with pytest.raises(InputError, match="a time with a time zone is outside the years 1 to 9999"):
+    with refused("a time with a time zone is outside the years 1 to 9999"):
         distinct(read_table(tmp_path / "t.parquet")["x"])
 
 
@@ -214,7 +210,7 @@ def test_json_is_read_with_a_byte_order_mark(tmp_path):
     path.write_bytes(b"\xef\xbb\xbf" + json.dumps(CENSUS_SCHEMA).encode())
     assert read_json(path) == read_json(str(path)) == CENSUS_SCHEMA
     for missing in (tmp_path, tmp_path / "no.json"):
-        with pytest.raises(InputError, match=str(missing)):
+        with refused(str(missing)):
             read_json(missing)
 
 
@@ -266,7 +262,7 @@ def repacked(change: dict[str, bytes]) -> bytes:
     "sheet", [b"", b"<a>", b"<worksheet/>", b"<?xml version='1.0'?><!DOCTYPE x [<!ENTITY y 'z'>]><x>&y;"]
 )
 def test_a_sheet_of_broken_xml_is_refused(sheet):
-    with pytest.raises(InputError, match=r"t\.xlsx: "):
+    with refused(r"t\.xlsx: "):
         read(repacked({"xl/worksheets/sheet1.xml": sheet}), "t.xlsx")
 
 
@@ -274,13 +270,13 @@ def test_a_small_file_that_unpacks_to_a_large_one_is_refused_before_it_is_unpack
     monkeypatch.setattr(sheets, "MOST_BYTES", 10_000_000)
     bomb = repacked({"xl/worksheets/sheet1.xml": bytes(10_000_001)})
     assert len(bomb) < 20_000
-    with pytest.raises(InputError, match="unpacks to"):
+    with refused("unpacks to"):
         read(bomb, "t.xlsx")
     many = io.BytesIO()
     pd.DataFrame({"a": np.zeros(2_000_000, np.int8)}).to_parquet(many)
     assert len(many.getvalue()) < 10_000
     monkeypatch.setattr(tables.ParquetFile, "read", lambda _: pytest.fail("unpacked"))
-    with pytest.raises(InputError, match="holds 2,000,000 values, at most 1,000,000"):
+    with refused("holds 2,000,000 values, at most 1,000,000"):
         tables.read(many, "t.parquet", 1_000_000)
 
 
@@ -306,7 +302,7 @@ def sheet(rows: str, **parts: bytes) -> bytes:
 )
 def test_a_sheet_that_claims_more_cells_than_it_holds_is_refused_as_it_comes(rows, message):
     tracemalloc.start()
-    with pytest.raises(InputError, match=r"^t\.xlsx: ") as caught:
+    with refused(r"^t\.xlsx: ") as caught:
         read(sheet(rows), "t.xlsx")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -335,38 +331,19 @@ def test_a_sheet_is_read_as_openpyxl_writes_it():
     assert gaps.to_numpy().tolist() == [[""] * 3, [None, "", ""]], "a row that holds nothing is one"
 
 
-@pytest.mark.parametrize("packed", [False, True])
-def test_text_in_a_parquet_file_that_is_not_utf_8_says_its_bytes_and_leaves_the_others_alone(packed, tmp_path):
-    bad = pa.Array.from_buffers(
-        pa.string(), 2, [None, pa.py_buffer(struct.pack("<3i", 0, 1, 2)), pa.py_buffer(b"a\xff")]
-    )
-    cells = pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int32()), bad, safe=False) if packed else bad
-    pq.write_table(pa.table({"a": cells}), tmp_path / "t.parquet")
-    assert read((tmp_path / "t.parquet").read_bytes(), "t.parquet")["a"].tolist() == ["a", r"\xff"]
-    [piece] = ParquetSource(tmp_path / "t.parquet").chunks(["a"])
-    assert piece.cells("a").tolist() == ["a", r"\xff"]
-
-
-def test_an_excel_file_of_another_zip_version_is_refused():
-    content = small("xlsx").replace(b"PK\1\2\x14\x03\x14", b"PK\1\2\x14\x03\x77")
-    assert content != small("xlsx")
-    with pytest.raises(InputError, match=r"t\.xlsx: not readable as xlsx"):
-        read(content, "t.xlsx")
-
-
 def test_long_cells_are_read_and_endless_headers_are_not():
     long = "y" * 200_000
     assert read(f"a,b\n{long},2\n".encode())["a"].tolist() == [long]
     assert read(f'a;b\n"{long}";2\n'.encode()).columns.tolist() == ["a", "b"]
     for content in (b"z" * 2_000_000, b"z\x00" * 2_000_000):
-        with pytest.raises(InputError, match="its header does not end within 1,000,000 characters"):
+        with refused("its header does not end within 1,000,000 characters"):
             read(content)
     for start in (read, lambda zeros: tables.read(io.BytesIO(zeros), "t.csv", format=TextFormat())):
-        with pytest.raises(InputError, match="not a text file"):
+        with refused("not a text file"):
             start(b"\0" + b"z" * 2_000_000)
-    with pytest.raises(InputError, match="has 30,001 columns, at most 20,000"):
+    with refused("has 30,001 columns, at most 20,000"):
         read(b"," * 30_000 + b"\n")
-    with pytest.raises(InputError, match="its rows are much shorter than its header: "):
+    with refused("its rows are much shorter than its header: "):
         read(b"," * 10_000 + b"\n" + b"1\n" * 10_000)
 
 
@@ -375,24 +352,19 @@ def test_long_cells_are_read_and_endless_headers_are_not():
     [
         (b"(2, 3)", b"(3000000000, 1)"),
         (b"(2, 3)", b"(-2, -3)"),
-        (b"(2, 3)", b"(1, 3)"),
         (b"(2, 3)", b"(True, 6)"),
         (b"(2, 3)", b"(2, 3"),
         (b"<f8", b"|O8"),
         (b"NUMPY\1", b"NUMPY\7"),
-        (b"", b"x"),
     ],
 )
 def test_a_matrix_whose_header_lies_is_refused(tmp_path, old, new):
     out = io.BytesIO()
     np.save(out, np.arange(6.0).reshape(2, 3))
     assert read_matrix(io.BytesIO(out.getvalue())).tolist() == [[0, 1, 2], [3, 4, 5]]
-    content = out.getvalue()
-    pad = len(new) - len(old)
-    changed = (
-        content.replace(old + b", }" + b" " * pad, new + b", }") if old == b"(2, 3)" else content.replace(old, new, 1)
-    )
-    assert changed != content
+    pad = b" " * (len(new) - len(old))  # a header keeps its length
+    changed = out.getvalue().replace(old, new, 1).replace(b", }" + pad, b", }", 1)
+    assert changed != out.getvalue()
     with pytest.raises(InputError):
         read_matrix(io.BytesIO(changed))
 
@@ -443,5 +415,5 @@ def test_a_long_reading_says_how_far_it_is_and_can_be_ended(tmp_path, monkeypatc
     def ended(_):
         raise RuntimeError("enough")
 
-    with pytest.raises(InputError, match="not readable"):
+    with refused("not readable"):
         tables.read(path, told=ended)

@@ -8,20 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpcore import domain_from_json
 from dpcore.data.cell import MISSING_TEXTS
 from dpcore.data.readings import (
     ANY_CASE,
     COMMA,
     POINT,
-    READINGS,
     WEEKDAYS,
     category_of,
     number_of,
-    of_categories,
     read_date,
 )  # fmt: skip
-from dpcore.data.schema import domain_from_json, domain_to_json
-from dpcore.errors import InputError
+from tests.helpers import refused
 
 AMOUNTS = {
     POINT: {"€ 1,234.50": 1234.5, "12%": 12.0, "-$3": -3.0, "$-3.5": -3.5, "7 kr": 7.0, ".5": 0.5, "1 234": 1234.0}
@@ -90,7 +88,7 @@ def test_a_column_reads_its_cells_before_it_counts_them():
     assert years.encode(pd.Series([datetime(2019, 5, 1), date(2020, 1, 1)], dtype=object)).tolist() == [0, 1]
     assert years.encode(pd.to_datetime(pd.Series(["2019-01-01", None]))).tolist() == [0, 3]
     assert years.numbers(pd.Series(cells[:2])).tolist() == [2019, 2021]
-    with pytest.raises(InputError, match=r"'soon' in row 2 is not a number in 2019\.\.2021"):
+    with refused(r"'soon' in row 2 is not a number in 2019\.\.2021"):
         years.encode(pd.Series(["1.2.2019", "soon"]))
     answer = column(kind="categorical", values=["Yes", "no"], read=ANY_CASE, missing="category")
     assert answer.encode(pd.Series(["yes", " YES ", "No", "n/a", "NA", None])).tolist() == [0, 0, 1, 2, 2, 2]
@@ -120,18 +118,5 @@ BAD = {
 
 @pytest.mark.parametrize(("spec", "message"), BAD.values(), ids=BAD)
 def test_a_reading_that_does_not_fit_is_refused(spec, message):
-    with pytest.raises(InputError, match=message):
+    with refused(message):
         column(**spec)
-
-
-@pytest.mark.parametrize("how", [how for how in READINGS if how])
-def test_a_reading_is_part_of_the_schema_file(how):
-    kind = {"kind": "integer", "low": 1, "high": 9}
-    if of_categories(how):
-        kind = {"kind": "categorical", "values": list(WEEKDAYS)}
-    domain = domain_from_json({"columns": {"x": kind | {"read": how}, "y": kind | {"read": ""}}} if how != ANY_CASE
-        else {"columns": {"x": kind | {"read": how}, "y": kind}})  # fmt: skip
-    written = domain_to_json(domain)
-    assert written["columns"]["x"]["read"] == how
-    assert "read" not in written["columns"]["y"]
-    assert domain_from_json(written) == domain

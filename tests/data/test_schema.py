@@ -8,11 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore.data.domain import Domain
+from dpcore import Domain, InputError, domain_from_json, domain_to_json
 from dpcore.data.guessing import guess_columns, propose, read_off
-from dpcore.data.schema import domain_from_json, domain_to_json
-from dpcore.errors import InputError
-from tests.helpers import HUGE
+from tests.helpers import HUGE, refused
 
 GOOD = {
     "columns": {
@@ -21,6 +19,7 @@ GOOD = {
         "share": {"kind": "numeric", "low": -0.1, "high": 0.7, "bins": 7},
         "city": {"kind": "categorical", "values": ["Oslo", "0", 2.5, 1, True], "ordered": True},
         "code": {"kind": "integer", "size": 4},
+        "day": {"kind": "categorical", "values": ["Sun", "Mon"], "read": "weekday of y-m-d"},
         "decade": {"kind": "integer", "low": 0, "high": 99, "bins": 10},
     }
 }
@@ -28,10 +27,11 @@ GOOD = {
 
 def test_a_schema_written_and_read_again_is_the_same():
     domain = domain_from_json(GOOD)
-    assert domain.shape == (75, 3, 7, 5, 4, 10)
+    assert domain.shape == (75, 3, 7, 5, 4, 2, 10)
     written = json.loads(json.dumps(domain_to_json(domain)))
     assert domain_from_json(written) == domain
     assert "peeked" not in written
+    assert [name for name, spec in written["columns"].items() if "read" in spec] == ["day"]
     peeked = domain_from_json({**GOOD, "peeked": True})
     assert peeked.peeked
     assert domain_from_json(domain_to_json(peeked)) == peeked != domain
@@ -39,9 +39,9 @@ def test_a_schema_written_and_read_again_is_the_same():
 
 def test_policies_default_to_refuse_and_order_follows_the_kind():
     domain = domain_from_json(GOOD)
-    assert [c.missing for c in domain.columns[1:]] == ["refuse"] * 5
-    assert [c.out_of_range for c in domain.columns if c.name != "band"] == ["refuse"] * 5
-    assert [c.ordered for c in domain.columns] == [True, True, True, True, False, True]
+    assert [c.missing for c in domain.columns[1:]] == ["refuse"] * 6
+    assert [c.out_of_range for c in domain.columns if c.name != "band"] == ["refuse"] * 6
+    assert [c.ordered for c in domain.columns] == [True, True, True, True, False, False, True]
 
 
 def test_a_plain_file_of_sizes_means_integer_codes():
@@ -53,33 +53,26 @@ def test_a_plain_file_of_sizes_means_integer_codes():
 
 NUMERIC = {"kind": "numeric", "low": 0, "high": 1, "bins": 3}
 MALFORMED = {
-    "nothing": ({}, "the schema must be a JSON object"),
     "a list": ([], "the schema must be a JSON object"),
     "no columns": ({"columns": {}}, "no columns"),
-    "columns is a list": ({"columns": []}, 'no "columns" object'),
     "a bool for a size": ({"a": True}, 'no "columns" object'),
     "size 0": ({"a": 0, "b": 2}, "column 'a': size=0 must be a whole number ≥ 1"),
     "huge size": ({"a": HUGE}, "are more than 1000000"),
+    "no name": ({"columns": {"": NUMERIC}}, "a column's name must be a text"),
     "unknown top key": ({"columns": {"a": NUMERIC}, "colour": 1}, "unknown key 'colour'"),
 }
 BAD_COLUMNS = {
     "not an object": (3, "must be a JSON object, not 3"),
     "unknown key": ({**NUMERIC, "hight": 1}, "unknown key 'hight'; allowed: "),
-    "no kind": ({"low": 0, "high": 1}, "kind=None is not one of categorical, numeric, integer"),
     "wrong kind": ({"kind": ["numeric"]}, "is not one of categorical"),
     "wrong missing": ({**NUMERIC, "missing": "drop"}, "missing='drop' is not one of refuse, category"),
-    "wrong out_of_range": ({**NUMERIC, "out_of_range": "wrap"}, "out_of_range='wrap' is not one of refuse, clip"),
     "ordered": ({**NUMERIC, "ordered": 1}, "ordered must be true or false, not 1"),
     "null low": ({**NUMERIC, "low": None}, "low is not given; bounds are public, so a person must fill them in"),
-    "low bool": ({**NUMERIC, "low": False}, "low=False is not a finite number"),
     "low nan": ({**NUMERIC, "low": math.nan}, "low=nan is not a finite number"),
     "high huge": ({**NUMERIC, "high": HUGE}, "is not a finite number"),
     "high above 1e15": ({**NUMERIC, "high": 1.1e15}, "is not a finite number in -1e15..1e15"),
-    "reversed": ({**NUMERIC, "low": 2}, "low=2 must be below high=1"),
     "equal": ({**NUMERIC, "low": 1}, "low=1 must be below high=1"),
     "no bins": ({"kind": "numeric", "low": 0, "high": 1}, "bins=None is outside 1..1000000; give bins or edges"),
-    "bins 0": ({**NUMERIC, "bins": 0}, "bins=0 is outside 1..1000000"),
-    "bins 2.0": ({**NUMERIC, "bins": 2.0}, "bins=2.0 is outside"),
     "bins true": ({**NUMERIC, "bins": True}, "bins=True is outside"),
     "too many bins": ({**NUMERIC, "bins": 10**7}, "is outside 1..1000000"),
     "bins finer than floats": (
@@ -91,21 +84,16 @@ BAD_COLUMNS = {
         "the bin from 0.333333 to 0.666667 holds no whole number",
     ),
     "fractional low": ({"kind": "integer", "low": 0.5, "high": 3}, "low=0.5 and high=3 must be whole numbers"),
-    "one edge": ({"kind": "numeric", "edges": [1]}, "edges must be at least two increasing numbers, not [1]"),
     "edges fall": ({"kind": "numeric", "edges": [1, 3, 2]}, "edges must be at least two increasing numbers"),
     "edges no list": ({"kind": "numeric", "edges": {"0": 1}}, "edges must be at least two increasing numbers"),
     "edges text": ({"kind": "numeric", "edges": [0, "1"]}, "edges='1' is not a finite number"),
     "edges and bins": ({"kind": "numeric", "edges": [0, 1], "bins": 1}, "bins does not go with edges"),
     "size and low": ({"kind": "integer", "size": 3, "low": 0}, "low does not go with size"),
     "size of numeric": ({"kind": "numeric", "size": 3}, "size=3 must be a whole number ≥ 1 of an integer column"),
-    "size float": ({"kind": "integer", "size": 3.0}, "size=3.0 must be a whole number"),
     "too many cells": ({"kind": "integer", "low": 0, "high": 10**9}, "1000000001 values are more than 1000000"),
     "no values": ({"kind": "categorical"}, "values are not given; they are public"),
-    "empty values": ({"kind": "categorical", "values": []}, "values must list the allowed categories, not []"),
     "values text": ({"kind": "categorical", "values": "ab"}, "values must list the allowed categories, not 'ab'"),
     "nested value": ({"kind": "categorical", "values": [["a"]]}, "['a'] in values is not a text"),
-    "nan value": ({"kind": "categorical", "values": [math.nan]}, "nan in values is not a text, a finite number"),
-    "value twice": ({"kind": "categorical", "values": ["a", "b", "a"]}, "the value 'a' is in values twice"),
     "missing twice": (
         {"kind": "categorical", "values": ["(missing)"], "missing": "category"},
         "'(missing)' is in values twice",
@@ -125,12 +113,6 @@ def test_a_malformed_schema_is_refused_with_column_key_and_value(schema, message
         assert part in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["", 3, None])
-def test_a_column_needs_a_name(name):
-    with pytest.raises(InputError, match="a column's name must be a text"):
-        domain_from_json({"columns": {name: NUMERIC}})
-
-
 LEAVES = st.none() | st.booleans() | st.integers() | st.sampled_from([HUGE, -HUGE]) | st.floats() | st.text(max_size=3)
 JSON = st.recursive(
     LEAVES, lambda s: st.lists(s, max_size=3) | st.dictionaries(st.text(max_size=3), s, max_size=3), max_leaves=6
@@ -147,7 +129,7 @@ SPEC = st.fixed_dictionaries(
 SCHEMAS = JSON | st.fixed_dictionaries({"columns": JSON | st.dictionaries(st.text(max_size=2), SPEC, max_size=2)})
 
 
-@settings(max_examples=500)
+@settings(max_examples=200)
 @given(schema=SCHEMAS)
 def test_any_json_is_a_domain_or_an_input_error(schema):
     try:
@@ -183,21 +165,14 @@ def test_a_proposal_tells_nothing_of_the_cells(frame):
     for spec in proposed["columns"].values():
         assert all(spec.get(key) is None for key in ("values", "low", "high", "edges", "size"))
     assert proposed == propose(frame.iloc[::-1])
-    with pytest.raises(InputError, match="column 'city': values are not given; they are public"):
+    with refused("column 'city': values are not given; they are public"):
         domain_from_json(proposed)
 
 
 OWN = {
     "secrets": SECRETS,
     "texts": TEXTS,
-    "padded texts": pd.DataFrame({"work": [" Private", " State-gov", " Private"]}),
     "padded missing": pd.DataFrame({"work": ["a", "NA ", " "], "x": ["1", " NA", "3"]}),
-    "constant number": pd.DataFrame({"x": [1.5, 1.5]}),
-    "constant whole number": pd.DataFrame({"x": [7, 7]}),
-    "wide whole numbers": pd.DataFrame({"x": [-5, 1000, 23]}),
-    "whole numbers from 0 to 100": pd.DataFrame({"x": [0, 100]}),
-    "codes": pd.DataFrame({"zip code": ["00501", "501"], "id": [3, 4]}),
-    "bools": pd.DataFrame({"yes": [True, False]}),
     "infinite": pd.DataFrame({"x": [1.0, math.inf]}),
     "large numbers": pd.DataFrame({"account": [10**16, 10**16 + 5, 3]}),
     "nullable": pd.DataFrame({"x": pd.array([1, None, 3], dtype="Int64"), "y": pd.Categorical(["a", None, "b"])}),
@@ -217,7 +192,6 @@ def test_a_peeked_schema_is_marked_and_encodes_its_own_table(frame):
     ("cells", "advice"),
     [
         (pd.to_datetime(["2020-01-01", "2021-06-30"]), "dates are too detailed"),
-        (["2020-01-01", "2021-06-30 10:00"], "dates are too detailed"),
         (["1.2.2020", "", "30.12.2021"], "dates are too detailed"),
         (
             ["a story of forty characters and a few more", "another one, as long as it is unlike all others"],
@@ -228,7 +202,7 @@ def test_a_peeked_schema_is_marked_and_encodes_its_own_table(frame):
 def test_dates_and_free_text_are_told_apart_and_refused_with_advice(cells, advice, peek):
     proposed = propose(pd.DataFrame({"x": cells}), peek=peek)
     assert set(proposed["columns"]["x"]) == {"kind"}
-    with pytest.raises(InputError, match=f"column 'x': {advice}.*leave the column out"):
+    with refused(f"column 'x': {advice}.*leave the column out"):
         domain_from_json(proposed)
 
 
@@ -245,18 +219,11 @@ MESSY = pd.DataFrame(
 )
 
 
-@pytest.mark.parametrize("peek", [False, True])
-def test_the_command_line_s_kinds_are_those_that_the_pages_guess(peek):
-    proposed = propose(MESSY, peek=peek)["columns"]
+def test_what_is_proposed_and_read_off_for_the_command_line_is_what_the_pages_guess_and_read_off():
+    plain, proposed = (propose(MESSY, peek=peek)["columns"] for peek in (False, True))
     for guess in guess_columns(MESSY):
-        assert (proposed[guess.name]["kind"], proposed[guess.name].get("read", "")) == (guess.kind, guess.read)
-    assert proposed["price"]["read"], "an amount is read without its signs"
-    assert set(proposed["born"]) == {"kind"}
-
-
-def test_what_is_read_off_for_the_command_line_is_what_the_pages_read_off():
-    proposed = propose(MESSY, peek=True)["columns"]
-    for guess in guess_columns(MESSY):
+        for spec in (plain[guess.name], proposed[guess.name]):
+            assert (spec["kind"], spec.get("read", "")) == (guess.kind, guess.read)
         if guess.kind != "date" and guess.name != "nothing":
             assert proposed[guess.name] == read_off(guess.name, MESSY[guess.name], guess.kind, guess.read)
     assert proposed["nothing"] == {"kind": "categorical", "values": ["NA"], "missing": "category"}

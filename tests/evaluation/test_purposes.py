@@ -9,6 +9,7 @@ import pytest
 
 from dpcore.cli import main
 from dpcore.data.domain import Rows
+from dpcore.data.readers import read_json
 from dpcore.errors import InputError
 from dpcore.evaluation import purposes
 from dpcore.evaluation.purposes import Purposes, alarms_in_words
@@ -131,13 +132,13 @@ def test_the_command_writes_a_list_resumes_it_and_refuses_anothers(tmp_path, mon
     asked = ["purposes", "t.csv", "--schema=s.json", "--queries=marginals:2", "--algorithm=gaussian_maxent"]
     files = ["--repeat=1", "--json=p.json", "--csv=p.csv"]
     assert main([*asked, "--epsilons=1", "--target=a", *files]) == 0
-    out, first = capsys.readouterr().out, json.loads((tmp_path / "p.json").read_text())
+    out, first = capsys.readouterr().out, read_json(tmp_path / "p.json")
     assert "n=600 held_out=200" in out
     assert "Tests on these synthetic rows" in out
     assert {"purpose", "epsilon", "seed", "value", "unit", "real", "sample", "nothing"} <= set(first[0])
     monkeypatch.setattr("dpcore.cli.purposes.run_made", None)
     assert main([*asked, "--epsilons=1", "--target=a", *files, "--resume"]) == 0, "nothing is run again"
-    assert json.loads((tmp_path / "p.json").read_text()) == first
+    assert read_json(tmp_path / "p.json") == first
     assert list(pd.read_csv("p.csv")["purpose"]) == [one["purpose"] for one in first]
     assert main([*asked, "--epsilons=1", "--target=b", *files, "--resume"]) == 2
     assert "belongs to another table, target" in capsys.readouterr().err

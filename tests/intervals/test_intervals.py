@@ -131,7 +131,13 @@ def test_it_is_stored_and_read_again(known_tables):
     again = from_arrays(DOMAIN, to_arrays(evidence))
     assert again.spaces == evidence.spaces
     assert np.array_equal(again.parts, evidence.parts)
-    for broken in ({"parts": np.zeros(3)}, {"variances": -evidence.variances}, {"sets": np.zeros((2, 9))}):
+    for broken in (
+        {"parts": np.zeros(3)},
+        {"parts": 1},
+        {"variances": -evidence.variances},
+        {"variances": np.array(["a"])},
+        {"sets": np.zeros((2, 9))},
+    ):
         with pytest.raises(InputError, match="do not fit its schema"):
             from_arrays(DOMAIN, to_arrays(evidence) | broken)
 

@@ -3,8 +3,9 @@
 import pytest
 
 from dpcore.tags import Tag
-from tests.pages.test_pages import badges, button, open_page, settled
-from tests.pages.test_release import NOW, SCHEMA, go, opened, uploaded
+from tests.pages.headless import open_page, said
+from tests.pages.test_pages import badges
+from tests.pages.test_release import SCHEMA, go, opened, release, uploaded
 
 pytestmark = pytest.mark.usefixtures("tab")
 
@@ -17,13 +18,10 @@ def test_where_bounds_were_filled_in_from_the_data_no_page_about_the_table_says_
 
 
 def test_what_was_released_is_called_protected(tmp_path):
-    app = opened(tmp_path)
-    button(app, NOW).click().run()
-    assert app.session_state["session"].held["desk"].work.wait(60)
-    assert badges(settled(app.run()))[0] is Tag.PAID, "no badge says that no data was used"
+    assert badges(release(opened(tmp_path)))[0] is Tag.PAID, "no badge says that no data was used"
 
 
 def test_a_question_of_an_exploration_is_not_called_protected():
-    app = open_page("pages/explore.py", question="sex = Female", view="stakeholder")
-    assert "synthetic" in " ".join(m.value for m in app.markdown)
+    app = open_page("explore", question="sex = Female", view="stakeholder")
+    assert "synthetic" in said(app)
     assert Tag.PAID not in badges(app)

@@ -1,15 +1,12 @@
 """The Compare page, headless: what its charts and tables say is what the library says."""
 
-import base64
 import re
 import xml.etree.ElementTree as ET
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from dpcore.algorithms import ALGORITHMS
 from dpcore.evaluation.purposes import TESTS, Purposes, alarms_in_words
@@ -22,7 +19,7 @@ from dpcore.tags import Tag
 from dpcore.theory.meaning import Promise, times_in_100
 from dpcore.theory.optimal_noise import least_rmse
 from dpcore.workloads import Marginals
-from pages._ui.charts import base, frontier
+from pages._ui.charts import frontier
 from pages._ui.charts import svg as drawing
 from pages._ui.compare import forecast, measures, overview, report
 from pages._ui.compare.overview import CHANCE, LINES
@@ -30,65 +27,50 @@ from pages._ui.compare.sweeps import TITLES
 from pages._ui.jobs.several import Several
 from pages._ui.shell.state import sample_table
 from pages._ui.shell.table import Table
-from pages._ui.shell.text import plain
-from tests.pages.test_pages import figures, settled
+from tests.pages.headless import (
+    berkeley,
+    captions,
+    dataframe,
+    figures,
+    go,
+    numbers,
+    open_page,
+    press,
+    put,
+    run_comparison,
+    session,
+    settled,
+    traces,
+    wrong,
+)
 
 pytestmark = pytest.mark.usefixtures("tab")
-ROOT = Path(__file__).parents[2]
 RUN = "Run the comparison"
 
 
 def compared(algorithms=("gaussian_maxent", "dpfw"), epsilons=(0.1, 1.0), seeds=2, **query):
     """The page after a comparison on the Berkeley sample has ended."""
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=90)
-    app.query_params["sample"] = "berkeley"
-    for name, value in query.items():
-        app.query_params[name] = value
-    app = settled(app.switch_page(str(ROOT / "pages/compare.py")).run())  # a sample is compared at once
-    app.multiselect(key="compared").set_value(list(algorithms))
-    app.multiselect(key="epsilons").set_value(list(epsilons))
-    app.number_input(key="sweep-seeds").set_value(seeds)
-    return again(app)
-
-
-def again(app):
-    next(b for b in app.button if b.label == RUN).click().run()
-    assert not app.exception
-    return settled(app)
-
-
-def berkeley(algorithm: str, epsilon: float, seed: int) -> Run:
-    table = sample_table("berkeley")
-    rows = table.rows(table.domain.names)
-    problem = QueryRelease(Marginals.all(table.domain, 2), rows.n)
-    return Run(ALGORITHMS[algorithm](), problem, rows, Budget(epsilon, 1e-9), seed=seed).finish()
+    return run_comparison(open_page("compare", sample="berkeley", **query), algorithms, epsilons, seeds)
 
 
 def dots(app) -> dict[tuple, float]:
     """Every dot of the frontier: (algorithm, ε, seed) to error."""
     drawn = [trace for trace in figures(app)[0]["data"] if "customdata" in trace]
     return {
-        tuple(key[:3]): y for trace in drawn for key, y in zip(trace["customdata"], _plain(trace["y"]), strict=True)
+        tuple(key[:3]): y for trace in drawn for key, y in zip(trace["customdata"], numbers(trace["y"]), strict=True)
     }
-
-
-def _plain(values):
-    """Plotly's JSON writes long arrays as base64."""
-    if isinstance(values, dict):
-        return np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"]).tolist()
-    return values
 
 
 def test_a_sample_is_compared_at_once_for_everyone_and_an_upload_on_a_press_only(monkeypatch):
     def opened(mine):
-        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=90).run()
-        app.session_state["session"].table = mine
-        return app.switch_page(str(ROOT / "pages/compare.py")).run()
+        app = open_page("app")
+        session(app).table = mine
+        return go(app, "compare")
 
     monkeypatch.setattr(overview, "EPSILONS", (0.3, 1.0))
     monkeypatch.setattr(overview, "FIRST", ("gaussian_maxent", "pmw"))
     table = sample_table("berkeley")
-    first = dots(settled(opened(table)))
+    first = dots(opened(table))
     assert len(first) == 12, "both algorithms at both budgets, three times"
     monkeypatch.setattr(Several, "submit", None)
     assert dots(opened(sample_table("berkeley"))) == first, "another tab has them without a run"
@@ -98,21 +80,16 @@ def test_a_sample_is_compared_at_once_for_everyone_and_an_upload_on_a_press_only
 
 
 def test_how_long_all_runs_take_is_said_before_where_it_is_long(monkeypatch):
-    def said(app):
-        assert not app.exception
-        return [c.value for c in app.caption if c.value.startswith("Forecast")]
-
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=90)
-    app.query_params["sample"] = "berkeley"
-    app = settled(app.switch_page(str(ROOT / "pages/compare.py")).run())
-    assert said(app) == []
-    app.multiselect(key="compared").set_value(["dpam", "dpfw"])
-    app.number_input(key="sweep-seeds").set_value(4)
+    app = open_page("compare", sample="berkeley")
+    assert "Forecast" not in captions(app)
     monkeypatch.setattr(forecast, "affordable", lambda *_: (30.0, 2.0**30))
-    app.multiselect(key="epsilons").set_value([0.2, 2.0]).run()  # which were not forecast yet
-    assert said(app) == ["Forecast: about 4 min for 16 runs, 1 GiB of memory."]
-    app.number_input(key="sweep-seeds").set_value(1).run()
-    assert said(app)[0].startswith("Forecast: about 60 s for 4 runs, ")
+    put(app, compared=["dpam", "dpfw"], sweep_seeds=4, epsilons=[0.2, 2.0])  # which were not forecast yet
+    assert "Forecast: about 4 min for 16 runs, 1 GiB of memory." in captions(app)
+
+
+def lines_of(app):
+    """The lines to compare with that are drawn: the name of each is followed by its value."""
+    return [line for line in LINES if any(str(name).startswith(line) for name in traces(app))]
 
 
 def test_every_dot_is_the_run_with_its_seed_by_every_measure():
@@ -121,20 +98,16 @@ def test_every_dot_is_the_run_with_its_seed_by_every_measure():
     assert set(found) == {(a, e, s) for a in ("gaussian_maxent", "dpfw") for e in (0.1, 1.0) for s in (0, 1)}
     for one, drawn in ((key, run), (("dpfw", 0.1, 0), berkeley("dpfw", 0.1, 0))):
         assert found[one] == pytest.approx(100 * drawn.records[-1].empirical.max_error, rel=1e-6), "in points"
-    names = {trace.get("name") for trace in figures(app)[0]["data"]}
-    assert {CHANCE, "your limit: 1 point"} <= names, "and no other line that nobody asked for"
-    assert names.isdisjoint(LINES[1:])
-    app.multiselect(key="lines").set_value(LINES[1:]).run()
-    assert set(LINES[1:]) <= {trace.get("name") for trace in figures(app)[0]["data"]}
+    assert "↓ good enough: within 1 point" in traces(app)
+    assert lines_of(app) == [CHANCE], "and no other line that nobody asked for"
+    assert lines_of(put(app, lines=LINES[1:])) == LINES[1:]
     workload, real = run.problem.workload, run.truth.answers
     gaps = np.abs(run.release.answers(workload) - real)
     pairs = compare(run.release, table.rows(table.domain.names), workload)
     lost = [np.abs(pairs.real[t] - pairs.synthetic[t]).sum() / 2 for t in workload.tables]
 
     def measured(name):
-        app.selectbox(key="measure").set_value(name).run()
-        assert not app.exception
-        return dots(app)[key]
+        return dots(put(app, measure=name))[key]
 
     assert measured("one question") == pytest.approx(100 * gaps[real.argmax()], rel=1e-6)
     assert 0 < measured("one group") < 100
@@ -146,21 +119,17 @@ def test_every_dot_is_the_run_with_its_seed_by_every_measure():
 def test_more_budgets_add_dots_another_delta_is_another_comparison_and_a_population_another_truth():
     app = compared(seeds=1)
     before = dots(app)
-    app.multiselect(key="epsilons").set_value([0.1, 1.0, 3.0])
-    after = dots(again(app))
+    after = dots(press(put(app, epsilons=[0.1, 1.0, 3.0]), RUN))
     assert before.items() <= after.items()
     assert len(after) == 6
-    app.select_slider(key="delta").set_value(0.0)
-    pure = dots(again(app))
+    pure = dots(press(put(app, delta=0.0), RUN))
     assert set(pure) == {("dpfw", epsilon, 0) for epsilon in (0.1, 1.0, 3.0)}, "the one that can serve"
     assert pure.items().isdisjoint(after.items())
-    assert any(c.value.startswith("Gaussian") and "promised with Gaussian noise" in c.value for c in app.caption)
-    app.selectbox(key="records").set_value("ten times as many")
-    own = dots(again(app))
-    app.segmented_control(key="truth").set_value("its population").run()
-    beyond = dots(app)
+    assert "promised with Gaussian noise" in captions(app)
+    own = dots(press(put(app, records="ten times as many"), RUN))
+    beyond = dots(put(app, truth="its population"))
     assert beyond.keys() == own.keys()
-    sampling = next(t for t in figures(app)[0]["data"] if t.get("name") == CHANCE)["y"][0]
+    sampling = next(t for name, t in traces(app).items() if str(name).startswith(CHANCE))["y"][0]
     assert all(0 < abs(beyond[key] - own[key]) <= 1.001 * sampling for key in own), "by the triangle inequality"
 
 
@@ -186,62 +155,49 @@ def test_the_drawing_is_sound_svg_and_holds_hostile_names_as_text():
     assert "nothing to draw" in drawing.frontier(zero, step_frontier(zero), {}, frontier.look(["a", "b"]), "t")
 
 
-def test_no_two_of_fifty_algorithms_look_alike():
-    looks = frontier.look([str(i) for i in range(50)])
-    assert len({tuple(look.values()) for look in looks.values()}) == 50
-
-
 def test_theory_passes_through_the_algorithms_own_dots_and_says_what_was_put_in():
     app = compared(("dpfw",), (0.1, 1.0, 3.0), seeds=1)
     next(s for s in app.selectbox if s.label.startswith("Proved")).set_value("DPFW").run()
     assert not app.exception
-    curve = next(t for t in figures(app)[0]["data"] if "theory" in t.get("name", ""))
-    x, y = _plain(curve["x"]), _plain(curve["y"])
+    curve = next(trace for name, trace in traces(app).items() if "theory" in (name or ""))
+    x, y = numbers(curve["x"]), numbers(curve["y"])
     assert np.interp(1.0, x, y) == pytest.approx(dots(app)[("dpfw", 1.0, 0)], rel=0.02)
     assert y[0] / y[-1] == pytest.approx((x[-1] / x[0]) ** 0.4), "the rate of Theorem 3"
-    told = " ".join(c.value for c in app.caption)
-    assert "n = 4,526, k = 24, |Q| = 56" in told
-    assert "up to constants" in told
+    assert "n = 4,526, k = 24, |Q| = 56" in captions(app)
+    assert "up to constants" in captions(app)
 
 
 def test_what_all_questions_need_what_no_method_beats_and_another_tools_table_are_said_and_drawn():
     app, pairs = compared(("gaussian_maxent",), (0.1, 1.0, 3.0), seeds=1), berkeley("gaussian_maxent", 1.0, 0).problem
     errors = {epsilon: berkeley("gaussian_maxent", epsilon, 0).records[-1].empirical for epsilon in (0.1, 1.0, 3.0)}
-    for tolerance in (0.001, 0.005, 0.1):
-        app.select_slider(key="ask-tolerance").set_value(tolerance).run()
+    for tolerance in (0.001, 0.005):
+        put(app, ask_tolerance=tolerance)
         enough = [f"{epsilon:g}" for epsilon, found in errors.items() if found.max_error <= tolerance]
-        words = f"ε = {enough[0]}" if enough else "Not even ε = 3"
-        assert f"{words} is enough for every pair of 3 columns" in [h.value for h in app.subheader]
-        (limit,) = [t for t in figures(app)[0]["data"] if t.get("name", "").startswith("your limit")]
-        assert _plain(limit["y"]) == pytest.approx([100 * tolerance] * 2)
+        words = f"ε = {enough[0]}" if enough else "not even ε = 3"
+        assert f"Every pair of 3 columns: {words} is enough" in [h.value for h in app.subheader]
+        (limit,) = [trace for name, trace in traces(app).items() if (name or "").startswith("↓ good")]
+        assert numbers(limit["y"]) == pytest.approx([100 * tolerance] * 2)
     share = points(errors[3.0].as_exact_as_sample)
     assert f"At ε = 3 the best is as exact as asking {share}% of" in captions(app)
     least = "least of any unbiased method"
-    assert least not in {t.get("name") for t in figures(app)[0]["data"]}
-    app.selectbox(key="measure").set_value("root mean square over questions").run()
+    assert least not in traces(app)
+    put(app, measure="root mean square over questions")
     expected = [least_rmse(pairs.workload, Budget(e, 1e-9), pairs.n) for e in errors]
-    (line,) = [t for t in figures(app)[0]["data"] if t.get("name") == least]
-    assert _plain(line["x"]) == list(errors)
-    assert _plain(line["y"]) == pytest.approx([100 * e for e in expected])
+    line = traces(app)[least]
+    assert numbers(line["x"]) == list(errors)
+    assert numbers(line["y"]) == pytest.approx([100 * e for e in expected])
     assert f"any unbiased Gaussian release of these questions is {100 * expected[-1]:.3g} points" in captions(app)
     ratio = f"{expected[-1] / errors[3.0].rmse:.2g} × below what any unbiased method could do"
     assert f"Gaussian + maximum entropy: {ratio}" in captions(app)
-    app.selectbox(key="measure").set_value("largest error")
+    put(app, measure="largest error")
     table = sample_table("berkeley")
     other = table.frame.sample(400, random_state=0)
     uploader(app).set_value(("<b>other</b>.csv", other.to_csv(index=False).encode(), "text/csv")).run()
-    assert not app.exception
-    line = next(t for t in figures(app)[0]["data"] if "other&lt;" in t.get("name", ""))
-    assert line["name"].startswith("&lt;b&gt;")
+    (name,) = [name for name in traces(app) if (name or "").startswith("&lt;b&gt;other&lt;")]
     theirs, ours = (pairs.workload.answers_of_rows(table.domain.encode(frame)) for frame in (other, table.frame))
-    assert _plain(line["y"]) == pytest.approx([100 * np.abs(theirs - ours).max()] * 2)
-    uploader(app).set_value(("bad.csv", b"Gender,Department\nX,A\nX,A\n", "text/csv")).run()
-    assert not app.exception
-    assert any("no column" in e.value for e in app.error)
-
-
-def captions(app):
-    return " ".join(c.value for c in app.caption).replace("\\", "").replace("\u2060", "")
+    assert numbers(traces(app)[name]["y"]) == pytest.approx([100 * np.abs(theirs - ours).max()] * 2)
+    settled(uploader(app).set_value(("bad.csv", b"Gender,Department\nX,A\nX,A\n", "text/csv")).run())
+    assert "no column" in wrong(app)
 
 
 def uploader(app):
@@ -255,29 +211,17 @@ def test_lines_carry_titles_at_their_ends_and_the_table_is_sorted_without_gaps()
         "Gaussian +<br>maximum entropy",
         "DPFW",
         "MWEM",
-        "your limit:<br>1 point",
+        "↓ good enough:<br>within 1 point",
     }
     assert not any(trace.get("showlegend") for trace in figure["data"] if "customdata" in trace)
-    runs = next(d.value for d in app.dataframe if "seed" in d.value)
+    runs = dataframe(app, "seed")
     order = list(zip(runs["epsilon"], runs["error"], strict=True))
     assert order == sorted(order)
-    assert set(runs["algorithm"]) == {"Gaussian + maximum entropy", "DPFW", "MWEM"}
-    briefs = next(c.value for c in app.caption if c.value.count("**") == 6)
     for name in ("gaussian_maxent", "dpfw", "mwem"):
-        assert f"**{TITLES[name]}**: {ALGORITHMS[name].about.brief}" in briefs
+        assert f"**{TITLES[name]}**: {ALGORITHMS[name].about.brief}" in captions(app)
     for frame in (d.value for d in app.dataframe):
         assert not frame.isna().to_numpy().any()
         assert not frame.astype(str).isin(["None", *ALGORITHMS]).to_numpy().any(), "titles, and no code names"
-
-
-@pytest.mark.parametrize("places", [[0.0, 0.0, 0.0], [0.0, 5.0, 300.0, 301.0], [10.0], [0.0, 100.0, 200.0]])
-def test_names_at_line_ends_never_meet(places):
-    heights = [16.0, 30.0, 16.0, 16.0][: len(places)]
-    found = base.spread(places, heights)
-    gaps = np.diff(found)
-    assert (gaps >= (np.array(heights[1:]) + heights[:-1]) / 2 - 1e-9).all()
-    if min(np.diff(places), default=99) > 30:
-        assert found == places, "what is apart stays"
 
 
 def test_the_worst_column_pair_and_group_are_those_of_the_run_and_an_error_is_taken_apart():
@@ -291,7 +235,7 @@ def test_the_worst_column_pair_and_group_are_those_of_the_run_and_an_error_is_ta
         asked = Marginals(domain, [names])
         return float(np.abs(run.release.answers(asked) - asked.answers_of_rows(rows)).max())
 
-    frame = next(d.value for d in app.dataframe if "which" in d.value).set_index("worst")
+    frame = dataframe(app, "which").set_index("worst")
     column = max(domain.names, key=lambda name: largest((name,)))
     pair = max(combinations(domain.names, 2), key=largest)
     assert frame.loc["column", "which"] == column
@@ -299,77 +243,49 @@ def test_the_worst_column_pair_and_group_are_those_of_the_run_and_an_error_is_ta
     assert frame.loc["pair", "which"] == " × ".join(pair)
     assert frame.loc["pair", "≈ rows"] == f"{4526 * largest(pair):,.0f}"
     both = compare(run.release, rows, Marginals.all(domain, 2))
-    worst, name = max((e, f"{name} = {label}") for name in domain.names for e, label in disagreements(both, name))
-    words = next(c.value for c in app.caption if "disagree most" in c.value).replace("\\", "")
-    assert f"about the group {name}: by {worst:.2%}" in words
-    next(b for b in app.button if b.label == "Take this error apart").click().run()
-    assert not app.exception
-    parts = next(d.value for d in app.dataframe if "part" in d.value)["share"].to_numpy()
+    groups = [zip(of.error, of.share, strict=True) for of in (subgroups(both, name) for name in domain.names)]
+    assert f": by {max(error for of in groups for error, share in of if share > 0):.2%}" in captions(app)
+    press(app, "Take this error apart")
+    parts = dataframe(app, "part")["share"].to_numpy()
     assert parts[:-1].sum() == pytest.approx(parts[-1])
     assert abs(parts[-1]) == pytest.approx(run.records[-1].empirical.max_error), "the worst question is the first"
 
 
-def disagreements(both, name):
-    found = subgroups(both, name)
-    return [(e, label) for e, s, label in zip(found.error, found.share, found.labels, strict=True) if s > 0]
-
-
 def test_purposes_are_curves_of_what_the_library_says_and_refusals_one_sentence():
-    app = compared(("gaussian_maxent",), (0.1, 1.0), seeds=1, details="Purposes")
-    target, (press,) = box(app, "Predict"), [b for b in app.button if b.label == "Try the purposes"]
+    app = compared(("gaussian_maxent",), (0.1,), seeds=1, details="Purposes")
+    (target,) = [box for box in app.selectbox if box.label == "Predict"]
     assert target.value == "Gender", "a column of two values to begin with"
-    press.click().run()
-    assert not app.exception
-    settled(app)
+    press(app, "Try the purposes")
     table = sample_table("berkeley")
     mine = Purposes.of(table.domain, table.rows(table.domain.names), target="Gender")
-    for epsilon in (0.1, 1.0):
-        problem = QueryRelease(Marginals.all(table.domain, 2), mine.train.n)
-        run = Run(ALGORITHMS["gaussian_maxent"](), problem, mine.train, Budget(epsilon, 1e-9)).finish()
-        found = {f.purpose: f for f in mine.served(run)}
-        for kind in ("train a model: gradient boosting", "find what is linked"):
-            lines = of_purpose(app, kind)
-            for name, line in (
-                ("synthetic rows", "value"),
-                ("the real table", "real"),
-                ("a sample as exact", "sample"),
-            ):
-                assert lines[name, epsilon] == pytest.approx(getattr(found[kind], line)), (kind, name)
-        alarms = [found[f"test a hypothesis: {name}"].value for name in TESTS]
-        assert [of_purpose(app, "test a hypothesis")[name, epsilon] for name in TESTS] == pytest.approx(alarms)
-        if epsilon == 0.1:
-            assert any(alarms_in_words(*alarms) in c.value.replace("\\", "") for c in app.caption)
-    box(app, "in groups by").set_value("Gender")
-    box(app, "Predict").set_value("")
-    next(b for b in app.button if b.label == "Try the purposes").click().run()
-    assert [e.value for e in app.error] == [
-        plain("a group is compared by how well a target is predicted; name the target too", 400)
-    ]
-
-
-def box(app, label):
-    return next(s for s in app.selectbox if s.label == label)
+    problem = QueryRelease(Marginals.all(table.domain, 2), mine.train.n)
+    run = Run(ALGORITHMS["gaussian_maxent"](), problem, mine.train, Budget(0.1, 1e-9)).finish()
+    found = {f.purpose: f for f in mine.served(run)}
+    for kind in ("train a model: gradient boosting", "find what is linked"):
+        lines, theirs = of_purpose(app, kind), found[kind]
+        expected = {"synthetic rows": theirs.value, "the real table": theirs.real, "a sample as exact": theirs.sample}
+        assert {name: lines[name, 0.1] for name in expected} == pytest.approx(expected), kind
+    alarms = [found[f"test a hypothesis: {name}"].value for name in TESTS]
+    assert [of_purpose(app, "test a hypothesis")[name, 0.1] for name in TESTS] == pytest.approx(alarms)
+    assert alarms_in_words(*alarms) in captions(app)
+    press(put(app, **{"in groups by": "Gender", "Predict": ""}), "Try the purposes")
+    assert wrong(app) == "a group is compared by how well a target is predicted; name the target too"
 
 
 def of_purpose(app, kind):
     """The numbers of the purpose's chart: mean by line and ε."""
-    box(app, "Purpose").set_value(kind).run()
-    assert not app.exception
-    frame = next(d.value for d in app.dataframe if "line" in d.value)
+    frame = dataframe(put(app, Purpose=kind), "line")
     return {(row.line, row.epsilon): row.mean for row in frame.itertuples(index=False)}
 
 
 def test_the_report_is_written_when_nobody_s_page_is_drawn():
     held = compared(seeds=1).session_state["session"]
-    text = report.page(held.table, held.held["sweep"])
+    text = re.sub("</?bdi>", "", report.page(held.table, held.held["sweep"]))
     rows = re.findall(r"<td>([\d.]+)</td><td>([\d.]+%)</td><td>([\d.]+ times in 100)</td>", text)
     allowed = [Promise(float(epsilon), 1e-9) for epsilon, _, _ in rows]
     assert [(right, risen) for _, risen, right in rows] == [(times_in_100(p.guess()), p.suspicion) for p in allowed]
     assert rows, "what any algorithm allows, as elsewhere"
     drawn = ET.fromstring(text[text.index("<svg") : text.index("</svg>") + 6])
-    legend = {t.text for t in drawn.iter("text") if float(t.get("x")) > drawing.WIDTH - drawing.RIGHT}
-    assert {"Gaussian + maximum entropy", "DPFW"} <= legend
-    assert max(map(len, legend)) * 6.5 < drawing.RIGHT - 28, "none is cut off at the edge"
     said = re.search(r"([0-9.]+) points", text)[1]
     highs = [float(t.text) for t in drawn.iter("text") if t.get("text-anchor") == "end"]
     assert min(highs) <= float(said) <= max(highs), "the axis is in the table's unit"

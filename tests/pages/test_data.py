@@ -1,22 +1,33 @@
 """The Data page, headless: one grid, one click a decision, and nothing that was looked up becomes public unsaid."""
 
-from pathlib import Path
-
 import pytest
 from streamlit.elements.widgets import file_uploader
 from streamlit.runtime.uploaded_file_manager import DeletedFile
-from streamlit.testing.v1 import AppTest
 
 from dpcore.algorithms import solving
 from dpcore.data.schema import domain_from_json
 from dpcore.problems import QueryRelease
 from pages._ui.data import grid as page_grid
+from pages._ui.data.grid import _ordered
 from pages._ui.shell.first_values import BARS
-from pages._ui.shell.table import Table, unheard
-from tests.pages.test_pages import button, said, settled
+from pages._ui.shell.table import unheard
+from tests.pages.headless import (
+    captions,
+    dataframe,
+    go,
+    labels,
+    new_tab,
+    press,
+    put,
+    session,
+    settled,
+    shown,
+    table,
+    upload,
+    wrong,
+)
 
 pytestmark = pytest.mark.usefixtures("tab")
-ROOT = Path(__file__).parents[2]
 READ = "Fill in from my data (not protected)"
 KNOWN = "I confirm that this is public knowledge"
 ROWS = "\n".join(
@@ -26,33 +37,16 @@ ROWS = "\n".join(
 CSV = f"id,when,answer,age,rare\n{ROWS}\n".encode()
 
 
-def opened(content=CSV, name="t.csv", *, bars=True, **query) -> AppTest:
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=90)
+def opened(content=CSV, name="t.csv", *, bars=True, **query):
+    app = new_tab(**query)
     app.session_state["first-values"] = bars
-    for key, value in query.items():
-        app.query_params[key] = value
-    app = app.switch_page(str(ROOT / "pages/data.py")).run()
-    if content is not None:
-        settled(app.file_uploader(key="upload").set_value((name, content, "text/csv")).run())
-    assert not app.exception
-    return app
-
-
-def press(app, label) -> AppTest:
-    return settled(button(app, label).click().run())
-
-
-def table(app) -> Table:
-    return app.session_state["session"].table
-
-
-def shown(app) -> str:
-    return said(app).replace("\\", "").replace("\u2060", "")
+    go(app, "data")
+    return app if content is None else upload(app, content, name)
 
 
 def grid(app) -> dict[str, dict]:
     """The rows of the grid, by column."""
-    frame = next(f.value for f in app.dataframe if "what it is" in f.value.columns)
+    frame = dataframe(app, "what it is")
     return {row["column"]: row for row in frame.to_dict("records")}
 
 
@@ -74,7 +68,7 @@ def edit(app, monkeypatch, state, callback):
     mine = table(app)
     with monkeypatch.context() as patch:
         patch.setattr(page_grid, "table", lambda: mine)
-        patch.setattr(page_grid, "session", lambda: app.session_state["session"])
+        patch.setattr(page_grid, "session", lambda: session(app))
         patch.setattr(page_grid, "stakeholder", lambda: False)
         patch.setattr(page_grid.st, "session_state", state)
         patch.setattr(page_grid, "attempt", lambda change: change(mine, unheard))
@@ -107,7 +101,7 @@ def test_the_button_to_explore_says_what_is_missing_and_the_page_how_much_is_lef
     assert app.subheader[0].value == "1 thing to decide"
     assert explore(app) == (False, "**Explore it**: first decide about 3 columns")
     press(app, READ)
-    assert app.subheader[0].value == "Ready, if each row is another person"
+    assert app.subheader[0].value == "Can one person have several rows?"
     assert explore(app) == (True, "**Explore it**")
     table(app).set_schema({"columns": {}})
     assert explore(app.run()) == (False, "**Explore it**: first mend what is named below")
@@ -144,14 +138,16 @@ def test_what_is_typed_into_the_grid_is_used_at_once(monkeypatch):
 
 def test_the_charts_are_of_the_first_rows_and_can_be_switched_off_before_a_table_is_brought():
     app = opened(bars=False)
-    assert "first values" not in grid(app)["age"]
-    assert not app.session_state["session"].has_looked(table(app))
+    assert "how often" not in grid(app)["age"]
+    assert not session(app).has_looked(table(app))
     app = opened()
-    assert list(grid(app)["answer"]["first values"]) == [75, 75, 75, 75]
-    assert len(grid(app)["age"]["first values"]) == BARS
-    assert grid(app)["id"]["first values"] is None, "it may name people"
-    assert app.session_state["session"].has_looked(table(app))
-    assert "first values" in next(iter(grid(opened(None, sample="census")).values()))
+    assert sorted(grid(app)["answer"]["how often"]) == [75, 75, 150], "spaces around a text are no part of it"
+    assert _ordered({"high": 3, "low": 5}, {"values": ["low", "mid", "high"]}) == [5, 3], "as the schema lists them"
+    assert _ordered({"high": 3, "other": 5}, {"values": ["other"]}) == [3, 5], "else in their natural order"
+    assert len(grid(app)["age"]["how often"]) == BARS
+    assert grid(app)["id"]["how often"] is None, "it may name people"
+    assert session(app).has_looked(table(app))
+    assert "how often" in next(iter(grid(opened(None, sample="census")).values()))
 
 
 PEOPLE = "Full Name,Age,plan,PLZ\n" + "\n".join(
@@ -193,9 +189,8 @@ def test_a_file_that_was_read_wrongly_is_read_again_by_one_click():
     press(app, "Read as UTF-16")
     assert app.error
     assert table(app) is before
-    app.switch_page(str(ROOT / "pages/start.py")).run()
-    press(app.switch_page(str(ROOT / "pages/data.py")).run(), "Read as Windows-1252")
-    assert "no longer at hand" in app.error[0].value
+    press(go(go(app, "start"), "data"), "Read as Windows-1252")
+    assert "no longer at hand" in wrong(app)
     assert table(app) is before
 
 
@@ -203,7 +198,7 @@ def test_a_sample_is_in_use_as_a_whole_and_its_forecast_names_algorithms_by_titl
     app = opened(None, sample="census")
     assert {row["state"] for row in grid(app).values()} == {"ready"}
     assert explore(app)[0]
-    frame = next(f.value for f in app.dataframe if "can serve it" in f.value)
+    frame = dataframe(app, "can serve it")
     named = dict(zip(frame["name in code"], frame["algorithm"], strict=True))
     assert named == {name: cls.about.title for name, cls in solving(QueryRelease).items()}
     assert "0 MiB" not in set(frame["memory"])
@@ -220,8 +215,8 @@ def test_reading_off_takes_the_open_columns_only_and_marks_the_schema():
     assert mine.origins == {"answer": "read off", "age": "guessed", "rare": "read off"}
     assert mine.domain is not None
     assert mine.domain.peeked
-    assert KNOWN not in {b.label for b in app.button}, "what was read off cannot be known any more"
-    assert app.session_state["session"].has_looked(mine)
+    assert KNOWN not in labels(app), "what was read off cannot be known any more"
+    assert session(app).has_looked(mine)
     press(app, "Count its spellings as one value")
     assert table(app).schema["columns"]["answer"]["values"] == ["no", "yes"]
     assert "id" not in table(app).schema["columns"], "what was set aside stays so"
@@ -239,7 +234,7 @@ def test_a_guess_is_a_peek_until_a_person_says_that_it_is_known_anyway():
     assert not table(app).domain.peeked
     assert set(table(app).origins.values()) == {"typed"}
     assert "peeked" not in table(app).schema
-    assert not app.session_state["session"].has_looked(mine), "no cell was shown"
+    assert not session(app).has_looked(mine), "no cell was shown"
     press(app, "Use the month")
     assert table(app).domain.peeked, "which number is the month was guessed from the data"
     press(app, KNOWN)
@@ -265,7 +260,7 @@ def test_all_problems_are_listed_at_once_each_with_its_repairs():
     assert "values are missing" in shown(app)
     assert "1 column without values or a range" in shown(app)
     assert app.subheader[0].value == "3 things to decide"
-    assert app.session_state["session"].has_looked(mine), "what is wrong quotes cells"
+    assert session(app).has_looked(mine), "what is wrong quotes cells"
     press(app, "Count them in the outermost bins")
     press(app, "Make missing a value of its own")
     assert set(table(app).done) == {"age", "rare"}
@@ -298,11 +293,9 @@ def test_a_schema_of_a_persons_own_is_typed_and_one_that_says_so_is_peeked():
 
 
 def test_a_reload_says_that_the_table_is_gone_and_a_sample_says_nothing():
-    app = opened()
-    assert app.query_params["table"] in ("uploaded", ["uploaded"])
-    assert "gone" not in " ".join(w.value for w in app.warning)
+    assert not opened().warning
     again = opened(None, table="uploaded")
-    again.session_state["session"].table = None
+    session(again).table = None
     again.query_params["table"] = "uploaded"
     again.run()
     assert "Your table is gone" in again.warning[0].value
@@ -310,7 +303,7 @@ def test_a_reload_says_that_the_table_is_gone_and_a_sample_says_nothing():
     assert "table" not in again.query_params
     again.run()
     assert "Your table is gone" in again.warning[0].value, "until another one is chosen"
-    again.selectbox(key="sample").set_value("titanic").run()
+    put(again, sample="titanic")
     assert not again.warning
 
 
@@ -319,10 +312,8 @@ def test_a_table_of_200_columns_is_ready_with_a_choice_that_is_said():
     rows = "\n".join(",".join(str((i * (j + 3)) % (2 + j % 5)) for j in range(200)) for i in range(60))
     app = opened(f"{','.join(names)}\n{rows}\n".encode())
     press(app, READ)
-    assert not app.exception
     assert "10^" in " ".join(t.value for t in app.text)
-    app = app.switch_page(str(ROOT / "pages/explore.py")).run()
-    assert "columns to begin with" in " ".join(c.value for c in app.caption)
+    assert "columns to begin with" in captions(go(app, "explore"))
 
 
 YEARS = "first,last\n" + "\n".join(f"{2000 + i % 5},{2000 + i % 7}" for i in range(70)) + "\n"
@@ -331,7 +322,7 @@ TYPED = {name: {"kind": "integer", "low": 2000, "high": 2006} for name in ("firs
 
 def told(app) -> str:
     """Errors and captions without what keeps them from being read as anything but text."""
-    return " ".join(e.value for e in [*app.error, *app.caption]).replace("\\", "").replace("\u2060", "")
+    return f"{wrong(app)} {captions(app)}"
 
 
 def constrain(app, text):
@@ -354,17 +345,9 @@ def test_constraints_are_typed_kept_and_counted_as_a_peek_only():
     assert not table(app).peeked
     table(app).change({"first": TYPED["first"] | {"missing": "category"}})
     assert table(app).constraints == [{"order": ["first", "last"]}], "an edited column leaves them as they are"
-    assert table(app).domain.constraints
-
-
-def test_how_many_records_break_a_constraint_is_shown_among_the_records_only():
-    app = opened(YEARS.encode())
-    table(app).set_schema({"columns": TYPED, "constraints": [{"order": ["first", "last"]}]})
-    app.run()
     assert not any("constraint" in frame.value.columns for frame in app.dataframe)
     app.session_state["data-part"] = "Rows"
-    app.run()
-    (counted,) = (frame.value for frame in app.dataframe if "constraint" in frame.value.columns)
+    counted = dataframe(app.run(), "constraint")
     assert counted["rows that break it"].tolist() == [sum(i % 5 > i % 7 for i in range(70))]
 
 
@@ -372,21 +355,19 @@ def test_an_upload_that_the_server_no_longer_holds_is_asked_for_again(monkeypatc
     app = opened(None)
     monkeypatch.setattr(file_uploader, "_get_upload_files", lambda _: [DeletedFile("gone")])
     settled(app.file_uploader(key="upload").set_value(("t.csv", CSV, "text/csv")).run())
-    assert not app.exception
-    assert "no longer at hand" in app.error[0].value
+    assert "no longer at hand" in wrong(app)
     assert table(app).name == "census"
 
 
 def test_the_person_is_asked_for_above_the_grid_and_rows_a_person_once_there_is_one():
     rows = "\n".join(f"P{10000 + i // 2},{i},{20 + i % 60}" for i in range(400))
     app = opened(f"patient_id,visit_id,age\n{rows}\n".encode())
-    hint = "patient\\_id” may name people"
-    captions = lambda: " ".join(caption.value for caption in app.caption)  # noqa: E731
+    hint = "patient_id” may name people"
     most = lambda: [field for field in app.number_input if field.label == "Maximum rows per person"]  # noqa: E731
-    assert hint in captions()
+    assert hint in captions(app)
     assert grid(app)["patient_id"]["state"] == "an ID, which may name people", "and no code of a disease"
     assert not most()
     app.selectbox(key=f"person-{id(table(app).frame)}").set_value("patient_id").run()
-    assert hint not in captions()
+    assert hint not in captions(app)
     most()[0].set_value(2).run()
     assert (table(app).unit.person, table(app).unit.most_rows) == ("patient_id", 2)

@@ -5,7 +5,7 @@ import re
 import numpy as np
 
 from pages._ui.shell import controls, deployments
-from tests.pages.test_pages import EXPLORE, open_page
+from tests.pages.headless import dataframe, open_page
 
 
 def test_the_facts_are_those_of_41_records_with_source_and_date():
@@ -36,9 +36,7 @@ def test_the_nearest_is_told_with_unit_model_and_year():
 
 
 def test_explore_shows_them_beside_its_slider_and_says_that_a_bare_epsilon_says_little():
-    app = open_page(EXPLORE)
+    app = open_page("explore")
     assert deployments.WARNING in [t.value for t in app.text]
     assert any("public deployments by their ε. Nearest to 1: " in str(h.proto.body) for h in app.get("html"))
-    shown = next(d.value for d in app.dataframe if "protects" in d.value.columns and "ε" in d.value.columns)
-    assert {"ε", "protects", "model", "year"} <= set(shown.columns)
-    assert len(shown) == len(deployments.stated())
+    assert len(dataframe(app, "ε", "protects", "model", "year")) == len(deployments.stated())

@@ -1,7 +1,9 @@
 """Explore, headless: replays of the noise, units, the sliders an algorithm has, links that say what cannot be."""
 
-import base64
+import io
 import json
+import re
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,25 +13,37 @@ from dpcore.algorithms import ALGORITHMS
 from dpcore.data.column import Column
 from dpcore.data.domain import Domain
 from dpcore.errors import BudgetError
+from dpcore.intervals.cells import cell_intervals
+from dpcore.intervals.known import known
+from dpcore.intervals.questions import answer, compare_questions
 from dpcore.intervals.usefulness import foreseen, uses
 from dpcore.numbers import amount
+from dpcore.parsing.questions import understand
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.theory.meaning import times_in_100
 from dpcore.theory.optimal_noise import against_line, least_rmse
+from dpcore.workloads import Marginals
 from pages._ui.charts import screen
-from pages._ui.explore import comparison, keep, outcome, setup
+from pages._ui.explore import ask, comparison, keep, outcome, setup
 from pages._ui.explore import run as replaying
 from pages._ui.shell import controls
-from pages._ui.shell.session import session
-from pages._ui.shell.table import Table
-from tests.pages.test_compare import _plain, berkeley
-from tests.pages.test_pages import EXPLORE, ROOT, button, figures, open_page, said, settled
+from pages._ui.shell.frame import SAMPLE
+from pages._ui.shell.session import session as its_session
+from tests.pages.headless import (
+    berkeley,
+    button,
+    captions,
+    dataframe,
+    figures,
+    numbers,
+    open_page,
+    put,
+    said,
+    settled,
+    shown,
+)
 
 pytestmark = pytest.mark.usefixtures("tab")
-
-
-def captions(app):
-    return " ".join(c.value for c in app.caption).replace("\\", "")
 
 
 def chart(app, name):
@@ -38,28 +52,29 @@ def chart(app, name):
 
 
 def test_the_page_says_and_draws_the_numbers_of_the_run_and_of_its_repeats():
-    app = open_page(EXPLORE, sample="berkeley")
-    assert said(app).count("uses real data") == 1
+    app = open_page("explore", sample="berkeley")
+    assert said(app).count(SAMPLE) == 1
     runs = [berkeley("gaussian_maxent", 1.0, seed) for seed in range(controls.WORLDS)]
     worst = [100 * run.records[-1].empirical.max_error for run in runs]
     low, high = (float(f"{v:.2g}") for v in (min(worst), max(worst)))
     assert low < high
     assert "In 5 repeats with fresh noise: typical error" in captions(app)
     assert f"largest {low:g} to {high:g}" in captions(app)
-    bar = next(t for t in chart(app, "synthetic")["data"] if t["name"] == "synthetic")
-    assert max(numbers_of(bar["error_y"]["array"])) + max(numbers_of(bar["error_y"]["arrayminus"])) > 0
-    assert any(t.get("fill") == "toself" for t in chart(app, "raw noise")["data"])
+    whiskers = next(t for t in chart(app, "synthetic")["data"] if t["name"] == "95% range")
+    assert min(numbers(whiskers["error_y"]["array"])) > 0
+    assert any(t.get("fill") == "toself" for t in chart(app, "noise alone")["data"])
     shows_the_tiles_of(runs[0], app)
     found, n = runs[0].records[-1].empirical, runs[0].problem.n
     assert f"**{float(f'{found.as_exact_as_sample * n:.2g}'):,.0f} people**" in tiles(app)
     assert f"**guesses right {times_in_100(runs[0].promise.guess())}**" in tiles(app)
-    assert uses(foreseen(runs[0].problem, runs[0].plan), n).sentence in captions(app).replace("\u2060", "")
+    good, unfit = uses(foreseen(runs[0].problem, runs[0].plan), n).sentence.split(". ")
+    assert f"**{good}.** {unfit}" in tiles(app).replace("\u2060", "")
     beside = against_line(found.rmse, least_rmse(runs[0].problem.workload, Budget(1.0, 1e-9), n))
     assert f"Root mean square error {100 * found.rmse:.2g} points, {beside}." in captions(app)
 
 
 def tiles(app):
-    return said(app).replace("\\", "")
+    return shown(app)
 
 
 def shows_the_tiles_of(run, app):
@@ -75,27 +90,20 @@ def test_replays_that_end_while_the_page_is_drawn_are_shown_too(monkeypatch):
     def slowly(shown):
         drawn.append(len(shown.replays))
         spread(shown)
-        for _, job in session().held["explore"].jobs if len(drawn) == 1 else ():
+        for _, job in its_session().held["explore"].jobs if len(drawn) == 1 else ():
             assert job.wait(60)
 
     monkeypatch.setattr(outcome, "spread", slowly)
     monkeypatch.setattr(replaying, "wait_for_replays", lambda *_: None)
-    app = open_page(EXPLORE, sample="berkeley")
+    app = open_page("explore", sample="berkeley")
     assert drawn[0] < drawn[-1] == controls.WORLDS - 1
     assert "In 5 repeats with fresh noise: typical error" in captions(app)
 
 
-def numbers_of(values):
-    """What Plotly wrote: a list, or bytes of a numpy array."""
-    if isinstance(values, dict):
-        return np.frombuffer(base64.b64decode(values["bdata"]), dtype=values["dtype"])
-    return values
-
-
 def test_one_repeat_shows_the_same_first_run_without_bars_or_range():
-    app = open_page(EXPLORE, sample="berkeley", repeats="1")
+    app = open_page("explore", sample="berkeley", repeats="1")
     assert "fresh noise" not in captions(app)
-    assert not any(t.get("fill") for t in chart(app, "raw noise")["data"])
+    assert not any(t.get("fill") for t in chart(app, "noise alone")["data"])
     shows_the_tiles_of(berkeley("gaussian_maxent", 1.0, 0), app)
 
 
@@ -113,7 +121,7 @@ def test_errors_are_points_and_people_together():
 
 
 def test_delta_is_greyed_at_zero_where_it_must_be_zero(monkeypatch):
-    app = open_page(EXPLORE, sample="berkeley")
+    app = open_page("explore", sample="berkeley")
     assert not app.select_slider(key="delta").disabled
     plan = ALGORITHMS["mwem"].plan
 
@@ -123,7 +131,7 @@ def test_delta_is_greyed_at_zero_where_it_must_be_zero(monkeypatch):
         return plan(self, problem, budget)
 
     monkeypatch.setattr(ALGORITHMS["mwem"], "plan", pure)
-    settled(app.selectbox(key="algorithm").set_value(ALGORITHMS["mwem"].about.title).run())
+    put(app, algorithm=ALGORITHMS["mwem"].about.title)
     greyed = next(w for w in app.select_slider if w.label.endswith("(δ)"))
     assert greyed.disabled
     assert greyed.value == 0.0
@@ -132,13 +140,13 @@ def test_delta_is_greyed_at_zero_where_it_must_be_zero(monkeypatch):
 
 
 def test_the_theorem_of_an_algorithm_ends_where_its_run_ends():
-    app = open_page(EXPLORE, sample="berkeley", algorithm=ALGORITHMS["mwem"].about.title, against="ε used")
+    app = open_page("explore", sample="berkeley", algorithm=ALGORITHMS["mwem"].about.title, against="ε used")
     lines = {trace["name"]: trace for trace in chart(settled(app), "whole runs, by theorem")["data"] if "name" in trace}
-    proved, end = lines["whole runs, by theorem"], _plain(lines["largest error"]["y"])[-1]
-    x, y = _plain(proved["x"]), _plain(proved["y"])
+    proved, end = lines["whole runs, by theorem"], numbers(lines["largest error"]["y"])[-1]
+    x, y = numbers(proved["x"]), numbers(proved["y"])
     assert y[-1] == pytest.approx(end)
     assert y[-5] == pytest.approx(y[-1] * (x[-1] / x[-5]) ** 0.5)
-    settled(app.selectbox(key="algorithm").set_value(ALGORITHMS["gaussian_maxent"].about.title).run())
+    put(app, algorithm=ALGORITHMS["gaussian_maxent"].about.title)
     assert app.select_slider(key="delta").value == 1e-9
 
 
@@ -149,7 +157,7 @@ BAD = {
 
 
 def test_values_of_a_link_that_cannot_be_are_named_with_what_is_allowed_until_read():
-    app = open_page(EXPLORE, **BAD)
+    app = open_page("explore", **BAD)
     (warning,) = [w.value.replace("\\", "") for w in app.warning]
     for name in BAD.keys() - {"nobody", "dpfw.output"}:
         assert f"{name} = {BAD[name]} (allowed: " in warning, name
@@ -173,7 +181,7 @@ def test_a_good_link_new_or_old_is_taken_without_a_word(written, against):
         "repeats": "2",
         "gaussian_maxent.alpha": "0.5",
     }
-    app = open_page(EXPLORE, sample="titanic", **good)
+    app = open_page("explore", sample="titanic", **good)
     assert not app.warning
     assert "ε = 0.3 at δ = 1e-6" in captions(app)
 
@@ -211,10 +219,10 @@ def test_lines_are_in_points_with_people_beside():
 
 
 def test_pinned_runs_stand_each_beside_the_line_of_its_own_budget():
-    app = open_page(EXPLORE, sample="berkeley")
+    app = open_page("explore", sample="berkeley")
     button(app, "Pin this run as A").click().run()
-    settled(app.select_slider(key="epsilon").set_value(0.1).run())
-    facts = next(f.value for f in app.dataframe if "A (pinned)" in f.value)
+    put(app, epsilon=0.1)
+    facts = dataframe(app, "A (pinned)")
     assert facts.loc["ε"].tolist() == ["1", "0.1"]
     assert any(trace.get("name") == "largest error, A" for trace in figures(app)[0]["data"])
     for name, epsilon in (("A (pinned)", 1.0), ("B (now)", 0.1)):
@@ -224,7 +232,7 @@ def test_pinned_runs_stand_each_beside_the_line_of_its_own_budget():
 
 
 def test_questions_are_marked_without_a_mouse_by_a_column_they_involve():
-    app = open_page(EXPLORE, sample="berkeley")
+    app = open_page("explore", sample="berkeley")
     listed = next(f.value for f in app.dataframe if {"question", "low"} <= set(f.value.columns) and len(f.value) > 10)
     about = next(s for s in app.selectbox if s.label == "Mark questions about")
     assert about.value is None
@@ -233,37 +241,126 @@ def test_questions_are_marked_without_a_mouse_by_a_column_they_involve():
     expected = [i for i, text in enumerate(listed["question"]) if "Gender = " in text]
     assert 0 < len(expected) < len(listed)
     assert questions_drawn(app)["data"][0]["selectedpoints"] == expected
-    assert any(f"{len(expected):,} marked questions" in c.value for c in app.caption)
-    means = next(f for f in figures(app) if f["layout"]["xaxis"].get("title", {}).get("text") == "mean, points")
+    assert f"{len(expected):,} marked questions" in captions(app)
+    means = next(f for f in figures(app) if any("average" in a["text"] for a in f["layout"].get("annotations", [])))
     assert dict(means["data"][0]["customdata"])["Gender"] == str(len(expected))
 
 
 def questions_drawn(app):
-    return next(f for f in figures(app) if f["layout"]["xaxis"].get("title", {}).get("text") == "questions")
+    return next(
+        f for f in figures(app) if f["layout"]["xaxis"].get("title", {}).get("text") == "questions, worst first"
+    )
 
 
 def test_the_sentence_says_whether_waiting_pays():
     t = np.arange(1, 101)
     assert (
-        outcome.stopped(pd.DataFrame({"t": t, "max_error": 0.1 / t})) == "No: 0.13 points at step 75, 0.1 at step 100."
+        outcome.stopped(pd.DataFrame({"t": t, "max_error": 0.1 / t}))
+        == "No: 0.13 points at step 75, but 0.1 at step 100. More steps may help."
     )
     still = np.where(t < 60, 0.1, 0.0044)
     assert (
         outcome.stopped(pd.DataFrame({"t": t, "max_error": still}))
-        == "Yes: waiting longer brings nothing. 0.44 points since step 75."
+        == "Yes: 0.44 points since step 75. More do not help."
     )
     assert outcome.stopped(pd.DataFrame({"t": [1], "max_error": [0.01]})) == "After 1 steps: 1 points."
 
 
-def test_columns_whose_names_begin_and_end_alike_are_columns_of_their_own_on_explore():
-    names = ["x" * 70 + f"{i}" + "y" * 70 for i in range(3)]
-    frame = pd.DataFrame({name: ["0", "1"] * 50 for name in names})
-    mine = Table("t.csv", frame, {"columns": dict.fromkeys(names, {"kind": "integer", "size": 2})}, "", uploaded=True)
-    app = open_page("pages/data.py")
-    app.session_state["session"].table = mine
-    app = settled(app.switch_page(str(ROOT / "pages/explore.py")).run())
-    assert not app.exception
-    errors = next(f for f in figures(app) if f["data"][0].get("orientation") == "h")
-    assert len(set(errors["layout"]["yaxis"]["ticktext"])) == 3, "a bar for each"
-    pairs = next(box for box in app.selectbox if box.label == "Two columns").options
-    assert len(pairs) == len(set(pairs)) == 3
+# Intervals: of a column, of typed questions, compared, refused with the reason, as a file
+
+FIRST, SECOND = "Gender = Female", "Admission = Admitted"
+
+
+@pytest.fixture(scope="module")
+def by_hand():
+    """The run that the page shows of the berkeley sample, and what its noisy tables say."""
+    run = berkeley("gaussian_maxent", 1.0, 0)
+    return run, known(run.release, run.measured, run.problem.domain)
+
+
+def words(app):
+    return f"{said(app)} {' '.join(c.value for c in app.caption)}".replace("\\", "").replace("\u2060", "")
+
+
+def asked(app, first, second="", kind=None):
+    app.text_input(key="question").set_value(first)
+    app.text_input(key="question-with").set_value(second)
+    if kind:
+        app.selectbox(key="compared-by").set_value(kind)
+    return settled(app.run())
+
+
+def test_a_column_carries_the_intervals_of_the_release(by_hand):
+    run, told = by_hand
+    app = open_page("explore", sample="berkeley")
+    figure = chart(app, "95% range")
+    drawn = next(t for t in figure["data"] if t["name"] == "95% range")
+    column = figure["layout"]["xaxis"]["title"]["text"]
+    expected = cell_intervals(told, Marginals(told.domain, [[column]]), run.problem.n)
+    middle, half = (np.array(numbers(v)) for v in (drawn["y"], drawn["error_y"]["array"]))
+    assert middle + half == pytest.approx(100 * expected["high"])
+    assert middle - half == pytest.approx(100 * expected["low"])
+    assert "95% intervals for this table, from the release alone" in words(app)
+    assert any(button.label == "All combinations with intervals (CSV)" for button in app.get("download_button"))
+    shown = dataframe(app, "population from")
+    assert (shown["population from"] <= shown["table from"]).all()
+    assert (shown["table to"] <= shown["population to"]).all()
+
+
+def test_typed_questions_carry_intervals_and_are_compared(by_hand):
+    run, told = by_hand
+    app = open_page("explore", sample="berkeley")
+    n, both = run.problem.n, [understand(text, told.domain) for text in (FIRST, SECOND)]
+    for kind in ask.KINDS:
+        app = asked(app, FIRST, SECOND, kind)
+        for question in both:
+            assert ask.in_words(answer(told, question, n)).replace("\\", "") in words(app)
+            assert f"{question.text}: **Real " in words(app)
+        found = compare_questions(told, *both, n, kind)
+        assert ask.in_words(found, kind).replace("\\", "") in words(app)
+        assert found.low < found.unbiased < found.high
+        assert "(conservative)" not in words(app)
+
+
+def test_what_was_not_measured_together_is_bounded_conservatively_and_why_is_said():
+    text = "Gender = Female and Admission = Admitted and Department = A"
+    app = asked(open_page("explore", sample="berkeley"), text)
+    why = "nothing was measured about Department × Gender × Admission together"
+    assert re.search(
+        rf"at 95% \(conservative: {why}, and every table is allowed .*?\): in this table 0\.00% to", words(app)
+    )
+    app = asked(app, FIRST, text, "difference")
+    assert words(app).count(why) == 2
+    assert "From the release alone, at 95%: in this table" in words(app)
+    app = asked(app, FIRST, text, "ratio")
+    assert f"cannot be bounded: noise does not tell ({text}) apart from 0" in words(app)
+
+
+def test_stakeholders_see_what_the_release_says_and_nothing_real():
+    app = asked(open_page("explore", sample="berkeley", view="stakeholder"), FIRST)
+    assert "From the release alone, at 95%: in this table" in words(app)
+    assert re.search(r"Gender = Female: \*\*synthetic [\d.]+%\*\*", words(app))
+    assert not re.search(r"\breal\b.*%", words(app), re.IGNORECASE)
+
+
+def test_all_cells_are_written_with_their_intervals(by_hand, monkeypatch):
+    run, told = by_hand
+
+    def written(tables):
+        done, chosen = (
+            SimpleNamespace(release=run.release, known=told),
+            SimpleNamespace(problem=run.problem, budget=run.budget),
+        )
+        return pd.read_csv(io.StringIO(ask.cells(done, tables, chosen)))
+
+    tables = run.problem.workload
+    frame = written(tables)
+    assert len(frame) == tables.m
+    assert frame["answer"].to_numpy() == pytest.approx(run.release.answers(tables))
+    for name, values in cell_intervals(told, tables, run.problem.n).items():
+        assert frame[name].to_numpy() == pytest.approx(values)
+    beyond = written(Marginals(told.domain, [list(told.domain.names)]))
+    assert beyond[["unbiased", "low", "high", "population_low", "population_high"]].isna().all(axis=None)
+    monkeypatch.setattr(ask, "MOST_CELLS", tables.m - 1)
+    app = open_page("explore", sample="berkeley")
+    assert re.search(rf"{tables.m} combinations are more than the {tables.m - 1}", words(app))

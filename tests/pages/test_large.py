@@ -10,16 +10,13 @@ import pytest
 from dpcore.data.privacy_unit import PrivacyUnit
 from dpcore.data.sources import counts as sources
 from dpcore.errors import InputError
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.publishing.ledger_store import Store
 from pages._ui.data import on_server, places
 from pages._ui.jobs import counting
 from pages._ui.shell import counted
 from pages._ui.shell.table import Table
-from tests.pages.test_data import opened, press, table
-from tests.pages.test_pages import button, said, settled
+from tests.pages.headless import button, go, labels, plainly, press, put, said, session, settled, table
+from tests.pages.test_data import opened
 from tests.pages.test_places import everything, typed, wrong
-from tests.pages.test_reading import plainly
 
 pytestmark = pytest.mark.usefixtures("tab")
 N = 3000
@@ -63,12 +60,7 @@ def in_memory(path):
 
 
 def protecting(app, person):
-    key = next(s.key for s in app.selectbox if str(s.key).startswith("person-"))
-    return settled(app.selectbox(key=key).set_value(person).run())
-
-
-def go(app, page):
-    return settled(app.switch_page(f"pages/{page}.py").run())
+    return put(app, **{"Can one person have several rows?": person})
 
 
 def same(one, other):
@@ -109,7 +101,6 @@ def test_guesses_look_at_the_first_rows_and_say_so(parts):
 
 def test_explore_shows_what_it_shows_of_the_table_in_memory(parts):
     app = go(large(parts, SCHEMA), "explore")
-    assert not app.exception
     [verdict] = [m.value for m in app.markdown if m.value.startswith("Typical error")]
     whole = opened((parts.parent / "people.csv").read_bytes(), "people.csv")
     table(whole).set_schema(SCHEMA)
@@ -119,22 +110,16 @@ def test_explore_shows_what_it_shows_of_the_table_in_memory(parts):
 
 def test_what_cannot_be_listed_is_counted_by_its_tables(parts, unlisted):
     app = go(large(parts, SCHEMA), "explore")
-    assert not app.exception
     assert not wrong(app)
     rows = table(app).rows(table(app).domain.names)
     assert isinstance(rows, sources.Counts)
     assert rows.source is None, "no page waits for a file"
     assert any(m.value.startswith("Typical error") for m in app.markdown)
-    started = app.session_state["session"].held["explore"].asked
-    settled(app.text_input(key="question").set_value("a = x and b > 4 and c < 5").run())
+    started = session(app).held["explore"].asked
+    put(app, question="a = x and b > 4 and c < 5")
     truth = pd.read_parquet(parts).query("a == 'x' and b > 4 and c < 5")
     assert f"**Real {len(truth) / N:.2%}, synthetic" in said(app)
-    assert app.session_state["session"].held["explore"].asked is started, "the run on the screen is not begun anew"
-    go(app, "compare")
-    assert not app.exception
-    press(app, "Run the comparison")
-    assert not app.exception
-    assert not wrong(app)
+    assert session(app).held["explore"].asked is started, "the run on the screen is not begun anew"
 
 
 def test_compare_counts_the_columns_that_are_chosen(parts, monkeypatch):
@@ -142,11 +127,9 @@ def test_compare_counts_the_columns_that_are_chosen(parts, monkeypatch):
     app = go(large(parts, SCHEMA), "compare")
     mine = table(app)
     settled(app.multiselect(key=f"columns-{mine.version}").set_value(["b", "c"]).run())
-    assert not app.exception
     assert not wrong(app)
     assert same(mine.rows(("b", "c")), in_memory(parts).rows(("b", "c")))
     press(app, "Run the comparison")
-    assert not app.exception
     assert not wrong(app)
 
 
@@ -155,8 +138,7 @@ def test_a_part_of_the_screen_that_was_not_counted_says_so(parts, unlisted, monk
     app = large(parts, SCHEMA)
     go(app, "explore")
     table(app).counts, table(app).encoded = {}, {}
-    settled(app.multiselect(key="questions").set_value(["every single column"]).run())
-    assert not app.exception
+    put(app, questions=["every single column"])
     assert any("was not counted" in plainly(c.value) for c in app.caption)
     assert any(m.value.startswith("Typical error") for m in app.markdown)
 
@@ -172,24 +154,6 @@ def test_a_schema_is_not_measured_on_the_first_rows(parts):
     assert table(app).domain is None
     assert table(app).opening is None
     assert "read in parts" in table(app).problem
-
-
-def test_a_text_with_decimal_commas_is_counted_as_its_schema_says(tmp_path, monkeypatch):
-    path = tmp_path / "t.csv"
-    path.write_text("n;k\n" + "".join(f"{i % 7},5;{'xy'[i % 2]}\n" for i in range(500)))
-    monkeypatch.setattr(on_server, "is_large", lambda _: True)
-    app = typed(opened(None), path)
-    mine = table(app)
-    assert mine.frame["n"][0] == "0,5"
-    assert mine.many == "rows not counted yet"
-    assert 400 < mine.large.rows < 600
-    entry = {"kind": "numeric", "low": 0, "high": 7, "bins": 7}
-    mine.set_schema({"columns": {"n": entry | mine.schema["columns"]["n"]}})
-    settled(app.run())
-    assert mine.n == 500
-    assert mine.rows(("n",)).weights.tolist() == [72, 72, 72, 71, 71, 71, 71]
-    mine.set_schema({"columns": {"n": entry}})
-    assert "0,5" in mine.problem, "without that it is no number"
 
 
 def test_how_a_large_text_is_written_is_guessed_and_stated(tmp_path, monkeypatch):
@@ -215,7 +179,7 @@ def test_what_the_schema_refuses_names_column_value_and_row_to_whoever_may_look(
     assert "'stranger'" in line
     assert "row 2" in line
     assert str(parts) not in line
-    assert app.session_state["session"].has_looked(table(app))
+    assert session(app).has_looked(table(app))
     app.query_params["view"] = "stakeholder"
     app.run()
     assert "stranger" not in everything(app)
@@ -229,16 +193,14 @@ def test_a_page_that_is_opened_first_counts_itself(parts, tmp_path):
         mine.counts, mine.encoded = {}, {}
         go(app, page)
         if page == "release":
-            settled(app.text_input(key="ledger-folder").set_value(str(tmp_path)).run())
-        assert not app.exception
+            put(app, ledger_folder=str(tmp_path))
         assert mine.counts, page
 
 
 def test_what_needs_records_says_so_in_one_line(parts):
     app = go(large(parts, SCHEMA), "learning")
     assert "needs the rows one by one" in everything(app)
-    app.radio(key="part").set_value(app.radio(key="part").options[3]).run()
-    assert not app.exception
+    put(app, part=app.radio(key="part").options[3])
     assert "needs the rows one by one" not in everything(app)
     go(app, "evolution")
     app.session_state["part"] = "On a table"
@@ -274,9 +236,9 @@ def test_a_file_that_changes_is_refused_and_forgetting_lets_go(parts, monkeypatc
     app.run()
     settled(app)
     assert "has changed since it was read first" in wrong(app)[0]
-    assert counting.AGAIN in {b.label for b in app.button}
+    assert counting.AGAIN in labels(app)
     press(app, "Forget my table")
-    assert not app.session_state["session"].held
+    assert not session(app).held
     assert not table(app).uploaded
 
 
@@ -303,28 +265,6 @@ def test_counting_can_be_cancelled_and_begun_again(parts, monkeypatch):
     assert not mine.counts
     press(app, counting.AGAIN)
     assert mine.n == N
-
-
-def test_a_release_of_a_large_table_is_known_again_in_memory(parts, tmp_path):
-    ledger = tmp_path / "ledger"
-    ledger.mkdir()
-    app = large(parts, SCHEMA)
-    go(app, "release")
-    settled(app.text_input(key="ledger-folder").set_value(str(ledger)).run())
-    reasons = [t for t in app.text_area if t.key == "reason"]
-    if reasons:
-        settled(reasons[0].set_value("its schema was known").run())
-    press(app, "Release: permanent")
-    while any("cannot be taken back" in c.value for c in app.caption):
-        app.run()
-    assert not app.exception
-    assert not wrong(app)
-    store = Store(ledger / "ledger.sqlite")
-    [found] = store.show()
-    assert len(found.releases) == 1
-    frame = pd.read_parquet(parts).sample(frac=1, random_state=0)
-    with pytest.raises(InputError, match="this table is the data set 'people'"):
-        store.reserve(frame, (), Budget(0.1, 1e-9), dataset="others", total=Budget(1.0, 1e-9), preview=True)
 
 
 def test_what_is_outside_of_the_folder_is_not_read_through_one_inside(tmp_path, monkeypatch, parts):

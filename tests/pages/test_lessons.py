@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.maximum_entropy import GaussianMaxEnt
 from dpcore.data import samples
 from dpcore.evaluation.run import Run
@@ -15,10 +14,9 @@ from dpcore.privacy.accounting.conversions import gdp_mu
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals
 from pages._ui.lessons.lesson import LESSONS
-from pages._ui.lessons.runs import EVOLVED, SEEDS, Ran, nearest, sampling
+from pages._ui.lessons.runs import SEEDS, Ran, nearest, sampling
 from pages._ui.shell.controls import EPSILONS
-from tests.pages.test_compare import _plain
-from tests.pages.test_pages import EXPLORE, button, dragged, figures, open_page, said, settled
+from tests.pages.headless import button, dragged, figures, numbers, open_page, press, put, said, settled
 
 
 def test_the_first_lesson_s_factor_by_hand():
@@ -47,14 +45,14 @@ def test_what_the_questions_say_of_the_samples_is_so():
 
 
 def test_the_lessons_begin_with_one_patient_and_lead_to_each_of_them():
-    app = open_page("pages/lessons.py")
+    app = open_page("lessons")
     told = next(m.value for m in app.markdown if "Anna" in m.value)
     noise = np.random.default_rng(1).standard_normal(2) / gdp_mu(1, 1e-9)
     shown = [int(number) for number in re.findall(r"\*\*(\d+)\*\*", told)]
     assert shown[:2] == [120, 121]
     assert shown[2:] == pytest.approx(np.array(shown[:2]) + noise, abs=0.5)
-    assert [y for trace in figures(app)[0]["data"] for y in _plain(trace["y"])] == shown
-    app.toggle(key="large").set_value(True).run()
+    assert [y for trace in figures(app)[0]["data"] for y in numbers(trace["y"])] == shown
+    put(app, large=True)
     links = [link.proto.url for link in app.get("link_button")]
     assert links == [lesson.link(key) + "&present=true" for key, lesson in LESSONS.items()]
 
@@ -64,7 +62,7 @@ def test_the_lessons_begin_with_one_patient_and_lead_to_each_of_them():
     [("explore", "lesson", "population"), ("learning", "part", "A middle"), ("evolution", "part", "Watch it")],
 )
 def test_a_lesson_or_part_that_nobody_knows_is_said_and_which_there_are(page, name, known):
-    app = open_page(f"pages/{page}.py", **{name: "none-such"})
+    app = open_page(page, **{name: "none-such"})
     (said_so,) = [w.value for w in app.warning if "In this link" in w.value]
     assert f"{name} = none" in said_so.replace("\\", "")
     assert known in said_so
@@ -73,9 +71,9 @@ def test_a_lesson_or_part_that_nobody_knows_is_said_and_which_there_are(page, na
 def test_a_wrong_guess_is_told_what_it_was_and_the_bars_that_follow_epsilon_are_what_the_page_below_says():
     """At a stop that is not the lesson's own: the first throw of the noise is the run that Explore shows there."""
     lesson = LESSONS["small-groups"]
-    app = open_page(EXPLORE, lesson="small-groups", sample="titanic", epsilon="0.1")
+    app = open_page("explore", lesson="small-groups", sample="titanic", epsilon="0.1")
     app.radio[0].set_value(lesson.answers[0]).run()
-    settled(button(app, "Reveal").click().run())
+    press(app, "Reveal")
     assert f"Not quite: you said “{lesson.answers[0]}”. The answer: {lesson.answers[2]}." in said(app)
     assert lesson.found().words in said(app)
     app.radio[0].set_value(lesson.answers[2]).run()
@@ -94,37 +92,9 @@ def test_a_wrong_guess_is_told_what_it_was_and_the_bars_that_follow_epsilon_are_
     assert falling[0] > 5 * falling[-1]
 
 
-def test_no_pair_of_columns_shows_the_rule_and_evolution_finds_it(monkeypatch):
-    """By hand, from the table itself: pairs are even, and the rows' votes are for what stands in it."""
-    monkeypatch.setattr("pages._ui.lessons.lesson.SEEDS", (0, 1))
-    sample = samples.coins()
-    rows, lesson = sample.domain.encode(sample.frame), LESSONS["unseen-rule"]
-    assert np.allclose(Marginals.all(sample.domain, 2).answers_of_rows(rows), 0.25)
-    three = Marginals(sample.domain, [sample.domain.names])
-    kept = three.answers_of_rows(rows) > 0
-    found, frames = lesson.answered(lambda *_: None)
-    assert lesson.answers[found.right].startswith("In half")
-    for i, name in enumerate(("gaussian_maxent", EVOLVED)):
-        problem = QueryRelease(Marginals.all(sample.domain, 2), 2000)
-        run = Run(ALGORITHMS[name](), problem, rows, Budget(1.0, 1e-9), seed=1).finish()
-        share = run.release.answers(three)[kept].sum()
-        assert frames.synthetic[1, EPSILONS.index(1.0), i] == pytest.approx(share)
-        assert f"**{share:.0%}**" in frames.words[1][EPSILONS.index(1.0)]
-    assert frames.synthetic[:, -1, 0] == pytest.approx(0.5, abs=0.01)
-    assert frames.synthetic[:, -1, 1].min() > 0.97
-
-
 def test_the_answer_is_the_nearest_mark_and_follows_the_numbers():
-    assert [nearest(ratio, (1, 3, 6, 10)) for ratio in (0.2, 1.6, 1.8, 4.1, 4.3, 7.7, 7.8, 99)] == [
-        0,
-        0,
-        1,
-        1,
-        2,
-        2,
-        3,
-        3,
-    ]
+    ratios = {0.2: 0, 1.6: 0, 1.8: 1, 4.1: 1, 4.3: 2, 7.7: 2, 7.8: 3, 99: 3}
+    assert {ratio: nearest(ratio, (1, 3, 6, 10)) for ratio in ratios} == ratios
 
     class Told:
         def __init__(self, people):

@@ -1,70 +1,48 @@
 """A schema to be measured, on the pages: what is shown before rests on public things alone, and a trial is a peek."""
 
 import gc
-import io
 import json
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from dpcore.algorithms import ALGORITHMS
-from dpcore.data.open_schema import open_schema_from_json, private_entry
-from dpcore.data.readers import read_table
+from dpcore.data.open_schema import open_schema_from_json
 from dpcore.data.schema import domain_to_json
 from dpcore.evaluation import schema_trial as evaluation
-from dpcore.privacy.accounting.budget import Budget, Sums
-from dpcore.privacy.accounting.conversions import zcdp_epsilon
-from dpcore.privacy.accounting.lifetime import events_from_json
+from dpcore.privacy.accounting.budget import Budget
 from dpcore.publishing.ledger_store import Store
 from dpcore.publishing.open_release import OpenRecords
 from dpcore.schemas.plan import default_share, divide, plan_schema
 from pages._ui.data import measuring
 from pages._ui.data.grid import _rows, entry_of
-from pages._ui.release import files as release_files
 from pages._ui.shell.opened import Trial
 from pages._ui.shell.table import Table
-from tests.pages.test_data import ROOT, opened, press, table
-from tests.pages.test_data import shown as said
-from tests.pages.test_pages import button, settled
+from tests.cli.files import OPEN, people
+from tests.pages.headless import (
+    button,
+    captions,
+    go,
+    labels,
+    press,
+    put,
+    run_comparison,
+    session,
+    settled,
+    shown,
+    table,
+    wrong,
+)
+from tests.pages.test_data import opened
 from tests.pages.test_reading import Gate
-from tests.pages.test_release import NOW, wrong
-from tests.pages.test_release import press as release
+from tests.pages.test_release import NOW, release
 
 pytestmark = pytest.mark.usefixtures("tab")
-N = 3000
+N = len(people())
 MEASURE, TRY = "Measure them privately", "Try it: measure with noise that can be repeated"
-SCHEMA = {
-    "columns": {
-        "job": {"kind": "categorical", "values": "private"},
-        "sex": {"kind": "categorical", "values": ["f", "m"]},
-        "pay": {"kind": "numeric", "bounds": "private", "bins": "private"},
-        "age": {"kind": "integer", "bounds": "private", "bins": 8},
-    }
-}
 
 
-def shown(app) -> str:
-    return said(app).replace("\u2060", "")
-
-
-def captions(app) -> str:
-    return " ".join(c.value for c in app.caption).replace("\\", "").replace("\u2060", "")
-
-
-def people(seed=0) -> pd.DataFrame:
-    rng = np.random.default_rng(seed)
-    return pd.DataFrame(
-        {
-            "job": rng.choice(["clerk", "nurse"], N),
-            "sex": rng.choice(["f", "m"], N),
-            "pay": np.exp(rng.normal(8, 1, N)).round(2),
-            "age": rng.integers(18, 80, N),
-        }
-    ).astype(str)
-
-
-def brought(frame=None, schema=SCHEMA, **query):
+def brought(frame=None, schema=OPEN, **query):
     """The Data page with these people and a schema from a file."""
     app = opened((people() if frame is None else frame).to_csv(index=False).encode(), bars=False, **query)
     key = next(u.key for u in app.file_uploader if u.label == "Or upload a schema")
@@ -92,13 +70,13 @@ def test_before_anything_is_measured_the_page_says_the_same_whatever_the_cells_a
     assert table(first).opening is not None
     assert all_words(first) == all_words(second)
     for app in (first, second):
-        assert not app.session_state["session"].has_looked(table(app))
+        assert not session(app).has_looked(table(app))
         assert "peeked" not in table(app).schema
 
 
 def test_what_it_costs_and_how_far_off_it_may_be_are_those_of_the_plan():
     app = brought()
-    opening, budget = open_schema_from_json(SCHEMA), Budget(1, 1e-9)
+    opening, budget = open_schema_from_json(OPEN), Budget(1, 1e-9)
     division = divide(budget, default_share(3, N, 1, budget), categories=True)
     plan = plan_schema(opening.open, N, 1, division, exact=False)
     for column in opening.open:
@@ -107,14 +85,11 @@ def test_what_it_costs_and_how_far_off_it_may_be_are_those_of_the_plan():
     assert "its frequent values: ρ" in shown(app)
     assert f"{default_share(3, N, 1, budget) / 3:.2%} of the budget" in shown(app), "the same for each column"
     assert "its range, counts of its bins 2 times: ρ" in shown(app)
-    app.select_slider(key="schema-share").set_value(0.5).run()
+    put(app, schema_share=0.5)
     division = divide(budget, 0.5, categories=True)
     assert plan_schema(opening.open, N, 1, division, exact=False).expected(opening.open[0]) in shown(app)
-    app.select_slider(key="delta").set_value(0.0).run()
+    put(app, delta=0.0)
     assert "**job**: at delta=0 its values cannot be measured, because a single row would reveal its own" in shown(app)
-    assert plan_schema(opening.open[1:], N, 1, divide(Budget(1, 0), 0.5, categories=False), exact=False).expected(
-        opening.open[1]
-    ) in shown(app)
     assert button(app, TRY).disabled
 
 
@@ -122,34 +97,32 @@ def test_one_click_writes_private_for_the_columns_that_nobody_typed():
     app = opened(people().to_csv(index=False).encode(), bars=False)
     table(app).change({"age": {"kind": "integer", "low": 0, "high": 120}, "pay": {"kind": "numeric", "bins": 5}})
     app.run()
-    assert button(app, MEASURE).proto.type == "primary"
     press(app, MEASURE)
     mine = table(app)
-    assert mine.schema["columns"] == {
-        "job": {"kind": "categorical", "values": "private"},
-        "sex": {"kind": "categorical", "values": "private"},
-        "pay": {"kind": "numeric", "bounds": "private", "bins": 5},
-        "age": {"kind": "integer", "low": 0, "high": 120},
-    }
-    assert mine.opening is not None
+    assert list(mine.schema["columns"].values()) == [
+        {"kind": "categorical", "values": "private"},
+        {"kind": "categorical", "values": "private"},
+        {"kind": "numeric", "bounds": "private", "bins": 5},
+        {"kind": "integer", "low": 0, "high": 120},
+    ]
     assert mine.guessed, "the kinds are still guesses"
-    assert not app.session_state["session"].has_looked(mine)
+    assert not session(app).has_looked(mine)
     press(app, "I confirm that this is public knowledge")
     assert not table(app).peeked
     assert table(app).opening is not None
 
 
 def test_the_grid_says_what_the_schema_says_and_back():
-    mine = Table("t.csv", people(), SCHEMA, "", uploaded=True)
+    mine = Table("t.csv", people(), OPEN, "", uploaded=True)
     rows = {row["column"]: row for row in _rows(mine)}
     texts = [row["public values or range"] for row in rows.values()]
     assert texts == [
         "measured privately", "f; m", "measured privately, bins of equal counts", "measured privately, 8 bins",
     ]  # fmt: skip
-    for before in (SCHEMA["columns"], {}):
+    for before in (OPEN["columns"], {}):
         again = {"columns": {name: entry_of(name, row, before.get(name, {})) for name, row in rows.items()}}
-        assert open_schema_from_json(again) == open_schema_from_json(SCHEMA)
-    assert entry_of("sex", rows["sex"] | {"public values or range": "private"}, SCHEMA["columns"]["sex"]) == {
+        assert open_schema_from_json(again) == open_schema_from_json(OPEN)
+    assert entry_of("sex", rows["sex"] | {"public values or range": "private"}, OPEN["columns"]["sex"]) == {
         "kind": "categorical", "values": "private",
     }  # fmt: skip
     with pytest.raises(ValueError, match="column 'age': 'about 5' is no range; write 0 to 120"):
@@ -160,11 +133,11 @@ def test_no_cell_of_an_open_column_is_looked_at_by_the_table(monkeypatch):
     asked = []
     monkeypatch.setattr(pd.Series, "value_counts", lambda *_, **__: pytest.fail("looked"))
     monkeypatch.setattr(Table, "cells", lambda self, name: asked.append(name) or pd.Series(self.frame[name]))
-    mine = Table("t.csv", everybody_else(), SCHEMA, "", uploaded=True)
+    mine = Table("t.csv", everybody_else(), OPEN, "", uploaded=True)
     assert mine.opening is not None
     assert mine.domain is None
     monkeypatch.setattr("pages._ui.shell.table.problems", lambda name, *_: asked.append(f"problems of {name}") or ())
-    mine.set_schema(SCHEMA | {"constraints": []})
+    mine.set_schema(OPEN | {"constraints": []})
     assert [said for said in asked if said.startswith("problems")] == []
 
 
@@ -177,11 +150,11 @@ def test_a_trial_makes_the_domain_counts_as_a_look_and_is_gone_when_the_schema_c
     assert mine.domain == found.domain == mine.trial.found.domain
     for one in found.found:
         assert one.words in text
-    assert app.session_state["session"].has_looked(mine)
-    assert "A trial is no release" in " ".join(c.value for c in app.caption)
+    assert session(app).has_looked(mine)
+    assert "A trial is no release" in captions(app)
     assert mine.peeked
     assert not mine.guessed
-    assert mine.schema == SCHEMA, "what was found does not get into the schema"
+    assert mine.schema == OPEN, "what was found does not get into the schema"
     assert "Real rows (do not publish)" not in text
     toggle = next(t for t in app.toggle if t.label.startswith("Show the real rows"))
     settled(toggle.set_value(True).run())
@@ -197,38 +170,13 @@ def test_a_trial_makes_the_domain_counts_as_a_look_and_is_gone_when_the_schema_c
 def guarantee(app):
     """The page with the tab that holds the plan open."""
     app.session_state["expert"] = "Accountants"
-    return settled(app.switch_page(str(ROOT / "pages/guarantee.py")).run())
+    return go(app, "guarantee")
 
 
 def test_a_guarantee_is_planned_before_anything_is_measured():
     first, second = (guarantee(brought(f)) for f in (None, everybody_else()))
-    assert not first.exception
     assert all_words(first) == all_words(second)
     assert len(first.dataframe), "the costs of a plan"
-
-
-def test_a_sample_whose_schema_is_tried_is_compared_with_its_records_alone():
-    app = opened(None, sample="census")
-    mine = table(app)
-    assert mine.whence(mine.domain.names[:1]).sum() == pytest.approx(1)
-    name, entry = next(iter(mine.schema["columns"].items()))
-    mine.change({name: private_entry(entry)})
-    app = press(app.run(), TRY)
-    assert table(app).domain is not None
-    assert table(app).whence(table(app).domain.names[:1]) is None, "it is a distribution over other cells"
-    app = settled(app.switch_page(str(ROOT / "pages/explore.py")).run())
-    assert not app.exception
-    assert "Typical error" in said(app)
-    app = settled(app.switch_page(str(ROOT / "pages/compare.py")).run())  # a sample is compared at once
-    app.multiselect(key="compared").set_value(["gaussian_maxent"])
-    app.multiselect(key="epsilons").set_value([1.0])
-    app.number_input(key="sweep-seeds").set_value(1)
-    app = settled(button(app, "Run the comparison").click().run())
-    assert not app.exception
-    sweep = app.session_state["session"].held["sweep"]
-    assert [dot.point.state for dot in sweep.shown] == ["done"]
-    assert sweep.beside is None
-    assert not app.session_state["session"].has_looked(mine), "a sample is public"
 
 
 def test_stakeholders_see_the_price_and_nothing_that_was_found():
@@ -238,7 +186,7 @@ def test_stakeholders_see_the_price_and_nothing_that_was_found():
     app.run()
     assert "values shared by fewer than about" in shown(app)
     assert "clerk" not in shown(app)
-    assert TRY not in {b.label for b in app.button}
+    assert TRY not in labels(app)
     assert not any("clerk" in str(frame.value) for frame in app.dataframe)
 
 
@@ -253,7 +201,6 @@ def test_decimal_commas_are_read_where_the_schema_says_so_and_the_records_stay_a
     assert "numbers like 1.234,50" in list(app.dataframe[0].value["what it is"])
     numbers = {"kind": "numeric", "edges": [0, 300], "missing": "category", "out_of_range": "clip"}
     mine.set_schema({"columns": {"pay": numbers | {"unreadable": "missing"}}, "measured": ["pay"]})
-    assert mine.domain is not None
     assert mine.rows(("pay",)).values.tolist() == [[1]], "not one is a number without that"
     mine.change({"sex": {"kind": "categorical", "values": ["f", "m"]}})
     assert mine.schema["measured"] == ["pay"], "what was paid for stays so as long as it is not edited"
@@ -269,31 +216,25 @@ def test_what_comes_after_a_trial_has_the_rest_of_the_budget_and_says_so():
     mine = table(app)
     share = mine.trial.share(Budget(1, 1e-9))
     rest = divide(Budget(1, 1e-9), share.part, categories=True).rest
-    app = settled(app.switch_page(str(ROOT / "pages/explore.py")).run())
-    job = app.session_state["session"].held["explore"].first
+    app = go(app, "explore")
+    job = session(app).held["explore"].first
     spent = job.results[0].summary["spent"]
     assert 0.99 * rest < spent["mu"] ** 2 / 2 <= rest
-    words = " ".join(c.value for c in app.caption)
+    words = captions(app)
     assert f"for {share.part:.1%} of ε = 1 at δ = 1e-9. A release measures it anew. The algorithm has the rest" in words
     assert "Used: ε = 1 at δ = 1e-9, by the schema and the algorithm together, at the most" in words
     assert f"{share.part:.1%} of the budget of ε = 1 is the schema's" in words
     command = next(c.value for c in app.code)
     assert f"--schema-share {share.part!r}" in command
     app = guarantee(app)
-    assert not app.exception
-    assert "A release measures it anew" in " ".join(c.value for c in app.caption)
-    app = app.switch_page(str(ROOT / "pages/compare.py")).run()
-    app.multiselect(key="compared").set_value(["gaussian_maxent"])
-    app.multiselect(key="epsilons").set_value([1.0])
-    app.number_input(key="sweep-seeds").set_value(1)
-    button(app, "Run the comparison").click().run()
-    app = settled(app)
-    (dot,) = app.session_state["session"].held["sweep"].shown
+    assert "A release measures it anew" in captions(app)
+    run_comparison(go(app, "compare"))
+    (dot,) = session(app).held["sweep"].shown
     assert 0.99 * rest < dot.point.spent["mu"] ** 2 / 2 <= rest
 
 
 def for_release(app, folder):
-    app = settled(app.switch_page(str(ROOT / "pages/release.py")).run())
+    app = go(app, "release")
     return settled(app.text_input(key="ledger-folder").set_value(str(folder)).run())
 
 
@@ -305,28 +246,26 @@ def test_the_preview_of_a_release_rests_on_public_things_alone_and_states_what_i
         assert not app.error
         assert not app.text_area, "nobody has looked"
     assert "**job**: values shared by fewer than about" in shown(first)
-    captions = " ".join(c.value for c in first.caption)
-    assert "Schema and algorithm may cost ε = 1 at δ = 1e-9 by zero-concentrated DP" in captions
-    assert "It uses all that both may ever need" in captions
+    assert "Schema and algorithm may cost ε = 1 at δ = 1e-9 by zero-concentrated DP" in captions(first)
+    assert "It uses all that both may ever need" in captions(first)
     share = default_share(3, N, 1, Budget(1, 1e-9))
-    assert f"{share:.1%} of the budget measures it, and {1 - share:.1%} is left" in captions
+    assert f"{share:.1%} of the budget measures it, and {1 - share:.1%} is left" in captions(first)
     assert list(tmp_path.iterdir()) == []
-    first.selectbox(key="algorithm").set_value(ALGORITHMS["mwem"].about.title)
-    first.select_slider(key="delta").set_value(0.0).run()
+    put(first, algorithm=ALGORITHMS["mwem"].about.title, delta=0.0)
     assert "column 'job': at delta=0 its values cannot be measured" in wrong(settled(first)).replace("\u2060", "")
-    assert NOW not in {b.label for b in first.button}
+    assert NOW not in labels(first)
 
 
 def test_a_release_after_a_trial_measures_anew_within_its_charge_and_needs_a_reason(tmp_path):
     app = for_release(press(brought(), TRY), tmp_path)
     trial = table(app).trial
-    assert "Nothing that the trial found goes into it" in " ".join(c.value for c in app.caption)
-    assert "a trial of its schema were shown" in " ".join(c.value for c in app.caption)
+    assert "Nothing that the trial found goes into it" in captions(app)
+    assert "a trial of its schema were shown" in captions(app)
     assert button(app, NOW).disabled
-    app.text_area(key="reason").set_value("tried before").run()
+    put(app, reason="tried before")
     app = release(settled(app))
     assert "What was measured of the schema, protected" in shown(app)
-    made = app.session_state["session"].held["desk"].work.result
+    made = session(app).held["desk"].work.result
     schema = json.loads(made.files["schema.json"])
     assert schema["measured"] == ["job", "pay", "age"]
     assert schema["columns"]["job"]["values"] == ["clerk", "nurse", "(other)"]
@@ -334,34 +273,16 @@ def test_a_release_after_a_trial_measures_anew_within_its_charge_and_needs_a_rea
     for said_of in made.facts["measured"]:
         assert said_of["found"] in shown(app)
     (entry,) = Store(tmp_path / "ledger.sqlite").show()[0].releases
-    reserved, spent = (Sums.of(events_from_json(e)) for e in (entry["events"], made.facts["promise"]["charges"]))
     assert entry["reason"] == "tried before"
-    assert spent.rho <= reserved.rho
-    assert 0.99 < zcdp_epsilon(reserved.rho, 1e-9 - reserved.failure) <= 1
-    assert "schema.json" in release_files.WORDS
-
-
-def test_a_table_is_one_data_set_whatever_the_schema(tmp_path):
-    app = opened(COMMAS.encode(), bars=False)
-    mine = table(app)
-    mine.set_schema({"columns": {"pay": {"kind": "numeric", "bounds": "private", "bins": 4}}})
-    app = for_release(app.run(), tmp_path)
-    app.multiselect(key="questions").set_value(["every single column"])
-    app = release(settled(app.run()))
-    store, known = Store(tmp_path / "ledger.sqlite"), {"dataset": "t", "preview": True}
-    store.reserve(read_table(io.BytesIO(COMMAS.encode()), "t.csv"), [], Budget(1.0, 0.0), **known)
-    mine.set_schema({"columns": {"sex": {"kind": "categorical", "values": ["f", "m"]}}})
-    store.reserve(mine.content, [], Budget(1.0, 0.0), **known)
 
 
 def test_without_open_columns_among_those_asked_a_release_is_like_any_other(tmp_path):
     app = for_release(brought(), tmp_path)
     app.multiselect(key=f"columns-{table(app).version}").set_value(["sex"])
-    app.multiselect(key="questions").set_value(["every single column"])
-    app = settled(app.run())
+    put(app, questions=["every single column"])
     assert "is measured first" not in " ".join(s.value for s in app.subheader)
     app = release(app)
-    assert app.session_state["session"].held["desk"].work.result.facts["measured"] == []
+    assert session(app).held["desk"].work.result.facts["measured"] == []
 
 
 def test_a_cancelled_trial_leaves_the_schema_and_a_forgotten_table_leaves_nothing(tmp_path, monkeypatch):
@@ -377,10 +298,9 @@ def test_a_cancelled_trial_leaves_the_schema_and_a_forgotten_table_leaves_nothin
     app = press(app, TRY)
     toggle = next(t for t in app.toggle if t.label.startswith("Show the real rows"))
     app = for_release(settled(toggle.set_value(True).run()), tmp_path)
-    mine = app.session_state["session"]
+    mine = session(app)
     assert {"read-for-release", "beside-the-trial"} <= set(mine.held)
-    app = app.switch_page(str(ROOT / "pages/data.py")).run()
-    button(app, "Forget my table").click().run()
+    press(go(app, "data"), "Forget my table")
     assert not {"read-for-release", "beside-the-trial"} & set(mine.held)
     del toggle
     gc.collect()

@@ -9,9 +9,9 @@ import pytest
 
 from dpcore.errors import InputError
 from pages._ui.data import on_server, places, reading
-from tests.pages.test_data import CSV, opened, press, table
-from tests.pages.test_pages import settled
-from tests.pages.test_reading import Gate, plainly
+from tests.pages.headless import labels, plainly, press, settled, table
+from tests.pages.test_data import CSV, opened
+from tests.pages.test_reading import Gate
 
 pytestmark = pytest.mark.usefixtures("tab")
 READ = "Read it"
@@ -107,7 +107,7 @@ def test_on_a_server_for_others_nothing_can_be_named_until_its_owner_sets_up_a_f
     monkeypatch.setattr(places, "public_host", lambda: True)
     monkeypatch.delenv(places.VARIABLE, raising=False)
     app = opened(None)
-    assert READ not in {b.label for b in app.button}
+    assert READ not in labels(app)
     assert on_server.PATH not in {t.key for t in app.text_input}
     with pytest.raises(InputError, match="only where its owner"):
         places.find(str(elsewhere))

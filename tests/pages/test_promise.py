@@ -10,7 +10,9 @@ from dpcore.cli import main
 from dpcore.data import samples
 from dpcore.data.schema import domain_to_json
 from dpcore.theory.meaning import Promise, times_in_100
-from tests.pages.test_pages import EXPLORE, open_page, said
+from tests.cli.files import arguments
+from tests.cli.test_release import order
+from tests.pages.headless import open_page, said, shown
 
 pytestmark = pytest.mark.usefixtures("tab")
 TIMES = r"([\d.]+ times in 100)"
@@ -22,11 +24,9 @@ def facts(tmp_path_factory):
     place, sample = tmp_path_factory.mktemp("release"), samples.berkeley()
     sample.frame.to_csv(place / "t.csv", index=False)
     (place / "s.json").write_text(json.dumps(domain_to_json(sample.domain)))
-    asked = [str(place / "t.csv"), f"--schema={place / 's.json'}", "--queries=marginals:2", "--epsilon=1"]
-    asked += ["--delta=1e-9", "--algorithm=gaussian_maxent"]
-    kept = [f"--ledger={place / 'l.sqlite'}", "--total-epsilon=1", "--total-delta=1e-9"]
-    assert main(["release", *asked, *kept, f"--out={place / 'out'}"]) == 0
-    assert main(["run", *asked, f"--json={place / 'run.json'}"]) == 0
+    asked = {"table": str(place / "t.csv"), "schema": place / "s.json", "epsilon": 1, "delta": "1e-9"}
+    assert main(order(place / "out", ledger=place / "l.sqlite", total=(1, "1e-9"), **asked)) == 0
+    assert main(arguments(queries="marginals:2", algorithm="gaussian_maxent", json=place / "run.json", **asked)) == 0
     return {p.name: unescape(p.read_text()) for p in (*(place / "out").glob("*.[hj][ts][mo]*"), place / "run.json")}
 
 
@@ -35,8 +35,8 @@ def test_pages_card_review_and_files_say_one_guess_rate_and_one_factor(facts):
     promise = Promise.of_release(release)
     right, risen = times_in_100(promise.guess()), promise.suspicion
     assert release["promise"]["means"] == run["promise"] == promise.to_json()
-    explore, guarantee = open_page(EXPLORE, sample="berkeley"), open_page("pages/guarantee.py", sample="berkeley")
-    for words in (said(explore).replace("\\", ""), facts["card.html"], facts["review.html"]):
+    explore, guarantee = open_page("explore", sample="berkeley"), open_page("guarantee", sample="berkeley")
+    for words in (shown(explore), facts["card.html"], facts["review.html"]):
         found = re.findall(rf"(?:guesses right|is right at most) {TIMES}", words)
         assert found
         assert set(found) == {right}

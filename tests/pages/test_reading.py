@@ -9,8 +9,8 @@ import pytest
 from pages._ui.data import reading
 from pages._ui.jobs.work import Stopped, Work, begin
 from pages._ui.shell.table import READ_OFF, Table
-from tests.pages.test_data import CSV, KNOWN, READ, opened, table
-from tests.pages.test_pages import button, settled
+from tests.pages.headless import button, labels, plainly, session, settled, table, wrong
+from tests.pages.test_data import CSV, KNOWN, READ, opened
 
 pytestmark = pytest.mark.usefixtures("tab")
 UNIQUE = "zebra-crossing-4711"
@@ -46,15 +46,6 @@ class Gate:
 
 def bring(app, content=CSV, name="t.csv"):
     return app.file_uploader(key="upload").set_value((name, content, "text/csv")).run()
-
-
-def plainly(text):
-    """Without what keeps it from being read as anything but text."""
-    return text.replace("\\", "").replace("\u2060", "")
-
-
-def labels(app):
-    return [b.label for b in app.button]
 
 
 def tables_left():
@@ -111,7 +102,7 @@ def test_a_table_that_is_forgotten_or_replaced_while_it_is_read_leaves_nothing(m
         button(app, "Forget my table").click().run()
     else:
         app.selectbox(key="sample").set_value("titanic").run()
-    assert "arrival" not in app.session_state["session"].held
+    assert "arrival" not in session(app).held
     gate.let()
     assert all_idle(), "its thread has stopped"
     app = settled(app.run())
@@ -152,7 +143,7 @@ def test_reading_off_goes_on_beside_the_page_and_a_cancelled_one_changes_nothing
     app = settled(app)
     assert "Cancelled: the schema is as it was." in [w.value for w in app.warning]
     assert (table(app).schema, table(app).peeked, table(app).read_off) == (before, True, False)
-    assert app.session_state["session"].has_looked(table(app)), "it was asked for, and may have begun"
+    assert session(app).has_looked(table(app)), "it was asked for, and may have begun"
     button(app, READ).click().run()
     assert table(settled(app)).read_off
 
@@ -173,7 +164,7 @@ def test_what_is_asked_for_while_a_change_is_under_way_is_done_after_it(monkeypa
     assert mine.origins["answer"] == READ_OFF
     assert mine.domain is not None
     assert mine.domain.peeked
-    assert app.session_state["session"].held.keys().isdisjoint(("change", "arrival"))
+    assert session(app).held.keys().isdisjoint(("change", "arrival"))
 
 
 def test_a_change_of_a_table_that_is_gone_changes_no_other(monkeypatch):
@@ -210,11 +201,11 @@ def test_a_change_tells_how_far_it_is_and_a_stop_ends_it():
 
 def test_a_schema_file_that_is_none_is_said_and_another_one_is_used():
     app = opened()
-    key = f"schema-file-{table(app).version}"
-    app.file_uploader(key=key).set_value(("s.json", b"{", "application/json")).run()
-    assert "not readable as JSON" in app.error[0].value
-    content = b'{"columns": {"age": {"kind": "integer", "low": 0, "high": 120}}}'
-    app.file_uploader(key=key).set_value(("s.json", content, "application/json")).run()
-    app = settled(app)
+    good = b'{"columns": {"age": {"kind": "integer", "low": 0, "high": 120}}}'
+    for content, words in ((b"{", "not readable as JSON"), (b"[1]", "must be a JSON object"), (good, "")):
+        key = f"schema-file-{table(app).version}"
+        settled(app.file_uploader(key=key).set_value(("s.json", content, "application/json")).run())
+        assert words in wrong(app) + "".join(warning.value for warning in app.warning)
+    assert not wrong(app)
     assert table(app).domain.names == ("age",)
     assert not table(app).peeked

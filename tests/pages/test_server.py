@@ -1,4 +1,4 @@
-"""The server as it is started for real: who may talk to it, what it holds, what it tells and what it asks of others."""
+"""The server as it is started for real: who may talk to it, what it holds, hands on, tells and asks of others."""
 
 import json
 import re
@@ -6,11 +6,13 @@ import time
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from urllib.parse import parse_qs
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.memory_media_file_storage import _calculate_file_id
 
+from pages._ui.server.address import completed
 from tests.serving import Listener, Tab, documented, handshake, serving
 
 EVIL = "http://evil.example"
@@ -47,6 +49,40 @@ def server(tmp_path_factory, listener):
     options = ("--server.maxUploadSize", "2", "--server.corsAllowedOrigins", "https://friend.example")
     with serving(log, *options, **listener.environment()) as found:
         yield found
+
+
+HERE = "?sample=berkeley&epsilon=0.3&columns-berkeley=Sex&columns-berkeley=Year"
+
+
+@pytest.mark.parametrize(
+    ("asked", "here", "found"),
+    [
+        ("", HERE, HERE),
+        ("epsilon=1", HERE, HERE.replace("0.3", "1")),
+        ("or-epsilon=1&or-delta=0", HERE, HERE + "&delta=0"),
+        ("or-epsilon=1", "", "epsilon=1"),
+        ("lesson=noise&part=a", "?part=a", "lesson=noise&part=a"),
+        ("a=", "", "a="),
+        ("&".join(f"a{i}=1" for i in range(2000)), HERE, HERE),
+    ],
+)
+def test_what_is_asked_for_is_completed_by_the_address(asked, here, found):
+    assert parse_qs(completed(asked, here), True) == parse_qs(found.removeprefix("?"), True)
+
+
+def test_the_server_hands_on_what_a_browser_says_beside_a_message(server):
+    with Tab(server.port) as tab:
+        for path in ("", "explore", "glossary"):
+            page = urllib.request.urlopen(f"{server.address}/{path}", timeout=60).read().decode()
+            assert 0 < page.index("history.pushState") < page.index("<script type")
+        tab.line.send("?epsilon=0.3&sample=titanic")
+        told = tab.open("guarantee")  # the first deep link of a new server goes by the entry
+        assert "2,201" in told
+        assert "Share" in told, "the frame is drawn around it"
+        assert "ε = 0.3 and δ = 1e-9" in tab.text
+        tab.line.send("")
+        tab.line.send("?sample=berkeley")
+        assert "4,526" in tab.open("explore", "sample=berkeley")
 
 
 def test_pages_from_elsewhere_are_refused_at_once_and_nobody_is_asked(server, listener):

@@ -4,21 +4,14 @@ import numpy as np
 import pytest
 
 from dpcore.algorithms import ALGORITHMS
-from dpcore.data import samples
 from dpcore.evaluation.run import Run
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import QueryRelease, public_start
-from dpcore.workloads import Marginals
+from dpcore.problems import QueryRelease
 from tests.helpers import QUERIES, histogram, serves, task, variants
 
 HISTOGRAMS = [name for name, cls in QUERIES.items() if cls.graphical]
 BUDGETS = [Budget(0.5, 1e-6), Budget(0.5, 0)]
-
-
-def final(name: str, problem: QueryRelease, rows, budget: Budget, seed: int) -> float:
-    run = Run(ALGORITHMS[name](), problem, rows, budget, seed=seed, every=10**6).finish()
-    return run.records[-1].empirical.mean_l1
 
 
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
@@ -36,16 +29,3 @@ def test_cells_outside_the_support_stay_empty_at_every_step(name, settings, budg
         assert (D[start == 0] == 0).all()
         assert (D >= 0).all()
         assert D.sum() == pytest.approx(1, abs=1e-9)
-
-
-@pytest.mark.parametrize("name", HISTOGRAMS)
-def test_a_good_start_helps_at_a_small_budget(name):
-    sample, other = samples.census(3000, seed=1), samples.census(3000, seed=2)
-    domain, budget = sample.domain.project(["age", "sex", "education", "income"]), Budget(0.1, 1e-6)
-    rows, workload = domain.encode(sample.frame), Marginals.all(domain, 2)
-    start = public_start(domain, other.frame)
-    errors = [
-        np.mean([final(name, problem, rows, budget, seed) for seed in range(3)])
-        for problem in (QueryRelease(workload, 3000, start=start), QueryRelease(workload, 3000))
-    ]
-    assert errors[0] < 0.97 * errors[1]

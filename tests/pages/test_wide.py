@@ -18,14 +18,14 @@ from dpcore.workloads import Marginals
 from pages._ui.charts.ties import ring
 from pages._ui.explore.ties import told
 from tests.helpers import codes
+from tests.pages.headless import captions, go, press, put, said, table, wrong
 from tests.pages.test_data import opened
-from tests.pages.test_pages import EXPLORE, button, said, settled
 
 pytestmark = pytest.mark.usefixtures("tab")
 COLUMNS = {f"c{i}": {"kind": "integer", "size": 6} for i in range(12)}
 
 
-def table() -> bytes:
+def content() -> bytes:
     rng = np.random.default_rng(0)
     first = rng.integers(6, size=400)
     frame = pd.DataFrame({name: (first + rng.integers(2, size=400)) % 6 for name in COLUMNS})
@@ -33,28 +33,26 @@ def table() -> bytes:
 
 
 def explored(typed):
-    app = opened(table())
-    app.session_state["session"].table.set_schema(typed)
+    app = opened(content())
+    table(app).set_schema(typed)
     app.run()
-    return settled(app.switch_page(EXPLORE).run())
+    return go(app, "explore")
 
 
 def words(app) -> str:
-    return " ".join(e.value for e in [*app.caption, *app.error]).replace("\\", "").replace("\u2060", "")
+    return f"{captions(app)} {wrong(app)}"
 
 
 def test_all_columns_are_one_click_away_and_their_ties_are_shown(one_value):
     app = explored({"columns": COLUMNS})
     assert "This run keeps no tree" in words(app), "a few columns are listed"
-    app = settled(button(app, "Use all 12 columns").click().run())
-    assert not app.exception
+    app = press(app, "Use all 12 columns")
     assert "Which columns are linked?" in " ".join(h.value for h in app.subheader)
     assert "of 66 pairs of columns are linked, in" in words(app)
     assert "Typical error" in said(app)
-    columns = next(m for m in app.multiselect if m.label == "Columns")
-    assert columns.value == list(COLUMNS)
-    app = settled(columns.set_value(list(COLUMNS)[:3]).run())
-    assert next(m for m in app.multiselect if m.label == "Columns").value == list(COLUMNS)[:3]
+    for chosen in (list(COLUMNS), list(COLUMNS)[:3]):
+        assert next(m for m in app.multiselect if m.label == "Columns").value == chosen
+        put(app, Columns=list(COLUMNS)[:3])
 
 
 def test_what_the_machine_cannot_hold_is_refused_on_the_page(monkeypatch):
@@ -90,7 +88,7 @@ def test_hostile_names_are_text_in_the_ring():
 
 def test_the_run_behind_it_is_on_a_tree():
     domain = domain_from_json({"columns": COLUMNS})
-    rows = domain.encode(pd.read_csv(pd.io.common.BytesIO(table())))
+    rows = domain.encode(pd.read_csv(pd.io.common.BytesIO(content())))
     problem = QueryRelease(Marginals.all(domain, 2), rows.n)
     run = Run(ALGORITHMS["gaussian_maxent"](), problem, rows, Budget(1, 1e-9)).finish()
     assert isinstance(run.release, Graphical)

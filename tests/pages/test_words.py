@@ -5,8 +5,8 @@ import re
 import pytest
 
 from pages._ui.shell.words import WORDS, meaning
+from tests.pages.headless import figures, open_page
 from tests.pages.test_compare import compared
-from tests.pages.test_pages import EXPLORE, figures, open_page
 
 pytestmark = pytest.mark.usefixtures("tab")
 ASKED = ("frontier", "workload", "sampling floor", "marginal", "cell", "point")
@@ -34,7 +34,7 @@ def visible(app) -> str:
 
 def test_a_word_that_stands_on_a_page_is_explained_on_it():
     compare = compared(details="Where from")
-    for app, missing in ((open_page(EXPLORE, sample="census"), {"frontier"}), (compare, set())):
+    for app, missing in ((open_page("explore", sample="census"), {"frontier"}), (compare, set())):
         help_, text = tooltips(app), visible(app)
         shown = {word for word in WORDS if re.search(rf"\b{word}s?\b", text, re.IGNORECASE)}
         assert [word for word in shown if meaning(word) not in help_] == []

@@ -7,11 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore.data.schema import domain_from_json
-from dpcore.errors import InputError
+from dpcore import InputError, TableQueries, domain_from_json
 from dpcore.parsing.questions import parse, understand
-from dpcore.workloads import TableQueries
-from tests.helpers import codes
+from tests.helpers import codes, refused
 
 DOMAIN = domain_from_json(
     {
@@ -48,26 +46,18 @@ def present(test):
 GOOD = [
     ("age > 50", ["age"], present(lambda age: age > 50)),
     ("  age\n<\t30.5 ", ["age"], present(lambda age: age < 30.5)),
-    ("age <= 3e1", ["age"], present(lambda age: age <= 30)),
-    ("age != 40", ["age"], present(lambda age: age != 40)),
     ("NOT age = 40", ["age"], lambda age: age != 40),
     ("age between 20 and 40", ["age"], present(lambda age: 20 <= age <= 40)),
     ("age in (17, 18, 30, 25–34)", ["age"], present(lambda age: age in (17, 18) or 25 <= age < 35)),
     ("age is missing", ["age"], lambda age: age is None),
-    ("age is not missing", ["age"], lambda age: age is not None),
-    ("age > 20 and age < 22", ["age"], present(lambda age: age == 21)),
     ("age > 1e300 or age < -1e300", ["age"], lambda age: False),
     ("sex = Female and age > 50", ["age", "sex"], present(lambda age, sex: sex == "Female" and age > 50)),
     ("sex=Female or sex=Male and age>50", ["age", "sex"],
      lambda age, sex: sex == "Female" or (sex == "Male" and age is not None and age > 50)),
     ("not sex=Female and age>50", ["age", "sex"], lambda age, sex: sex != "Female" and age is not None and age > 50),
     ("not (sex=Female and age>50)", ["age", "sex"], lambda age, sex: not (sex == "Female" and (age or 0) > 50)),
-    ("pay > 10 and not pay >= 41", ["pay"], lambda pay: 10 < pay < 41),
     ("pay between 5 and 8 or pay > 26", ["pay"], lambda pay: 5 <= pay <= 8 or pay > 26),
-    ('pay = "[0, 20)"', ["pay"], lambda pay: pay < 20),
     ('pay = "0 to under 20"', ["pay"], lambda pay: pay < 20),
-    ("pay > 10 and age > 30", ["age", "pay"], present(lambda age, pay: pay > 10 and age > 30)),
-    ("edu-num>=3", ["edu-num"], lambda edu: edu >= 3),
     ("income>50K>0", ["income>50K"], lambda high: high == 1),
     ("income>=mid", ["income"], lambda income: income >= 1),
     ('income between low and "very high"', ["income"], lambda income: True),
@@ -98,20 +88,14 @@ def test_a_question_counts_the_share_of_each_cell_that_fulfils_it(text, names, t
         ("age > 50", ["age > 50 cuts the bin 35–55: 5 of 21 of it are counted"]),
         ("age >= 25 and pay < 20", []),
         ("pay >= 26", ["pay >= 26 cuts the bin 20 to 50: 80% of it is counted"]),
-        ("age in (17, 60)", None),
         ("age in (18, 25–34)", ["age in (18, 25–34) cuts the bin 17–24: 1 of 8 of it are counted"]),
         ("not age = 30", ["age = 30 cuts the bin 25–34: 1 of 10 of it are counted"]),
         ("age > 60", ["no row can fulfil it"]),
         ("sex = Male or not sex = Male", ["every row fulfils it"]),
-        ("age > 50 or age > 50", ["age > 50 cuts the bin 35–55: 5 of 21 of it are counted"]),
     ],
 )
 def test_notes_say_which_bins_are_cut(text, notes):
-    if notes is None:
-        with pytest.raises(InputError, match="expected a whole number in 17..55, found '60"):
-            understand(text, DOMAIN)
-    else:
-        assert list(understand(text, DOMAIN).notes) == notes
+    assert list(understand(text, DOMAIN).notes) == notes
 
 
 def test_many_cut_bins_are_counted_not_listed():
@@ -123,21 +107,14 @@ def test_many_cut_bins_are_counted_not_listed():
 
 BAD = [
     ("", 1, "a column name (age, sex, pay, edu-num, income, …), found the end"),
-    ("ages > 5", 1, "a column name"),
     ('"age > 5', 1, "a column name"),
     ("marital status = 10", 1, "a column name"),
-    ("not = 2", 5, "a column name"),
-    ("50 < age", 1, "a column name"),
     ("age", 4, "=, !=, <, <=, >, >=, `between`, `in` or `is missing`, found the end"),
-    ("age ~ 5", 5, "=, !=, <"),
     ("age not = 5", 9, "`between` or `in` after `not`, found '= 5'"),
     ("age >", 6, "a value, found the end"),
     ("age > x", 7, "a number to compare column 'age' with"),
-    ("age > nan", 7, "a number"),
     ("age > 1_0", 7, "a number"),
-    ("age > ٣", 7, "a number"),
-    ("age > 1e999", 7, "a number"),
-    ("age = 40.5", 7, "a whole number in 17..55"),
+    ("age in (17, 60)", 13, "a whole number in 17..55, found '60"),
     ("pay = 3", 7, "`between`, or the label of a bin such as '0 to under 20', not one number"),
     ("sex > Female", 7, "=, != or `in`, as column 'sex' has no order"),
     ("sex = female", 7, "one of the values 'Female', 'Male' of column 'sex', found 'female'"),
@@ -146,7 +123,6 @@ BAD = [
     ("age is 5", 8, "`missing` or `not missing`"),
     ("age between 5", 14, "`and` with the upper bound"),
     ("age between 40 and 30", 12, "the lower bound before the upper one"),
-    ("age in 5", 8, "`(`"),
     ("age in (20", 11, "`)`, found the end"),
     ("(age > 5", 9, "`)`, found the end"),
     ("age > 5)", 8, "`and`, `or` or the end, found ')'"),
@@ -164,14 +140,14 @@ def test_a_bad_question_is_refused_with_the_place_and_what_was_expected(text, at
 
 
 def test_long_texts_and_large_tables_are_refused_and_long_chains_are_not():
-    with pytest.raises(InputError, match="at most 2,000 characters"):
+    with refused("at most 2,000 characters"):
         parse("age > 20 or " * 200 + "age > 20", DOMAIN)
-    with pytest.raises(InputError, match="at most 2,000 characters"):
+    with refused("at most 2,000 characters"):
         parse(None, DOMAIN)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="the columns 'a', 'b', 'c' have 1,030,301 combinations together, more than"):
+    with refused("the columns 'a', 'b', 'c' have 1,030,301 combinations together, more than"):
         parse("a = 1 or b = 1 or c = 1", codes(101, 101, 101))
     cut = domain_from_json({"columns": {c: {"kind": "numeric", "low": 0, "high": 1, "bins": 1000} for c in "ab"}})
-    with pytest.raises(InputError, match="1,001,000 combinations together, more than 1,000,000, once bins are cut"):
+    with refused("1,001,000 combinations together, more than 1,000,000, once bins are cut"):
         parse("a > 0.00005 and b > 0.5", cut)
     assert parse("a = 7 and b != 3", codes(1000, 1000)).m == 1
     assert parse(" or ".join(["age > 20"] * 150), DOMAIN).m == 1

@@ -19,8 +19,8 @@ def asked(monkeypatch):
         return mechanism
 
     patched = dict.fromkeys(itertools.product(["mechanisms", "exact"], ["gaussian", "laplace"]), lambda v, *_: v)
-    patched["mechanisms", "exponential"] = patched["mechanisms", "permute_and_flip"] = lambda *_: 0
-    patched["mechanisms", "exponential_exactly"] = patched["mechanisms", "categorical"] = (
+    patched["mechanisms", "permute_and_flip"] = lambda *_: 0
+    patched["mechanisms", "exponential"] = patched["mechanisms", "exponential_exactly"] = (
         lambda _values, _scale, draws, _rng: np.zeros(draws, int)
     )
     patched["mechanisms", "thresholded"] = lambda _values, noisy, _threshold: noisy

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.data.domain import Domain, Rows
-from dpcore.privacy.accounting.budget import Approximate, Budget, Gaussian
+from dpcore import Budget, Domain, Rows
+from dpcore.privacy.accounting.budget import Approximate, Gaussian
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.table_curator import TableCurator
 from tests.helpers import data_sets, neighbours, rows_of

@@ -8,13 +8,12 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget, Explicit, Marginals
 from dpcore.algorithms.base import make_plan
 from dpcore.cli import main
-from dpcore.errors import InputError
 from dpcore.privacy import exact, mechanisms
 from dpcore.privacy.accounting import conversions
-from dpcore.privacy.accounting.budget import Accounting, Budget
+from dpcore.privacy.accounting.budget import Accounting
 from dpcore.privacy.accounting.lifetime import planned
 from dpcore.privacy.grid import answers_are_whole, gridded
 from dpcore.privacy.statistics.answers import CellAnswers, SomeAnswers
@@ -22,8 +21,7 @@ from dpcore.privacy.table_curator import TableCurator
 from dpcore.publishing import publish
 from dpcore.publishing.ledger_store import Store, verify
 from dpcore.publishing.request import ReleaseRequest, prepare
-from dpcore.workloads import Explicit, Marginals
-from tests.helpers import codes
+from tests.helpers import codes, refused
 from tests.privacy.enumeration import Words
 
 BUDGET = Budget(1.0, 1e-6)
@@ -55,8 +53,8 @@ def test_what_floating_point_does_not_settle_has_the_same_law(draw, law, monkeyp
     monkeypatch.setattr(exact, "SLACK", 1.0)
     calls, settle = [], exact._settle
     monkeypatch.setattr(exact, "_settle", lambda *given: calls.append(0) or settle(*given))
-    noise = draw(np.zeros(4000), 1.0, np.random.default_rng(2))
-    assert len(calls) > 4000
+    noise = draw(np.zeros(1500), 1.0, np.random.default_rng(2))
+    assert len(calls) > 1500
     assert stats.kstest(noise, law().cdf).pvalue > 1e-3
 
 
@@ -73,12 +71,12 @@ def test_each_sum_is_rounded_to_the_nearest_step(draw, monkeypatch):
     """With the same bits, a count that is larger by one is larger by one once rounded, and by half a step nowhere."""
     scale = 2.0**33
     step = 2.0**13
-    counts = np.arange(0.0, 3 * step, 31)
+    counts = np.arange(0.0, 3 * step, 101)
     noisy = np.array([draw(np.array([c]), scale, np.random.default_rng(3))[0] for c in counts])
     assert set(np.diff(noisy)) == {0.0, step}
     assert (noisy / step == np.rint(noisy / step)).all(), "on the public grid"
     gaps = noisy - counts
-    assert gaps.max() - gaps.min() == pytest.approx(step, abs=31), "as far up as down"
+    assert gaps.max() - gaps.min() == pytest.approx(step, abs=101), "as far up as down"
     rests = []
     monkeypatch.setattr(exact, "_steps", lambda rest, *_: rests.append(rest / 2**exact.FIRST) or np.zeros(len(rest)))
     draw(np.array([0.0, step / 4, step]), scale, np.random.default_rng(3))
@@ -90,7 +88,7 @@ def test_nothing_is_drawn_where_no_row_moves_and_no_scale_is_too_large():
     assert exact.gaussian(np.array([3.0]), 0.0, rng).tolist() == [3.0]
     assert exact.laplace(np.array([1e19, -1e300, 7.0]), 0.001, rng)[:2].tolist() == [2.0**53, -(2.0**53)]
     for scale in (1e30, math.nan, -1.0):
-        with pytest.raises(InputError, match="scale"):
+        with refused("scale"):
             exact.gaussian(np.array([3.0]), scale, rng)
 
 
@@ -130,15 +128,15 @@ def test_what_is_no_count_is_never_rounded_nor_called_exact():
     assert prepared(workload=shares).plan.exact, "but on a grid"
     assert prepared("dpfw", noise="exact").plan.exact
     assert not prepared("dpam", noise="auto", parameters={"noise": "subspace"}).plan.exact
-    with pytest.raises(InputError, match="measures a subspace here"):
+    with refused("measures a subspace here"):
         prepared("dpam", noise="exact", parameters={"noise": "subspace"})
-    with pytest.raises(InputError, match="noise='seeded'"):
+    with refused("noise='seeded'"):
         prepared(noise="seeded")
 
 
 @pytest.mark.parametrize("name", ["mwem", "dpfw", "pep", "aim"])
 def test_noise_in_floating_point_cannot_be_asked_for_at_delta_0(name):
-    with pytest.raises(InputError, match="noise=float at delta=0"):
+    with refused("noise=float at delta=0"):
         prepared(name, Budget(1, 0), noise="float")
     assert not prepared(name, noise="float").plan.exact
 
@@ -176,17 +174,10 @@ def test_a_release_is_charged_before_it_draws_and_names_its_noise(drawn, here, m
     assert verify("l") == []
 
 
-def test_exact_and_rounded_noise_add_up_in_one_data_set(here):
-    assert release("a", "float") == 0
-    assert release("b", "exact", total=False) == 0
-    first, second = Store("l").show()[0].releases
-    assert first["events"] == second["events"]
-
-
 def test_a_release_at_delta_0_draws_nothing_in_floating_point(here, monkeypatch):
     """With the real cipher, also into a data set that GDP adds up."""
     assert release("a", "float") == 0
-    for name in ("gaussian", "laplace", "exponential", "categorical"):
+    for name in ("gaussian", "laplace", "exponential"):
         monkeypatch.setattr(mechanisms, name, None)
     monkeypatch.setattr(np.random, "default_rng", None)
     what = ["--schema", "s.json", "--queries", "marginals:1", "--epsilon", "0.1", "--delta", "0", "--ledger=l"]

@@ -8,16 +8,13 @@ import itertools
 import numpy as np
 import pytest
 
-from dpcore.algorithms import ALGORITHMS
-from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
+from dpcore import ALGORITHMS, Budget, Explicit, Marginals, QueryRelease, TableQueries, Union
+from dpcore.privacy.accounting.budget import BoundedRange, Gaussian, Pure
 from dpcore.privacy.grid import gridded
 from dpcore.privacy.statistics.answers import Answers, CellAnswers, SignedErrors, SomeAnswers, WeightedTables
-from dpcore.privacy.statistics.query_draws import SummedErrors
 from dpcore.privacy.statistics.residuals import Residuals
 from dpcore.privacy.statistics.scores import TableErrors
 from dpcore.privacy.table_curator import TableCurator
-from dpcore.problems import QueryRelease
-from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from dpcore.workloads.residuals import spaces_of
 from tests.helpers import codes, data_sets, flip_law, hockey_stick, matrix, rows_of, signs, softmax
 from tests.privacy.enumeration import ask, largest_move, over_pairs
@@ -89,9 +86,9 @@ def test_noise_on_answers_matches_the_largest_change_between_neighbours(asked, n
 
 
 SCORES = {f"signed {name}": SignedErrors(w, np.random.default_rng(1).normal(size=w.m)) for name, w in WORKLOADS.items()}
-for name, rounds in itertools.product(("2-way", "signs", "narrow", "conjunctions"), (1, 5)):
-    past = rounds * np.random.default_rng(rounds).uniform(-1, 1, WORKLOADS[name].m)
-    SCORES[f"{rounds} summed {name}"] = SummedErrors(WORKLOADS[name], past, rounds)
+for name in ("2-way", "signs", "narrow", "conjunctions"):
+    past = 5 * np.random.default_rng(5).uniform(-1, 1, WORKLOADS[name].m)
+    SCORES[f"5 summed {name}"] = SignedErrors(WORKLOADS[name], past, 5)
 TABLES = WORKLOADS["mixed"]
 TAKEN = TABLES.answers(np.eye(8)[0])  # of data sets with all records in one cell
 SCORES["tables"] = TableErrors(TABLES, TAKEN, np.zeros(3), np.array([1.0, 0.5, 0.75]))
@@ -99,7 +96,7 @@ SCORES["tables"] = TableErrors(TABLES, TAKEN, np.zeros(3), np.array([1.0, 0.5, 0
 
 def log_law(asked, score, spend, rows, **options) -> np.ndarray:
     """log-probabilities of a selection, or of one draw."""
-    verb = "draw_queries" if isinstance(score, SummedErrors) else "select"
+    verb = "draw_queries" if getattr(score, "rounds", 1) > 1 else "select"
     values, scale = ask(asked, verb, score, spend, rows, **options)
     return np.log(flip_law(values, scale) if isinstance(spend, Pure) else softmax(values / scale))
 

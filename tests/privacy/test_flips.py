@@ -12,14 +12,13 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 from scipy import stats
 
-from dpcore.data.domain import Rows
+from dpcore import Explicit, Marginals, Rows, TableQueries, Union
 from dpcore.privacy import entropy, exact, flips, grid, mechanisms
 from dpcore.privacy.accounting.budget import Pure
 from dpcore.privacy.rounding import near as cut_near
 from dpcore.privacy.statistics.answers import Answers, CellAnswers, SignedErrors
-from dpcore.privacy.statistics.query_draws import AcceptProbabilities, SummedErrors, bit_range
+from dpcore.privacy.statistics.query_draws import AcceptProbabilities, bit_range
 from dpcore.privacy.statistics.scores import AbsoluteErrors, TableErrors
-from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from tests.helpers import codes, flip_law, random_rows, softmax
 from tests.privacy.enumeration import Words, curator_of
 
@@ -87,15 +86,15 @@ def by_the_paper(scores, scale) -> np.ndarray:
     return law
 
 
-@pytest.mark.parametrize("scale", [0.25, 0.5, 2.0])
+@pytest.mark.parametrize("scale", [0.25, 2.0])
 def test_all_coins_at_once_are_the_paper_s_algorithm(scale):
     law = by_the_paper(SCORES, scale)
     assert flip_law(SCORES, scale) == pytest.approx(law, rel=1e-12)
     rng = np.random.default_rng(1)
-    found = np.bincount([mechanisms.permute_and_flip(SCORES, scale, rng) for _ in range(20_000)], minlength=6)
-    assert stats.chisquare(found, 20_000 * law).pvalue > 1e-3
+    found = np.bincount([mechanisms.permute_and_flip(SCORES, scale, rng) for _ in range(8_000)], minlength=6)
+    assert stats.chisquare(found, 8_000 * law).pvalue > 1e-3
     wrong = by_the_paper(SCORES, 0.8 * scale)
-    assert stats.chisquare(found, 20_000 * wrong).pvalue < 1e-6
+    assert stats.chisquare(found, 8_000 * wrong).pvalue < 1e-6
     assert law @ SCORES > softmax(SCORES / scale) @ SCORES, "never below the exponential mechanism in the mean"
 
 
@@ -127,7 +126,7 @@ def test_rounding_stays_within_what_is_added_for_it(score):
             "signed": SignedErrors(workload, answers),
             "tables": TableErrors(workload, answers, size * rng.normal(size=3), rng.uniform(0, 1, 3)),
             "absolute": AbsoluteErrors(workload, np.arange(12), answers, size * 0.3),
-            "summed": SummedErrors(workload, answers, 7),
+            "summed": SignedErrors(workload, answers, 7),
         }[score]
         whole, room = given.in_counts(workload, n)
         found = whole.value(counts, n)
@@ -136,7 +135,7 @@ def test_rounding_stays_within_what_is_added_for_it(score):
 
         def exactly(j, whole=whole, q=q):
             if score == "summed":
-                return 7 * q[j] - near(whole.past[j], 7 * n)
+                return 7 * q[j] - near(whole.answers[j], 7 * n)
             gap = [count - near(answer, n) for count, answer in zip(q, whole.answers, strict=True)]
             if score == "tables":
                 cells = sum(map(abs, gap[workload.tables[j]]))

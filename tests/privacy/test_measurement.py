@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
+from dpcore import Explicit, Marginals
 from dpcore.privacy.accounting.budget import Gaussian, Pure
 from dpcore.privacy.measurement import deviation
 from dpcore.privacy.statistics.answers import ONE_TABLE, Answers, CellAnswers, SomeAnswers
 from dpcore.privacy.statistics.votes import Votes
-from dpcore.workloads import Explicit, Marginals
 from tests.helpers import codes, random_rows
 from tests.privacy.enumeration import curator_of
 

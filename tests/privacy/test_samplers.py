@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from dpcore.errors import InputError
 from dpcore.geometry.regions import Ball, Box, Space
 from dpcore.learning.losses import Logistic, SquaredDistance, absolute, hinge, huber, pinball
 from dpcore.learning.risks import Risk
@@ -18,6 +17,7 @@ from dpcore.privacy.samplers.line import PiecewiseGaussian, draw_rank
 from dpcore.privacy.samplers.plane import TangentBoxes
 from dpcore.privacy.samplers.shapes import cut_off
 from dpcore.privacy.statistics.targets import Density, PlainRisk, RankError, RegularisedRisk
+from tests.helpers import refused
 from tests.risk_tasks import quadrature
 
 INTERVAL = Ball(np.zeros(1), 1.0)
@@ -43,10 +43,9 @@ def on_grid(density: Density, low: float, high: float, cells=2000):
 LINES = {
     "many values": (pinball(0.5), np.linspace(-0.8, 0.6, 1001), INTERVAL, 0.006, 334.9),
     "few values": (pinball(0.3), np.array([-0.5, -0.5, 0.2, 0.9]), INTERVAL, 0.5, 40.0),
-    "values outside": (absolute(), np.array([-3.0, -0.1, 0.4, 2.0]), INTERVAL, 0.1, 60.0),
     "sharp": (pinball(0.5), np.linspace(-1, 1, 41), INTERVAL, 1e-3, 1e5),
     "no regulariser": (absolute(), np.array([-0.4, 0.1, 0.3]), INTERVAL, 0.0, 25.0),
-    "off centre": (pinball(0.9), np.array([0.0, 0.1, 5.0]), Ball(np.array([4.0]), 2.0), 2.0, 8.0),
+    "off centre": (pinball(0.9), np.array([0.0, 0.1, 7.0]), Ball(np.array([4.0]), 2.0), 2.0, 8.0),
     "box": (pinball(0.9), np.array([0.0, 0.1, 5.0]), Box(np.array([0.0]), np.array([5.0])), 0.2, 3.0),
     "strong regulariser": (absolute(), np.array([-0.4, 0.1, 0.3]), INTERVAL, 50.0, 25.0),
     "whole line": (absolute(), np.array([-0.4, 0.1, 0.3]), Space(np.zeros(1), 1.0), 0.7, 9.0),
@@ -80,7 +79,7 @@ def test_pieces_are_inverted_to_the_last_digits(name):
 
 
 def test_ranks_are_drawn_from_their_law():
-    target = RankError(pinball(0.4), INTERVAL)
+    target = RankError(pinball(0.4), INTERVAL, True)
     rows = group(np.array([[-0.5], [-0.5], [0.1], [0.7], [0.7]]))
     density = target.density(rows, 5, BoundedRange(1.2))
     edges = np.linspace(-1, 1, 2001)
@@ -198,17 +197,6 @@ def test_the_gaussian_is_cut_off_at_the_region(name):
     assert region.contains(one[None])[0]
 
 
-def test_the_random_product_has_the_exponential_as_its_mean():
-    rng = np.random.default_rng(0)
-    draws = np.array([alternating.estimate(lambda: 0.5, rng) for _ in range(200_000)])
-    z = (draws.mean() - math.exp(0.5)) / (draws.std() / math.sqrt(len(draws)))
-    assert abs(z) < 4.5
-    spread = rng.normal(size=400_000)
-    varied = iter(0.5 + 0.3 * spread)
-    draws = np.array([alternating.estimate(lambda: next(varied), rng) for _ in range(100_000)])
-    assert abs(draws.mean() - math.exp(0.5)) < 4.5 * draws.std() / math.sqrt(len(draws))
-
-
 def test_the_alternating_sampler_follows_its_law_and_a_negated_sign_does_not(monkeypatch):
     loss, b = pinball(0.5), np.array([[-0.6], [-0.2], [0.1], [0.8], [0.9]])
     density = Density(Risk(loss, b, np.ones(5), location=True), INTERVAL, 4.0, 0.5)
@@ -259,14 +247,14 @@ def test_the_first_sampler_that_serves_is_chosen_and_others_say_why_not():
         if unpaid:
             assert choose(target, 0.0) == unpaid
         else:
-            with pytest.raises(InputError, match="no sampler serves here.*theta must be above 0"):
+            with refused("no sampler serves here.*theta must be above 0"):
                 choose(target, 0.0)
-    with pytest.raises(InputError, match="never exactly: theta must be above 0"):
+    with refused("never exactly: theta must be above 0"):
         SAMPLERS["proximal"].check(RegularisedRisk(hinge(), plane, 1.0), 10.0, 0.0, 50)
-    with pytest.raises(InputError, match="rounds over n=1,000,000 rows"):
+    with refused("rounds over n=1,000,000 rows"):
         SAMPLERS["proximal"].check(RegularisedRisk(hinge(), plane, 1e-4), 1e6, 1e-9, 10**6)
-    with pytest.raises(InputError, match="n ≤ 200, not 201"):
+    with refused("n ≤ 200, not 201"):
         SAMPLERS["alternating"].check(RegularisedRisk(hinge(), plane, 1.0), 10.0, 1e-9, 201)
-    with pytest.raises(InputError, match="needs too many boxes"):
+    with refused("needs too many boxes"):
         SAMPLERS["plane"].check(RegularisedRisk(hinge(), plane, 1.0), 1e8, 0.0, 50)
     SAMPLERS["plane"].check(RegularisedRisk(hinge(), plane, 1.0), 1e6, 0.0, 50)

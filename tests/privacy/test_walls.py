@@ -9,29 +9,37 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import (
+    ALGORITHMS,
+    Budget,
+    BudgetError,
+    Column,
+    Domain,
+    Explicit,
+    InputError,
+    Marginals,
+    QueryRelease,
+    Rows,
+    Run,
+    TableQueries,
+    Union,
+)
 from dpcore.algorithms.base import make_plan
-from dpcore.data.domain import Column, Domain, Rows
-from dpcore.errors import BudgetError, InputError
-from dpcore.evaluation.run import Run
 from dpcore.geometry.regions import Box
 from dpcore.learning.losses import PiecewiseLinear, hinge
 from dpcore.privacy import mechanisms
-from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure, SubsampledGaussian
+from dpcore.privacy.accounting.budget import BoundedRange, Gaussian, Pure, SubsampledGaussian
 from dpcore.privacy.accounting.ledger import Charge, Plan
-from dpcore.privacy.point_curator import PointCurator
 from dpcore.privacy.risk_curator import RiskCurator
 from dpcore.privacy.samplers import SAMPLERS
 from dpcore.privacy.statistics.answers import Answers, CellAnswers, SignedErrors, SomeAnswers
 from dpcore.privacy.statistics.gradients import MeanGradient
-from dpcore.privacy.statistics.query_draws import AcceptProbabilities, SummedErrors
+from dpcore.privacy.statistics.query_draws import AcceptProbabilities
 from dpcore.privacy.statistics.scores import AbsoluteErrors, TableErrors
 from dpcore.privacy.statistics.targets import RegularisedRisk
-from dpcore.privacy.statistics.votes import CodeVotes, Votes
+from dpcore.privacy.statistics.votes import CodeVotes
 from dpcore.privacy.table_curator import TableCurator
-from dpcore.problems import QueryRelease
-from dpcore.workloads import Explicit, Marginals, TableQueries, Union
-from tests.helpers import codes, rows_of
+from tests.helpers import codes, refused, rows_of
 from tests.privacy.enumeration import ask, curator_of
 
 DOMAIN = codes(3, 2)
@@ -65,21 +73,6 @@ def force(thing: object, **values: object) -> None:
 def noisy(measured: np.ndarray, truth: np.ndarray, spread: float) -> bool:
     """Whether the largest error is what noise of that standard deviation makes of it, give or take a lot."""
     return spread / 30 < np.abs(measured - truth).max() < 30 * spread
-
-
-class Spy:
-    """Notes whatever it is taken off, or compared, added or multiplied with."""
-
-    def __init__(self) -> None:
-        self.seen: list[object] = []
-
-    def note(self, other: object) -> np.ndarray:
-        self.seen.append(other)
-        return np.zeros(np.shape(other))
-
-    __rsub__ = __radd__ = __rmul__ = __sub__ = __add__ = __mul__ = __gt__ = __lt__ = __ge__ = __le__ = note
-    __array_ufunc__ = None  # numpy lets it have its way
-    shape, ndim, dtype = (5,), 1, np.dtype(float)
 
 
 class SpyingArray(np.ndarray):
@@ -118,7 +111,7 @@ class Once(int):
 
 QUESTIONS = {
     "signed": ("select", lambda w, a: SignedErrors(w, a), BoundedRange(EPSILON)),
-    "sums": ("draw_queries", lambda w, a: SummedErrors(w, a, 2), BoundedRange(EPSILON)),
+    "sums": ("draw_queries", lambda w, a: SignedErrors(w, a, 2), BoundedRange(EPSILON)),
     "odds": ("keep_draws", lambda w, a: AcceptProbabilities(w, np.arange(5), a, 1e-6), BoundedRange(1.0)),
     "stream": ("above_threshold", lambda w, a: AbsoluteErrors(w, np.arange(5), a, 0.1), Pure(EPSILON)),
     "tables": ("select", lambda w, a: TableErrors(w, a, np.zeros(2), np.ones(2)), BoundedRange(EPSILON)),
@@ -128,15 +121,9 @@ questions = pytest.mark.parametrize(("verb", "make", "spend"), QUESTIONS.values(
 
 @questions
 def test_an_object_in_the_place_of_an_array_never_meets_an_answer(verb, make, spend):
-    spy = Spy()
-    with pytest.raises(InputError, match="is where"):
-        getattr(asking(), verb)(make(WORKLOADS["marginals"](), spy), spend)
-    assert spy.seen == []
-    boxed = np.empty(5, dtype=object)
-    boxed[:] = spy
-    with pytest.raises(InputError, match="array of type object"):
-        getattr(asking(), verb)(make(WORKLOADS["marginals"](), boxed), spend)
-    assert spy.seen == []
+    for answers, words in ((object(), "is where"), (np.full(5, 0.25, dtype=object), "array of type object")):
+        with refused(words):
+            getattr(asking(), verb)(make(WORKLOADS["marginals"](), answers), spend)
 
 
 @questions
@@ -218,14 +205,14 @@ def test_a_workload_or_domain_derived_from_ours_is_refused():
     for domain in (Narrow(DOMAIN.columns), thin):
         workload = Marginals(DOMAIN, [["a"]])
         force(workload, domain=domain)
-        with pytest.raises(InputError, match="nothing derived"):
+        with refused("nothing derived"):
             asking().measure(Answers(workload), Gaussian(MU))
 
 
 @pytest.mark.parametrize("domain", [codes(2, 2), codes(4, 2), codes(3, 2, 2)])
 def test_a_workload_on_another_domain_is_refused_before_an_error_could_tell_of_a_record(domain):
     curator = asking()
-    with pytest.raises(InputError, match="another schema"):
+    with refused("another schema"):
         curator.measure(Answers(Marginals(domain, [["a"]])), Gaussian(MU))
     assert curator.ledger.events == []
 
@@ -236,7 +223,7 @@ def test_a_number_of_a_class_of_its_own_pays_as_much_as_it_is_worth():
     for spend in (Gaussian(Huge(MU)), Pure(Huge(EPSILON))):
         assert noisy(asking().measure(Answers(workload), spend).values, truth, 3 / (N * MU))
     curator = asking(spends=[BoundedRange(0.01)], times=10, budget=Budget(1, 0))
-    score = SummedErrors(workload, np.zeros(5), 2)
+    score = SignedErrors(workload, np.zeros(5), 2)
     with pytest.raises(BudgetError, match="draw_queries needs"):
         curator.draw_queries(score, BoundedRange(0.01), Once(10_000))
     assert curator.ledger.events == []
@@ -329,14 +316,14 @@ def test_a_run_refuses_a_workload_on_another_domain():
             yield curator.select(score, plan.spend("select"))
 
     run = Run(Elsewhere(), problem, ROWS, Budget(1, 1e-6))
-    with pytest.raises(InputError, match="another schema"):
+    with refused("another schema"):
         run.finish()
     assert run.events == []
 
 
 @pytest.mark.parametrize("group", [0, 0.01, -1, N + 1])
 def test_a_group_that_would_take_noise_away_is_refused(group):
-    with pytest.raises(InputError, match="group="):
+    with refused("group="):
         asking(group=group)
 
 
@@ -346,7 +333,7 @@ ROUNDED = {
     "far penalties": ("select", lambda w: TableErrors(w, np.zeros(5), np.array([BIG, BIG + 1]), np.ones(2))),
     "far table answers": ("select", lambda w: TableErrors(w, np.full(5, BIG), np.zeros(2), np.ones(2))),
     "infinite answers": ("select", lambda w: SignedErrors(w, np.array([np.inf, 0, 0, 0, 0]))),
-    "far sums": ("draw_queries", lambda w: SummedErrors(w, np.full(5, BIG), 1)),
+    "far sums": ("draw_queries", lambda w: SignedErrors(w, np.full(5, BIG), 1)),
     "a far stream": ("above_threshold", lambda w: AbsoluteErrors(w, np.arange(5), np.full(5, BIG), BIG - 1)),
 }
 
@@ -378,16 +365,13 @@ NOT_PRIVATE = {
     "a point a record": ("measure", lambda _: MeanGradient(hinge(), X, np.zeros((3, 2)), 1.0)),
     "a point that is no number": ("measure", lambda _: MeanGradient(hinge(), X, np.full(2, np.nan), 1.0)),
     "a margin at a location": ("measure", lambda _: MeanGradient(hinge(), LINE, np.zeros(1), 1e6, True)),
-    "candidates that overflow": ("measure", lambda _: Votes(np.full((2, 2), 1e200))),
-    "candidates in parts": ("measure", lambda _: CodeVotes(np.full((1, 1), 0.5), (np.arange(3),), (None,), 1)),
-    "negative bins": ("measure", lambda _: CodeVotes(np.zeros((1, 1), int), (np.arange(-1, 2),), (None,), 1)),
 }
 
 
 @pytest.mark.parametrize(("verb", "make"), NOT_PRIVATE.values(), ids=list(NOT_PRIVATE))
 def test_questions_whose_noise_would_round_away_are_refused_before_a_charge(verb, make):
     question = make(WORKLOADS["marginals"]())
-    curator = asking(kind={MeanGradient: RiskCurator, Votes: PointCurator}.get(type(question), TableCurator))
+    curator = asking(kind=RiskCurator if isinstance(question, MeanGradient) else TableCurator)
     with pytest.raises(InputError):
         getattr(curator, verb)(question, Gaussian(MU) if verb == "measure" else SPENDS[1])
     assert curator.ledger.events == []
@@ -395,11 +379,11 @@ def test_questions_whose_noise_would_round_away_are_refused_before_a_charge(verb
 
 @pytest.mark.parametrize("wrong", [{"low": 1.0}, {"high": np.nan}, {"width": -1.0}, {"low": -np.inf}], ids=str)
 def test_a_loss_with_a_wrong_slope_is_refused(wrong):
-    with pytest.raises(InputError, match="slopes"):
+    with refused("slopes"):
         PiecewiseLinear("mine", **{"low": -1.0, "high": 1.0, **wrong})
     loss = PiecewiseLinear("mine", -1.0, 1.0)
     force(loss, **wrong)
-    with pytest.raises(InputError, match="slopes"):
+    with refused("slopes"):
         asking(kind=RiskCurator).measure(MeanGradient(loss, X, CENTRE, 1.0), Gaussian(MU))
 
 

@@ -1,20 +1,17 @@
 """The release ledger: what is fixed, what is refused, what a total is, and that no change goes unseen."""
 
+import contextlib
 import json
 import math
 import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.special import expit, ndtri
 
 from dpcore.data.fingerprint import fingerprint
@@ -37,15 +34,13 @@ from dpcore.privacy.accounting.lifetime import (
 )
 from dpcore.publishing import ledger_store
 from dpcore.publishing.ledger_store import Store, verify
-from tests.data.test_schema import JSON
 from tests.helpers import hockey_stick, within
 from tests.publishing.test_ledger_file import changed
 
 FRAME = pd.DataFrame({"a": [1, 2, 2], "b": ["x", "y", None]})
 OTHER = pd.DataFrame({"a": [1, 2, 3], "b": ["x", "y", None]})
 TOTAL, SMALL = Budget(2, 1e-6), Budget(0.5, 1e-6)
-FIRST = "491938121848b25222113a4876cf3c0614c886ee104a3b597efb4d08dd847b85"  # FRAME's, of the first format, key k…k
-SPEND = ((gaussian_share(SMALL, [1.0])[0], 1),)
+SPEND = ((gaussian_share(SMALL), 1),)
 
 
 @pytest.fixture
@@ -72,16 +67,6 @@ def test_the_gaussian_cost_of_a_selection_covers_every_pair_of_two_points(span):
     assert mu == pytest.approx(2 * float(ndtri(expit(span / 2))), rel=1e-6)
     assert gaussian_cost(Pure(span / 2)) == gaussian_cost(BoundedRange(span)), "an ε-DP spend has range 2ε"
     assert mu**2 <= gaussian_cost(Filtered(span**2 / 8)), "what adaptive plans are charged"
-
-
-def test_half_that_cost_would_not_cover_randomised_response():
-    epsilon = 1.0
-    p = np.array([math.e, 1]) / (1 + math.e)
-    mu = math.sqrt(gaussian_cost(Pure(epsilon)))
-    for e in (0.2, 0.5, 0.8):
-        delta = hockey_stick(p, p[::-1], e)
-        assert delta <= math.exp(conversions.gdp_log_delta(e, mu)) * (1 + 1e-9)
-        assert delta > math.exp(conversions.gdp_log_delta(e, mu / 2))
 
 
 def test_a_total_composes_events_instead_of_adding_epsilons():
@@ -191,11 +176,6 @@ def test_adaptive_plans_are_charged_with_all_their_room():
     assert gaussian_cost(Concentrated(0.1)) == math.inf, "of which no more than ρ is known"
 
 
-def test_events_come_back_as_they_were_stored():
-    events = [(Gaussian(0.1), 2), (BoundedRange(0.2), 3), (Approximate(0.1, 1e-9), 1), (Filtered(0.4), 1)]
-    assert events_from_json(events_to_json(events)) == events
-
-
 # Fingerprints
 
 
@@ -237,19 +217,15 @@ def test_a_ledger_of_an_earlier_format_takes_no_table_for_a_new_one_unasked(tmp_
 
 
 def test_a_source_and_the_table_in_memory_are_one_version(store):
-    assert store.reserve(FrameSource(FRAME, rows=1), SPEND, SMALL, default_name="file").version == 2
-    with pytest.raises(InputError, match="this table is the data set 'people'"):
-        store.reserve(FrameSource(OTHER), SPEND, SMALL, dataset="fresh", total=TOTAL)
+    shuffled = FRAME.iloc[::-1][["b", "a"]]
+    for table in (FrameSource(FRAME, rows=1), shuffled):
+        assert store.reserve(table, SPEND, SMALL, default_name="file").version == 2
+    for table in (FrameSource(OTHER), shuffled):
+        with pytest.raises(InputError, match="this table is the data set 'people'"):
+            store.reserve(table, SPEND, SMALL, dataset="fresh", total=TOTAL)
 
 
 # Reservations
-
-
-def test_a_renamed_data_set_is_recognised(store):
-    shuffled = FRAME.iloc[::-1][["b", "a"]]
-    with pytest.raises(InputError, match="this table is the data set 'people'"):
-        store.reserve(shuffled, SPEND, SMALL, dataset="fresh", total=TOTAL)
-    assert store.reserve(shuffled, SPEND, SMALL, default_name="file").dataset == "people"
 
 
 def test_changed_content_needs_a_word_and_keeps_the_budget(store):
@@ -302,7 +278,7 @@ def test_a_first_use_needs_a_total_and_a_name(tmp_path):
 
 
 def test_overspending_is_refused_and_nothing_is_recorded(store):
-    big = ((gaussian_share(Budget(1.9, 1e-6), [1.0])[0], 1),)
+    big = ((gaussian_share(Budget(1.9, 1e-6)), 1),)
     with pytest.raises(OverspendError, match="is left"):
         store.reserve(FRAME, big, Budget(1.9, 1e-6))
     assert len(store.show()[0].releases) == 3
@@ -331,7 +307,7 @@ def test_looking_and_noting_never_spend(store):
 def test_ten_at_once_cannot_overspend(tmp_path, monkeypatch):
     monkeypatch.setattr(ledger_store, "WAIT", 60.0)  # for their turn, on a busy machine
     store = Store(tmp_path / "l", create=True)
-    whole = ((gaussian_share(TOTAL, [0.3])[0], 1),)
+    whole = ((gaussian_share(TOTAL, 0.3), 1),)
 
     def one(_):
         try:
@@ -343,31 +319,6 @@ def test_ten_at_once_cannot_overspend(tmp_path, monkeypatch):
         assert sum(pool.map(one, range(10))) == 3
     assert store.show()[0].spent <= TOTAL.epsilon
     assert verify(store.path) == []
-
-
-def test_two_processes_cannot_overspend(tmp_path):
-    code = """
-import sys, pandas as pd
-from dpcore.publishing import chain, ledger_store
-from dpcore.publishing.ledger_store import Store
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.privacy.accounting.calibrations import gaussian_share
-from dpcore.errors import OverspendError
-ledger_store.WAIT = 60.0
-total = Budget(2, 1e-6)
-for _ in range(4):
-    try:
-        Store(sys.argv[1], create=True).reserve(pd.DataFrame({"a": [1, 2]}), ((gaussian_share(total, [0.2])[0], 1),),
-            Budget(0.5, 1e-6), dataset="d", total=total)
-    except OverspendError:
-        print("refused")
-"""
-    path = tmp_path / "l"
-    racers = [subprocess.Popen([sys.executable, "-c", code, path], stdout=subprocess.PIPE) for _ in range(2)]
-    refused = sum(racer.communicate(timeout=60)[0].count(b"refused") for racer in racers)
-    assert [racer.returncode for racer in racers] == [0, 0]
-    assert refused == 3, "five of eight fit"
-    assert len(Store(path).show()[0].releases) == 5
 
 
 # Tampering
@@ -431,9 +382,6 @@ def refused_for(store: Store, told: str) -> None:
             act()
 
 
-SOUND = {}
-
-
 def test_a_receipt_shows_a_ledger_that_was_set_back(store, tmp_path):
     old = tmp_path / "old.sqlite"
     shutil.copy(store.path, old)
@@ -444,71 +392,31 @@ def test_a_receipt_shows_a_ledger_that_was_set_back(store, tmp_path):
     Store(old).reserve(FRAME, ((BoundedRange(0.01), 1),), SMALL)
     assert "rewritten" in verify(old, receipt)[0]
     assert "another ledger" in verify(old, receipt | {"id": "x"})[0]
+    for odd in ({"id": None}, {"entry": "1"}, {"entry": []}, {"hash": {}}):
+        with contextlib.suppress(InputError):
+            assert verify(store.path, receipt | odd) != []
     for broken in (3, {}, []):
         with pytest.raises(InputError, match="receipt"):
             verify(store.path, broken)
 
 
-@given(
-    change=st.dictionaries(st.sampled_from(["id", "entry", "hash"]), JSON, max_size=2),
-    other=JSON.filter(lambda v: v is not None),
-)
-def test_any_receipt_is_answered_or_refused(tmp_path_factory, change, other):
-    path = tmp_path_factory.getbasetemp() / "receipts.sqlite"
-    if "made" not in SOUND:
-        SOUND["made"] = Store(path, create=True).reserve(FRAME, SPEND, SMALL, dataset="people", total=TOTAL)
-    made = SOUND["made"]
-    receipt = {"id": made.ledger, "entry": made.number, "hash": made.entry}
-    for told in (receipt | change, other):
-        try:
-            found = verify(path, told)
-        except InputError:
-            continue
-        assert (found == []) == (told == receipt)
-
-
-@pytest.mark.parametrize("content", [b"", b"not a database at all", b"SQLite format 3\0" + b"\0" * 2000])
-def test_foreign_files_are_refused(tmp_path, content):
-    path = tmp_path / "f"
-    path.write_bytes(content)
-    for use in (verify, Store):
-        with pytest.raises(InputError, match="ledger"):
-            use(path)
-    assert path.read_bytes() == content
-
-
-def test_other_databases_folders_and_nothing_are_refused(tmp_path):
+def test_what_is_no_ledger_is_refused_at_once_and_left_as_it_is(tmp_path):
+    contents = {"empty": b"", "text": b"not a database at all", "torn": b"SQLite format 3\0" + b"\0" * 2000}
+    for name, content in contents.items():
+        (tmp_path / name).write_bytes(content)
     db = sqlite3.connect(tmp_path / "other")
     db.execute("CREATE TABLE releases (epsilon, delta, rho)")
-    db.commit()
     db.close()
-    for path in (tmp_path / "other", tmp_path, tmp_path / "none", tmp_path / "no" / "where", "a\0b"):
-        with pytest.raises(InputError):
-            verify(path)
-        if path != tmp_path / "none":
-            with pytest.raises(InputError):
-                Store(path, create=True)
+    os.mkfifo(tmp_path / "pipe")
+    names = (*contents, "other", "pipe", "no/where", "/dev/full", "/dev/zero", "", "a\0b")
+    for path in (tmp_path / name for name in names):
+        for use in (verify, lambda path: Store(path, create=path.name != "empty")):
+            with within(60), pytest.raises(InputError):
+                use(path)
+    with pytest.raises(InputError, match="no such ledger"):
+        verify(tmp_path / "none")
+    assert {name: (tmp_path / name).read_bytes() for name in contents} == contents
 
 
 def test_the_file_is_for_its_owner_only(store):
     assert os.stat(store.path).st_mode & 0o077 == 0
-
-
-@given(
-    st.lists(st.tuples(st.integers(0, 60_000), st.integers(0, 255)), min_size=1, max_size=20), st.integers(0, 60_000)
-)
-def test_damaged_ledgers_give_an_answer(tmp_path_factory, damage, cut):
-    if "content" not in SOUND:
-        path = tmp_path_factory.mktemp("ledger") / "l"
-        Store(path, create=True).reserve(FRAME, SPEND, SMALL, dataset="people", total=TOTAL)
-        SOUND["content"], SOUND["path"] = path.read_bytes(), path
-    content = bytearray(SOUND["content"])
-    for place, value in damage:
-        content[place % len(content)] = value
-    SOUND["path"].write_bytes(content[: max(cut, len(content) * (cut % 2))])
-    with within(60):
-        try:
-            assert isinstance(verify(SOUND["path"]), list)
-            Store(SOUND["path"]).show()
-        except InputError:
-            pass

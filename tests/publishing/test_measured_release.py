@@ -4,8 +4,6 @@ import json
 import math
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +12,7 @@ import pytest
 
 from dpcore.cli import main
 from dpcore.data.open_schema import open_schema_from_json
+from dpcore.data.readers import read_json
 from dpcore.data.schema import domain_from_json, domain_to_json
 from dpcore.errors import BudgetError, InputError
 from dpcore.privacy.accounting.budget import Sums
@@ -21,7 +20,8 @@ from dpcore.privacy.accounting.lifetime import events_from_json
 from dpcore.publishing import open_release, verifier
 from dpcore.publishing.ledger_store import Store
 from dpcore.publishing.review import Standing, review
-from tests.publishing.test_verifier import ENVIRONMENT
+from tests.cli.files import people
+from tests.cli.test_release import facts, order
 
 PAY = "pay_*a*<i>"  # a hostile name
 OPEN = {
@@ -45,11 +45,8 @@ CASES = {  # what is paid with, by what, and what the options are
 @pytest.fixture(scope="module")
 def place(tmp_path_factory) -> Path:
     """A table, an open schema and one without open categories."""
-    here, rng, n = tmp_path_factory.mktemp("measured"), np.random.default_rng(0), 2000
-    columns = {"job": ["clerk", "nurse"], "sex": ["f", "m"], "old": ["no", "yes"]}
-    frame = pd.DataFrame({name: rng.choice(values, n) for name, values in columns.items()})
-    frame[PAY] = np.exp(rng.normal(8, 1, n)).round(2)
-    frame.to_csv(here / "t.csv", index=False)
+    here, frame = tmp_path_factory.mktemp("measured"), people(2000).rename(columns={"pay": PAY, "age": "old"})
+    frame.assign(old=np.where(frame["old"] > "50", "yes", "no")).to_csv(here / "t.csv", index=False)
     (here / "s.json").write_text(json.dumps(OPEN), encoding="utf-8")
     numbers = {name: spec for name, spec in OPEN["columns"].items() if name != "job"}
     (here / "numbers.json").write_text(json.dumps({"columns": numbers}), encoding="utf-8")
@@ -57,14 +54,10 @@ def place(tmp_path_factory) -> Path:
 
 
 def release(place: Path, out: str, algorithm: str, delta: str, *more: str, ledger: str = "", schema: str = "") -> int:
-    named = {"schema": place / (schema or ("s.json" if float(delta) else "numbers.json")), "out": place / out}
-    named |= {"ledger": place / f"{ledger or out}.sqlite", "algorithm": algorithm, "epsilon": 2, "delta": delta}
-    named |= {"queries": "marginals:2", "total-epsilon": 9, "total-delta": delta, "rows": 300}
-    return main(["release", str(place / "t.csv"), *(f"--{name}={value}" for name, value in named.items()), *more])
-
-
-def facts(folder: Path) -> dict:
-    return json.loads((folder / "release.json").read_text(encoding="utf-8"))
+    schema = schema or ("s.json" if float(delta) else "numbers.json")
+    paths = {"schema": place / schema, "ledger": place / f"{ledger or out}.sqlite", "table": str(place / "t.csv")}
+    budget = {"epsilon": 2, "delta": delta, "total": (9, delta)}
+    return main(order(place / out, "--rows=300", *more, algorithm=algorithm, **budget, **paths))
 
 
 @pytest.fixture(scope="module")
@@ -80,15 +73,10 @@ def test_it_verifies(made, out):
     found = verifier.checks(made / out, ledger=made / f"{out}.sqlite")
     assert [words for holds, name, words in found if not holds] == []
     assert {"charges", "reserved", "total", "ledger"} <= {name for _, name, _ in found}
-    assert "schema.json" in json.loads((made / out / "signature.json").read_text(encoding="utf-8"))["files"]
+    assert "schema.json" in read_json(made / out / "signature.json")["files"]
 
 
-def test_it_verifies_without_this_program_and_a_smaller_charge_for_the_schema_does_not(made, tmp_path):
-    done = subprocess.run(
-        [sys.executable, str(made / "whole" / "verify.py"), "--ledger", str(made / "whole.sqlite")],
-        capture_output=True, text=True, env=ENVIRONMENT, cwd="/", timeout=120,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
+def test_a_smaller_charge_for_the_schema_is_seen(made, tmp_path):
     folder = shutil.copytree(made / "whole", tmp_path / "copy")
     told = facts(folder)
     told["promise"]["reserved"][0]["rho"] *= 0.5
@@ -99,7 +87,7 @@ def test_it_verifies_without_this_program_and_a_smaller_charge_for_the_schema_do
 @pytest.mark.parametrize("out", CASES)
 def test_its_proof_names_the_charges_of_the_schema_and_adds_up_both(made, out):
     page = (made / out / "proof.html").read_text(encoding="utf-8")
-    heads = re.findall(r"<h2>(\d.*?)</h2>", page)
+    heads = re.findall(r"<h2><bdi>(\d.*?)</h2>", page)
     expected = [
         ("Counts of numbers by sign", PAY),
         ("Counts on all levels of a tree", PAY),
@@ -115,7 +103,7 @@ def test_its_proof_names_the_charges_of_the_schema_and_adds_up_both(made, out):
     assert "<i>" not in page
     promise = facts(made / out)["promise"]
     symbol = "ε" if out == "pure" else "ρ"
-    adds = [float(x) for x in re.findall(rf"Cost</th><td>.*?Σ {symbol} = ([\d.e-]+)", page.replace("\n", ""))]
+    adds = [float(x) for x in re.findall(rf"Cost</bdi></th><td>.*?Σ {symbol} = ([\d.e-]+)", page.replace("\n", ""))]
     (total,) = re.findall(rf'class="odds">.*?Σ {symbol} = ([\d.e-]+)', page)
     (epsilon,) = re.findall(r"that is ε = ([\d.]+) ≤ 2", page)
     sums = Sums.of(events_from_json(promise["charges"]))
@@ -140,7 +128,7 @@ def test_review_and_registry_say_where_its_bounds_come_from(made, out):
     )
     assert "among the uses" in bounds.sentence
     assert "everybody" not in bounds.sentence
-    registry = (made / out / "registry.yaml").read_text(encoding="utf-8")
+    registry = " ".join((made / out / "registry.yaml").read_text(encoding="utf-8").split())
     assert "a schema whose bounds were measured from the data, protected, with this release" in registry
     assert "but for what was measured privately: the bounds or values of" in registry
     assert ("failure = " in registry) == (out != "pure"), "the part of delta that a schema may take"
@@ -151,16 +139,6 @@ def test_review_and_registry_say_where_its_bounds_come_from(made, out):
     assert "; that of the schema: " in noise
     (bits,) = [a for a in review(told) if a.question.startswith("Can rounding")]
     assert bits.standing is (Standing.OPEN if out.endswith("float") else Standing.DECLARED)
-
-
-def test_it_can_be_asked(made, capsys):
-    assert main(["ask", str(made / "whole"), "job = nurse and sex = m", "--json", "--level=0.999"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)
-    table = pd.read_csv(made / "t.csv")
-    real = ((table["job"] == "nurse") & (table["sex"] == "m")).mean()
-    wide = found["high"] - found["low"]
-    assert 0 < wide < 0.1
-    assert found["low"] - wide <= real <= found["high"] + wide, "never, but for one run in 10^20"
 
 
 def test_a_constraint_of_public_columns_is_kept_and_one_of_an_open_column_refused(made, capsys):
@@ -217,7 +195,7 @@ def test_a_schema_that_no_release_follows_is_written_and_stays_charged(place, tm
     assert release(place, f"broken_{name}", "gaussian_maxent", "1e-6", ledger=ledger) == 2
     assert f"too much; the schema that was measured is in broken_{name}/schema.json" in capsys.readouterr().err
     assert [path.name for path in (place / f"broken_{name}").iterdir()] == ["schema.json"]
-    assert domain_from_json(json.loads((place / f"broken_{name}" / "schema.json").read_text())).measured == ("job", PAY)
+    assert domain_from_json(read_json(place / f"broken_{name}" / "schema.json")).measured == ("job", PAY)
     (data,) = Store(f"{ledger}.sqlite").show()
     assert [entry["state"] for entry in data.releases] == ["failed"]
 
@@ -226,7 +204,7 @@ def test_a_run_answers_questions_of_the_schema_that_it_found(place, tmp_path, ca
     order = ["run", str(place / "t.csv"), f"--schema={place / 's.json'}", "--queries=marginals:2", "--epsilon=2"]
     order += ["--algorithm=gaussian_maxent", "--delta=1e-6", f"--json={tmp_path / 'r.json'}"]
     assert main([*order, "--ask=job = nurse"]) == 0
-    run = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    run = read_json(tmp_path / "r.json")
     assert run["answers"][0]["real"] == pytest.approx(0.5, abs=0.05)
     assert run["line"]["ratio"] > 1
     assert (

@@ -7,23 +7,37 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import (
+    ALGORITHMS,
+    Budget,
+    BudgetError,
+    InputError,
+    Marginals,
+    QueryRelease,
+    domain_from_json,
+    domain_to_json,
+)
 from dpcore.data.cells import RawCells
 from dpcore.data.column import OTHER
 from dpcore.data.open_schema import open_schema_from_json
-from dpcore.data.schema import domain_from_json, domain_to_json
-from dpcore.errors import BudgetError, InputError
 from dpcore.privacy.accounting import conversions
-from dpcore.privacy.accounting.budget import Budget, Gaussian
+from dpcore.privacy.accounting.budget import Gaussian
 from dpcore.privacy.accounting.lifetime import reserved
 from dpcore.privacy.column_curator import ColumnCurator
 from dpcore.privacy.statistics.columns import FANOUT, TreeCounts
-from dpcore.problems import QueryRelease
 from dpcore.schemas.measure import guess_kinds, measure_column, measure_schema
-from dpcore.schemas.plan import SchemaPlan, check_whole, default_share, divide, plan_schema, plan_within, spent
+from dpcore.schemas.plan import (
+    SchemaPlan,
+    check_whole,
+    default_share,
+    divide,
+    joint_cost,
+    plan_schema,
+    plan_within,
+    spent,
+)
 from dpcore.tags import Tag
-from dpcore.workloads import Marginals
-from tests.helpers import QUERIES
+from tests.helpers import QUERIES, refused
 from tests.tape import Recorder, Replayer
 
 CATEGORIES = {"kind": "categorical", "values": "private"}
@@ -89,28 +103,6 @@ def test_every_cell_falls_in_the_schema_that_was_found(exact):
     assert sum(spend.rho for _, spend in curator.ledger.events) > 0
 
 
-LAWS = {
-    "normal": (BINS, lambda rng: rng.normal(100, 3, N).round(2)),
-    "heavy tails on both sides": (QUANTILES, lambda rng: rng.standard_cauchy(N).round(3)),
-    "mostly zero": (WHOLE, lambda rng: np.where(rng.random(N) < 0.7, 0, rng.integers(1000, 5000, N))),
-}
-
-
-@pytest.mark.parametrize("name", LAWS)
-def test_an_end_is_one_of_what_is_there(name):
-    spec, law = LAWS[name]
-    values = law(np.random.default_rng(3))
-    frame = pd.DataFrame({f"c{i}": values for i in range(5)}).astype(str)
-    far = np.sort(np.abs(values))[-3]
-    for seed in range(8):
-        for f in measured(frame, {"columns": dict.fromkeys(frame, spec)}, seed=seed)[0].found:
-            low, high = f.column.edges[0], f.column.edges[-1]
-            assert (values < low).mean() < 0.06, f.words
-            assert (values > high).mean() < 0.06, f.words
-            assert max(-low, high) <= 2 * far, f.words
-            assert high - low <= 1.6 * np.ptp(np.quantile(values, [0.002, 0.998])), f.words
-
-
 def test_a_fitted_trees_deviations_are_those_of_least_squares():
     tree = TreeCounts(np.arange(20.0))
     leaves = FANOUT**tree.levels
@@ -172,14 +164,15 @@ def test_what_is_charged_is_what_was_planned():
 @pytest.mark.parametrize("name", QUERIES)
 def test_schema_and_algorithm_together_keep_the_budget_and_use_it(name, delta, exact):
     algorithm, budget = ALGORITHMS[name](), Budget(1, delta)
-    schema = open_schema_from_json({"columns": {"age": WHOLE, "pay": BINS}})
+    known = bool(delta)  # categories, which fail with a part of δ
+    schema = open_schema_from_json({"columns": {"age": WHOLE, "pay": BINS} | ({"job": CATEGORIES} if known else {})})
     problem = QueryRelease(Marginals.all(schema.placeholder, 1), N)
-    division = divide(budget, 0.2, categories=False)
+    division = divide(budget, 0.2, categories=known)
     try:
         plan = plan_within(algorithm, problem, division, exact=exact)
     except InputError:
         if delta > 0:
-            division = divide(budget, 0.2, categories=False, fails=True)
+            division = divide(budget, 0.2, categories=known, fails=True)
             plan = plan_within(algorithm, problem, division, exact=exact)
         else:
             with pytest.raises(InputError):
@@ -191,12 +184,14 @@ def test_schema_and_algorithm_together_keep_the_budget_and_use_it(name, delta, e
     if delta:
         rho, lost = spent(events, budget)
         assert 0.99 * conversions.zcdp_rho(1, delta - lost) < rho + (division.spare > 0)
-        assert conversions.zcdp_epsilon(rho, delta - lost) <= 1
+        whole = conversions.zcdp_epsilon(rho, delta - lost)
+        assert joint_cost(division, own, plan, algorithm.adaptive) == (rho, lost, whole)
+        assert whole <= 1
         assert sum(e.rho for e, _ in division.events) >= rho * (1 - 1e-12), "all is reserved before"
     else:
         assert 0.99 < sum(t * e.pure for e, t in events) <= 1
     with pytest.raises(BudgetError, match="together need"):
-        check_whole(divide(Budget(0.9, delta), 0.2, categories=False), own, plan, algorithm.adaptive)
+        check_whole(divide(Budget(0.9, delta), 0.2, categories=known), own, plan, algorithm.adaptive)
 
 
 def test_a_person_with_several_rows_costs_as_many_times_the_noise():
@@ -255,24 +250,12 @@ def test_nothing_found_says_so_and_what_it_would_need():
             assert f"200 rows (5%) would be seen at epsilon = {epsilon:.3g}" in planned(0.3).wanting(column)
 
 
-def test_what_is_needed_is_what_it_takes():
-    """A column of which 5% of the rows say the same is seen from about there on, and not far below."""
-    values = np.where(np.arange(N) < 0.05 * N, "here", [f"name {i}" for i in range(N)])
-    frame, columns = pd.DataFrame({"job": values}), {"columns": {"job": CATEGORIES}}
-    needed = measured(frame, columns, epsilon=0.01)[2].needed(open_schema_from_json(columns).open[0])
-    for factor, nothing in ((2, False), (1 / 3, True)):
-        for seed in range(3):
-            found = measured(frame, columns, epsilon=needed * factor, seed=seed)[0].found[0]
-            assert found.nothing is nothing
-            assert ("would be seen at epsilon = " in found.words) is nothing
-
-
 def test_without_delta_categories_are_refused_before_anything_is_touched():
-    with pytest.raises(InputError, match=r"column 'job': at delta=0 its values cannot be measured"):
+    with refused(r"column 'job': at delta=0 its values cannot be measured"):
         measured(table(), delta=0.0)
 
 
-@pytest.mark.parametrize("value", ["0", "7.5", "-1e-12", "1e300", "-1e300", "3", "2e9"])
+@pytest.mark.parametrize("value", ["0", "7.5", "-1e-12", "-1e300"])
 @pytest.mark.parametrize("spec", [WHOLE, BINS, QUANTILES])
 def test_a_constant_column_has_a_schema(value, spec):
     frame = pd.DataFrame({"a": [value] * N})
@@ -307,14 +290,14 @@ def test_noise_of_any_size_gives_a_schema():
     ],
 )
 def test_what_makes_no_sense_is_refused(spec, why):
-    with pytest.raises(InputError, match=why):
+    with refused(why):
         open_schema_from_json({"columns": {"a": spec}})
 
 
 def test_public_columns_are_refused_before_the_rest_is_looked_at():
     frame = table()
     frame.loc[5, "sex"] = "d"
-    with pytest.raises(InputError, match="column 'sex'"):
+    with refused("column 'sex'"):
         open_schema_from_json(FILE).cells(frame)
-    with pytest.raises(InputError, match="no column 'age'"):
+    with refused("no column 'age'"):
         open_schema_from_json(FILE).cells(table().drop(columns="age"))

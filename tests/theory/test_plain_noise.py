@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from dpcore.privacy.accounting.budget import Budget
+from dpcore import Budget, Marginals
 from dpcore.privacy.accounting.calibrations import gaussian_share
 from dpcore.theory.plain_noise import plain_noise
-from dpcore.workloads import Marginals
 from tests.helpers import codes
 
 N = 500
@@ -19,7 +18,7 @@ def test_plain_noise_costs_what_is_said_and_gaussian_noise_at_its_worst_a_little
     changed = 2 * len(workload.tables)  # a replaced record changes two cells of each table by 1/n
     rng, size = np.random.default_rng(0), (40_000, workload.m)
     if delta:
-        (spend,) = gaussian_share(budget, [1.0])
+        spend = gaussian_share(budget)
         noise = np.abs(rng.normal(0, np.sqrt(changed) / N / spend.mu, size))
     else:
         noise = np.abs(rng.laplace(0, changed / N / budget.epsilon, size))

@@ -8,12 +8,10 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import erf
 
-from dpcore.algorithms import ALGORITHMS
-from dpcore.errors import InputError
+from dpcore import ALGORITHMS, Explicit, Marginals
 from dpcore.theory.rates import RATES, Setting
-from dpcore.theory.width import gaussian_width, gaussian_width_bound
-from dpcore.workloads import Explicit, Marginals
-from tests.helpers import codes, matrix_of
+from dpcore.theory.width import gaussian_width
+from tests.helpers import codes, refused
 
 # n ε = 10^6, d = 16 (log k = 16 log 2), log|Q| = 32 (so that every root is easy), log(1/δ) = 1, w = 4.
 BY_HAND = Setting(n=10**6, k=2**16, m=round(math.exp(32) / 2), epsilon=1.0, delta=math.exp(-1), gaussian_width=4.0)
@@ -43,7 +41,7 @@ def test_the_rows_are_those_of_the_table():
 
 @pytest.mark.parametrize("change", [{"delta": 0}, {"delta": 1}, {"n": 0}, {"epsilon": 0}, {"k": 0}, {"m": 0}])
 def test_a_setting_without_meaning_is_refused(change):
-    with pytest.raises(InputError, match=next(iter(change))):
+    with refused(next(iter(change))):
         replace(USUAL, **change)
 
 
@@ -67,17 +65,8 @@ def test_the_width_of_one_query_and_of_orthogonal_ones_is_known():
         assert 4 * se < 0.05 * mean, "so that 5% more or less is told apart"
 
 
-def test_the_width_is_below_its_bound_and_the_same_for_equal_queries_in_another_form():
-    domain = codes(3, 2, 4)
-    tables, columns = Marginals.all(domain, 2), [["a", "b"], ["a", "c"], ["b", "c"]]
-    A = matrix_of(domain, columns)
-    ours = gaussian_width(tables, 200, np.random.default_rng(3))
-    assert ours == pytest.approx(gaussian_width(Explicit(domain, A), 200, np.random.default_rng(3)))
-    assert ours[0] - 4 * ours[1] <= gaussian_width_bound(np.linalg.norm(A, axis=1))
-
-
 def test_the_width_needs_two_draws_and_cells_that_can_be_enumerated():
-    with pytest.raises(InputError, match="draws=1"):
+    with refused("draws=1"):
         gaussian_width(Marginals.all(codes(2, 2), 1), 1, np.random.default_rng(0))
-    with pytest.raises(InputError, match="combinations"):
+    with refused("combinations"):
         gaussian_width(Marginals.all(codes(1000, 1000, 1000), 1), 5, np.random.default_rng(0))

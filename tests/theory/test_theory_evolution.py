@@ -5,10 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget, PointRelease
 from dpcore.geometry.regions import Ball
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import PointRelease
 from dpcore.theory import evolution as theory
 
 GOLDEN = {  # n (d = 2, D = 2, ε = 1, δ = 1e-4): T, σ, α, L, n_s, |V|

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.privacy.accounting.budget import Budget
+from dpcore import Budget
 from dpcore.privacy.accounting.calibrations import regularised_stages
 from dpcore.privacy.accounting.conversions import gdp_log_delta
 from dpcore.theory import learning as theory

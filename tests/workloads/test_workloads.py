@@ -2,16 +2,12 @@
 
 import itertools
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
-from dpcore.data.schema import domain_from_json
-from dpcore.errors import InputError
-from dpcore.workloads import Explicit, Marginals
-from tests.helpers import codes, signs
+from dpcore import Explicit, Marginals, domain_from_json
+from tests.helpers import codes, refused, signs, within
 
 FOUR = codes(3, 2, 4, 2)
 WORKLOADS = {
@@ -57,26 +53,14 @@ def test_labels_name_columns_and_values_in_the_order_of_the_domain():
         (lambda: Explicit(FOUR, np.ones(48)), "the query matrix has shape (48,); it must be (m, 48) with m ≥ 1"),
         (lambda: Explicit(FOUR, np.full((2, 48), [[1], [-1.5]])), "the query matrix holds -1.5 in row 1"),
         (lambda: Explicit(FOUR, np.full((1, 48), np.nan)), "the query matrix holds nan in row 0, outside -1..1"),
-        (lambda: Explicit(FOUR, np.full((1, 48), "x")), "the query matrix"),
     ],
 )
 def test_a_workload_that_makes_no_sense_is_refused(build, message):
-    with pytest.raises(InputError, match=re.escape(message)):
+    with refused(re.escape(message)):
         build()
 
 
 def test_a_workload_of_countless_tables_is_refused_before_they_are_listed():
-    """In a process of its own, with 1 GiB and a minute: listing (40 choose 20) tables needs far more of both."""
-    script = """if True:
-        import resource
-        from dpcore.errors import InputError
-        from dpcore.data.schema import domain_from_json
-        from dpcore.workloads import Marginals
-        resource.setrlimit(resource.RLIMIT_DATA, (2**30, 2**30))
-        try:
-            Marginals.all(domain_from_json({f"x{i}": 2 for i in range(40)}), 20)
-        except InputError as error:
-            print(error)
-    """
-    out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
-    assert (out.returncode, "137846528820" in out.stdout.replace(",", "")) == (0, True), out.stderr[-200:]
+    """Listing (40 choose 20) tables would take days."""
+    with within(20), refused("137,?846,?528,?820"):
+        Marginals.all(domain_from_json({f"x{i}": 2 for i in range(40)}), 20)

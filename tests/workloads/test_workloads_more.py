@@ -3,7 +3,6 @@ measured for them; how the command line names them.
 """
 
 import itertools
-import json
 import math
 import pickle
 import re
@@ -14,17 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from dpcore.cli import main
-from dpcore.data import samples
-from dpcore.data.schema import domain_from_json
-from dpcore.errors import InputError
+from dpcore import Explicit, InputError, Marginals, TableQueries, Union, domain_from_json, read_queries, samples
 from dpcore.evaluation.metrics import errors
-from dpcore.parsing.queries import parse_queries, read_queries
+from dpcore.parsing.queries import parse_queries
 from dpcore.privacy.statistics.answers import Answers, SignedErrors, check_workload
-from dpcore.workloads import Explicit, Marginals, TableQueries, Union
 from dpcore.workloads.base import largest_distance
-from tests.cli.files import arguments
-from tests.helpers import cells, codes, histogram, matrix_of, random_rows, signs
+from tests.helpers import cells, codes, histogram, matrix_of, random_rows, refused, signs
 from tests.workloads.test_workloads import FOUR, WORKLOADS
 
 SMALL = domain_from_json(
@@ -153,14 +147,6 @@ def test_widths_and_tables_follow_the_matrix(case):
     assert counted == (14 if workload.m == 22 else workload.m * isinstance(workload, Marginals)), "14 of the union's 22"
 
 
-def test_sensitivities_cover_every_pair_of_records(case):
-    workload, A = case
-    check_workload(workload)
-    assert workload.domain.size > 100 or covered(workload, A)
-    if isinstance(workload, Explicit) or (isinstance(workload, TableQueries) and len(workload.base.tables) == 1):
-        assert (Answers(workload).l1, Answers(workload).l2) == pytest.approx(moves(A))
-
-
 @given(st.data())
 def test_sensitivities_of_random_table_queries_cover_every_pair(data):
     domain = codes(*data.draw(st.lists(st.integers(1, 3), min_size=1, max_size=3)))
@@ -192,7 +178,7 @@ def test_a_union_with_a_workload_of_unknown_sensitivity_is_refused():
     class Better(Marginals):
         pass
 
-    with pytest.raises(InputError, match="Better is not a set of questions whose sensitivity is known"):
+    with refused("Better is not a set of questions whose sensitivity is known"):
         check_workload(Union([Better.all(SMALL, 1), Marginals.all(SMALL, 2)]))
 
 
@@ -237,11 +223,9 @@ def test_random_conjunctions_are_public_and_never_trivial():
     ("build", "message"),
     [
         (lambda: TableQueries.ranges(SMALL, ["sex"]), "column 'sex' has no order; ranges need numbers"),
-        (lambda: TableQueries.ranges(SMALL, ["age", "age"]), "the columns age, age must be at least one, and each"),
         (lambda: TableQueries.ranges(codes(200), ["a"]), "20,100 ranges: outside 1..20,000"),
         (lambda: TableQueries.prefixes(codes(5000), ["a"]), "5,000 prefixes read 12,502,500 combinations in all"),
         (lambda: TableQueries.conjunctions(SMALL, 5, 3), "conjunctions over 5 columns: outside 1..4"),
-        (lambda: TableQueries.conjunctions(codes(5000, 5000), 2, 10), "more than 10,000,000"),
         (
             lambda: TableQueries.conjunctions_of(SMALL, [{"sex": [2]}]),
             "a set of 'sex' must hold some of its values 0..1",
@@ -249,17 +233,15 @@ def test_random_conjunctions_are_public_and_never_trivial():
         (lambda: TableQueries.conjunctions_of(SMALL, [{}]), "must name at least one column"),
         (lambda: TableQueries.half_spaces(SMALL, ["sex"], 3), "column 'sex' holds categories, not numbers"),
         (lambda: TableQueries.half_spaces(codes(5000, 5000), ["a", "b"], 3), "75,000,000 combinations in all"),
-        (lambda: TableQueries(SMALL, []), "the questions have no marginals"),
         (lambda: TableQueries(SMALL, [(["sex"], np.ones(2))]), "the queries on sex have shape (2,); it must be (m, 2)"),
         (lambda: TableQueries(SMALL, [(["sex"], [[1.5, 0]])]), "a query on sex holds 1.5, outside -1..1"),
-        (lambda: TableQueries(SMALL, [(["sex"], [["a", "b"]])]), "the queries on sex are not numbers"),
         (lambda: TableQueries(SMALL, [(["sex"], np.eye(2))], [(("a", "b"),)]), "1 labels are given for 2 queries"),
         (lambda: Union([]), "the union holds no questions"),
         (lambda: Union([Marginals.all(SMALL, 1), Marginals.all(codes(2), 1)]), "must be about one domain"),
     ],
 )
 def test_a_workload_that_makes_no_sense_is_refused(build, message):
-    with pytest.raises(InputError, match=re.escape(message)):
+    with refused(re.escape(message)):
         build()
 
 
@@ -347,30 +329,10 @@ def test_queries_given_several_times_are_one_union_with_notes():
 @pytest.mark.parametrize(
     "text",
     [
-        *(
-            "ranges",
-            "ranges:",
-            "ranges:sex",
-            "ranges:a,",
-            "ranges:\0",
-            "prefixes:",
-            "conjunctions:2",
-            "conjunctions:2:x",
-        ),
-        *("conjunctions:9:9", "conjunctions:2:" + "9" * 30, "halfspaces:age", "halfspaces:3", "halfspaces:age:"),
-        *("halfspaces:sex:3", "halfspaces::3", "question", "question:", "question:sex", "unions:1"),
+        *("ranges", "ranges:", "ranges:sex", "ranges:a,", "conjunctions:2:x", "conjunctions:9:9", "halfspaces:age"),
+        *("conjunctions:2:" + "9" * 30, "halfspaces:sex:3", "halfspaces::3", "question:sex", "unions:1"),
     ],
 )
 def test_the_command_line_refuses_what_it_does_not_understand(text):
     with pytest.raises(InputError):
         read_queries([text], SMALL)
-
-
-def test_a_run_of_several_workloads_from_the_command_line(here, capsys):
-    asked = ["--queries", "prefixes:age", "--queries", "question:sex = f and not pay > 0.5", "--json", "out.json"]
-    chosen = {"schema": "s.json", "queries": None, "algorithm": "gaussian_maxent"}
-    assert main(arguments("t.csv", extra=asked, **chosen)) == 0
-    out = json.loads((here / "out.json").read_text())
-    assert out["queries"] == 6
-    assert "measured" in out["parameters"]
-    assert "note: pay > 0.5 cuts the bin" in capsys.readouterr().err

@@ -1,7 +1,6 @@
 """The largest spends that keep a promise, from public numbers."""
 
 import math
-from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -16,15 +15,19 @@ MARGIN = 1 - 1e-10
 TOLERANCE, TRIES = 1e-4, 40  # of the search for the factor that enlarges spends: tolerance in log δ, and most steps
 
 
-def gaussian_share(budget: Budget, shares: Iterable[float]) -> tuple[Gaussian, ...]:
-    """Gaussian spends that divide the whole budget: μ_i² = share_i · μ*², shares summing to 1.
+def gaussian_share(budget: Budget, share: float = 1.0) -> Gaussian:
+    """The Gaussian spend that takes a share of the whole budget: μ² = share · μ*²; shares may sum to 1.
 
     Raises InputError when δ = 0, which no Gaussian noise can promise.
     """
     if budget.delta == 0:
         raise InputError("delta=0 cannot be promised with Gaussian noise; choose delta > 0, or dpfw or mwem")
-    mu = conversions.gdp_mu(budget.epsilon, budget.delta) * MARGIN
-    return tuple(Gaussian(mu * math.sqrt(share)) for share in shares)
+    return Gaussian(conversions.gdp_mu(budget.epsilon, budget.delta) * MARGIN * math.sqrt(share))
+
+
+def noise_share(budget: Budget, share: float = 1.0) -> Gaussian | Pure:
+    """The spend of noise that takes a share of a budget of which all is noise: Gaussian, or Laplace at δ = 0."""
+    return gaussian_share(budget, share) if budget.delta > 0 else Pure(share * budget.epsilon * MARGIN)
 
 
 def regularised_stages(budget: Budget, stages: int, theta: float) -> tuple[Gaussian, float]:

@@ -23,6 +23,19 @@ def refuses(target: object) -> str | None:
     return None
 
 
+def _below(density: Density) -> tuple[PiecewiseLinear, Array, Array]:
+    """The loss, the sorted breakpoints (p,) with the ends of a bounded K, and the share of rows ≤ each but the last."""
+    risk, loss = density.risk, density.risk.loss
+    if not isinstance(loss, PiecewiseLinear):
+        raise InputError("a loss of two slopes is needed")
+    (low,), (high,) = density.region.bounds
+    inside = np.clip(risk.b, low, high)
+    order = np.argsort(inside)
+    edges = np.unique(np.append(inside, [low, high] if density.region.bounded else []))
+    share = np.append(0.0, np.cumsum(risk.w[order]))
+    return loss, edges, share[np.searchsorted(inside[order], edges[:-1], side="right")]
+
+
 class PiecewiseGaussian:
     """The density ∝ exp(−k(F(x) + μ(x − c)²/2)) on low..high, in pieces between sorted breakpoints.
 
@@ -31,19 +44,9 @@ class PiecewiseGaussian:
     """
 
     def __init__(self, density: Density) -> None:
-        risk, loss = density.risk, density.risk.loss
-        if not isinstance(loss, PiecewiseLinear):
-            raise InputError("a loss of two slopes is needed")
-        (low,), (high,) = density.region.bounds
-        inside = np.clip(risk.b, low, high)
-        order = np.argsort(inside)
-        inside, cumulative = inside[order], np.cumsum(risk.w[order])
+        loss, self.edges, W = _below(density)
         infinite = not density.region.bounded
-        ends = np.array([]) if infinite else np.array([low, high])
-        self.edges = np.unique(np.concatenate([inside, ends]))
-        below = np.searchsorted(inside, self.edges, side="right")
-        W = np.concatenate([[0.0], cumulative])[below]
-        slope = loss.low + (loss.high - loss.low) * W[:-1]
+        slope = loss.low + (loss.high - loss.low) * W
         self.alpha = density.k * density.mu
         self.width = np.diff(self.edges)
         offset = self.edges - density.centre[0]
@@ -146,15 +149,7 @@ def draw(density: Density, _error: float, rng: Rng) -> Array:
 
 def draw_rank(density: Density, _error: float, rng: Rng) -> Array:
     """One exact draw (1,) from ∝ exp(−k|W(x) − q|), W the share of rows ≤ x: a piece, then uniform on it."""
-    risk, loss = density.risk, density.risk.loss
-    if not isinstance(loss, PiecewiseLinear):
-        raise InputError("a quantile is needed")
-    (low,), (high,) = density.region.bounds
-    inside = np.clip(risk.b, low, high)
-    edges = np.unique(np.concatenate([inside, [low, high]]))
-    order = np.argsort(inside)
-    cumulative = np.concatenate([[0.0], np.cumsum(risk.w[order])])
-    W = cumulative[np.searchsorted(inside[order], edges[:-1], side="right")]
+    loss, edges, W = _below(density)
     level = -loss.low / (loss.high - loss.low)
     scores = np.log(np.diff(edges)) - density.k * np.abs(W - level)
     piece = int(np.argmax(scores - np.log(rng.standard_exponential(len(scores)))))

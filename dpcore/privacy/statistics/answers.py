@@ -312,31 +312,39 @@ def _norms(workload: Workload) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class SignedErrors(WorkloadStatistic):
-    """The error of every query with both signs: s · (⟨q_j, P_n⟩ − answers_j), first all s = +1, then all s = −1.
+    """The error of every query with both signs: s · (rounds · ⟨q_j, P_n⟩ − answers_j), first all s = +1, then s = −1.
 
-    `answers` (m,) are public. One row moves ⟨q_j, P_n⟩ by hi_j − lo_j at the most: Δ = max_j (hi_j − lo_j). The
-    two signs move opposite ways, so the scores are not monotone and the exponential mechanism keeps its factor 2.
+    A signed query is an index in 0..2m−1: j is +q_j and m + j is −q_j. `answers` (m,) are public; they are sums of as
+    many answers to each query as there are `rounds`. One row moves ⟨q_j, P_n⟩ by hi_j − lo_j at the most:
+    Δ = rounds · max_j (hi_j − lo_j). The two signs move opposite ways, so the scores are not monotone and the
+    exponential mechanism keeps its factor 2: as each score moves by −Δ..Δ, a draw with probability ∝ exp(η · score)
+    has log-likelihood ratios η · (change of the score) − (one change of the normaliser) that span 2ηΔ. It is
+    2ηΔ-bounded-range, and η = ε₀/(2Δ) for a range of ε₀.
     """
 
     workload: Workload
     answers: Array
+    rounds: int = 1
 
     @property
     def sensitivity(self) -> float:
         """The sensitivity Δ to one row."""
-        return self.workload.width
+        return self.rounds * self.workload.width
 
     def in_counts(self, workload: Workload, n: int) -> tuple["SignedErrors", float]:
         """The scores n times as large, of exact counts, and a bound on what rounding may add: one subtraction's."""
-        return SignedErrors(workload, n * self.answers), EPS * n * (1 + float(np.abs(self.answers).max()))
+        answers = n * self.answers
+        return SignedErrors(workload, answers, self.rounds), EPS * (self.rounds * n + float(np.abs(answers).max()))
 
     def check(self) -> None:
-        """Raise InputError for a workload without a derived sensitivity, and for answers that do not fit it."""
+        """Raise InputError for a workload without a derived sensitivity, and for answers or rounds that do not fit."""
         super().check()
+        if not (isinstance(self.rounds, (int, np.integer)) and self.rounds > 0):
+            raise InputError(f"rounds={self.rounds} must be a whole number ≥ 1")
         if self.answers.shape != (self.workload.m,) or np.isnan(self.answers).any():
             raise InputError(f"scores of {self.workload.m} queries need as many answers, each a number")
 
     def value(self, truth: Array, counted: int = 1) -> Array:
         """The scores (2m,) from the answers on the rows, which are `counted` = n times as large in counts."""
-        errors = truth - near(self.answers, counted)
+        errors = self.rounds * truth - near(self.answers, self.rounds * counted)
         return np.concatenate([errors, -errors])

@@ -133,8 +133,7 @@ class RegularisedMinimiser(KnownRisk, Statistic):
     def check(self) -> None:
         """Raise InputError also for μ = 0 without strong convexity, for kinks, and for a μ too small for rounding."""
         super().check()
-        if not 0 <= self.mu < math.inf or self.loss.strength + self.mu == 0:
-            raise InputError(f"mu={self.mu:g} must be above 0: this loss is not strongly convex")
+        self.check_convex(self.mu)
         if self.width <= 0 and self.loss.curvature == math.inf:
             raise InputError(f"width={self.width:g} must be above 0: this loss has kinks")
         if (share := 2 * self.n * self.goal / self.G) > self.MOST:

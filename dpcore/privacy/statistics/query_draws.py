@@ -12,48 +12,7 @@ from ...errors import InputError
 from ...numbers import ROOM
 from ...types import Array
 from ...workloads import Workload
-from ..rounding import near
 from .answers import EPS, WorkloadStatistic
-
-
-@dataclass(frozen=True, eq=False)
-class SummedErrors(WorkloadStatistic):
-    """The summed error of every query with both signs: s · (rounds · ⟨q_j, P_n⟩ − past_j), first s = +1, then −1.
-
-    `past` (m,) are public sums of answers, Σ_{τ<t} q_j(x^τ), and `rounds` = t − 1 > 0. One row moves ⟨q_j, P_n⟩ by
-    hi_j − lo_j ≤ w at the most, so Δ = (t − 1) w. As each score moves by −Δ..Δ, a draw with probability
-    ∝ exp(η · score) has log-likelihood ratios η · (change of the score) − (one change of the normaliser) that span 2ηΔ:
-    it is 2ηΔ-bounded-range, and η = ε₀/(2Δ) for a range of ε₀.
-    """
-
-    workload: Workload
-    past: Array
-    rounds: int
-
-    def check(self) -> None:
-        """Raise InputError for a workload whose sensitivities are not known, or sums that do not fit it."""
-        super().check()
-        if not (isinstance(self.rounds, (int, np.integer)) and self.rounds > 0) or self.past.shape != (
-            self.workload.m,
-        ):
-            raise InputError(f"rounds={self.rounds} must be a whole number ≥ 1, and past one sum for each query")
-        if np.isnan(self.past).any():
-            raise InputError("sums of answers must be numbers")
-
-    @property
-    def sensitivity(self) -> float:
-        """The sensitivity Δ to one row."""
-        return self.rounds * self.workload.width
-
-    def in_counts(self, workload: Workload, n: int) -> tuple["SummedErrors", float]:
-        """The scores n times as large, of exact counts, and a bound on what rounding may add to each."""
-        past = n * self.past
-        return SummedErrors(workload, past, self.rounds), EPS * (self.rounds * n + float(np.abs(past).max()))
-
-    def value(self, truth: Array, counted: int = 1) -> Array:
-        """The scores (2m,) from the answers on the rows, which are `counted` = n times as large in counts."""
-        errors = self.rounds * truth - near(self.past, self.rounds * counted)
-        return np.concatenate([errors, -errors])
 
 
 def bit_range(step: float, unit: float) -> float:

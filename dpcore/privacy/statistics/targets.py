@@ -73,6 +73,11 @@ class KnownRisk:
             if point is not None and (point.shape != (d,) or not np.isfinite(point).all()):
                 raise InputError(f"{name} of shape {point.shape} must be a finite point of d={d} coordinates")
 
+    def check_convex(self, mu: float) -> None:
+        """Raise InputError for a μ < 0, and for μ = 0 where the loss is not strongly convex: nothing holds then."""
+        if not 0 <= mu < math.inf or self.loss.strength + mu == 0:
+            raise InputError(f"mu={mu:g} must be above 0: this loss is not strongly convex, so nothing is promised")
+
     def risk(self, rows: Rows) -> Risk:
         """The risk F on the rows."""
         return Risk(self.loss, rows.values, rows.weights, location=self.location)
@@ -99,10 +104,7 @@ class RegularisedRisk(KnownRisk):
     def check(self) -> None:
         """Raise InputError also for μ = 0 without strong convexity: its draw has no Gaussian guarantee."""
         super().check()
-        if not 0 <= self.mu < math.inf or self.loss.strength + self.mu == 0:
-            raise InputError(
-                f"mu={self.mu:g} must be above 0: this loss is not strongly convex, so nothing is promised"
-            )
+        self.check_convex(self.mu)
 
     def k(self, unit: float, spend: Gaussian) -> float:
         """The inverse temperature k that `spend` pays for."""
@@ -114,18 +116,30 @@ class RegularisedRisk(KnownRisk):
 
 
 @dataclass(frozen=True, eq=False)
-class PlainRisk(KnownRisk):
-    """A draw by the risk: x ∝ exp(−kF(x)) on a bounded K, the exponential mechanism at ε₀.
-
-    Between neighbours F differs by a G/unit-Lipschitz function, whose values on K span at most G · diameter/unit; so
-    log-likelihood ratios span at most k times that, and k = ε₀ · unit/(G · diameter). Source: McSherry, Talwar 2007.
-    """
+class _Ranged(KnownRisk):
+    """The base of exponential mechanisms at ε₀ on a bounded K: a subclass derives k from what is paid."""
 
     loss: Loss
     region: Region
     location: bool = False
     mu: ClassVar[float] = 0.0
     payable: ClassVar[tuple[type, ...]] = (BoundedRange,)
+
+    def k(self, unit: float, spend: BoundedRange) -> float:
+        """The inverse temperature k that `spend` pays for."""
+        raise NotImplementedError
+
+    def density(self, rows: Rows, unit: float, spend: BoundedRange) -> Density:
+        """The density that these rows define."""
+        return Density(self.risk(rows), self.region, self.k(unit, spend), 0.0)
+
+
+class PlainRisk(_Ranged):
+    """A draw by the risk: x ∝ exp(−kF(x)) on a bounded K, the exponential mechanism at ε₀.
+
+    Between neighbours F differs by a G/unit-Lipschitz function, whose values on K span at most G · diameter/unit; so
+    log-likelihood ratios span at most k times that, and k = ε₀ · unit/(G · diameter). Source: McSherry, Talwar 2007.
+    """
 
     def check(self) -> None:
         """Raise InputError also for R^d, on which this law does not exist."""
@@ -137,24 +151,14 @@ class PlainRisk(KnownRisk):
         """The inverse temperature k that `spend` pays for."""
         return spend.epsilon * unit / (self.G * self.region.diameter)
 
-    def density(self, rows: Rows, unit: float, spend: BoundedRange) -> Density:
-        """The density that these rows define."""
-        return Density(self.risk(rows), self.region, self.k(unit, spend), 0.0)
 
-
-@dataclass(frozen=True, eq=False)
-class RankError(KnownRisk):
+class RankError(_Ranged):
     """A draw by ranks: x ∝ exp(−k|#{z_i ≤ x}/n − q|) on an interval K, the exponential mechanism at ε₀.
 
     Replacing one row moves #{z_i ≤ x} by at most 1, so that the exponent moves by k/unit at most either way, ratios
-    span 2k/unit, and k = ε₀ · unit/2. Source: Smith 2011, Algorithm 2; McSherry, Talwar 2007.
+    span 2k/unit, and k = ε₀ · unit/2. The sampler "rank" reads ranks and not the risk.
+    Source: Smith 2011, Algorithm 2; McSherry, Talwar 2007.
     """
-
-    loss: PiecewiseLinear
-    region: Region
-    location: bool = True
-    mu: ClassVar[float] = 0.0
-    payable: ClassVar[tuple[type, ...]] = (BoundedRange,)
 
     def check(self) -> None:
         """Raise InputError for everything but a quantile of one column on an interval."""
@@ -165,10 +169,6 @@ class RankError(KnownRisk):
     def k(self, unit: float, spend: BoundedRange) -> float:
         """The inverse temperature k that `spend` pays for."""
         return spend.epsilon * unit / 2
-
-    def density(self, rows: Rows, unit: float, spend: BoundedRange) -> Density:
-        """The rows and k, for the sampler "rank", which reads ranks and not the risk."""
-        return Density(self.risk(rows), self.region, self.k(unit, spend), 0.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,6 +31,12 @@ class _Voting(Statistic):
     l2 = math.sqrt(2)
 
 
+def _distinct(candidates: Array) -> tuple[Array, Array]:
+    """The distinct candidates (u, d) in the order in which they first occur, and the index (u,) where each does."""
+    first = np.sort(np.unique(candidates, axis=0, return_index=True)[1])
+    return candidates[first], first
+
+
 @dataclass(frozen=True, eq=False)
 class Votes(_Voting):
     """The share (v,) of rows that are nearest to each public candidate (v, d): by the Euclidean distance.
@@ -57,9 +63,7 @@ class Votes(_Voting):
 
     def _nearest(self, X: Array) -> Array:
         """The index (r,) of the nearest candidate of every point X (r, d), the smallest one of several."""
-        U, first = np.unique(self.candidates, axis=0, return_index=True)
-        order = np.argsort(first)  # so that positions in U, too, are in order of the index
-        U, first = U[order], first[order]
+        U, first = _distinct(self.candidates)
         if len(U) == 1:
             return np.full(len(X), first[0])
         tree = KDTree(U)
@@ -115,16 +119,13 @@ class CodeVotes(_Voting):
         """The shares of the votes (v,)."""
         # A code beyond the bins counts in the last one: an error would reveal that such a record exists.
         binned = np.column_stack([b.take(rows.values[:, i], mode="clip") for i, b in enumerate(self.bins)])
-        place = np.ravel_multi_index(tuple(binned.T), self._sizes) if math.prod(self._sizes) < 2**62 else None
-        if place is not None:
-            cells, back = np.unique(place, return_inverse=True)
+        if math.prod(self._sizes) < 2**62:
+            cells, back = np.unique(np.ravel_multi_index(tuple(binned.T), self._sizes), return_inverse=True)
             X = np.column_stack(np.unravel_index(cells, self._sizes))
         else:
             X, back = np.unique(binned, axis=0, return_inverse=True)
         weights = np.bincount(back.ravel(), rows.weights, len(X))
-        U, first = np.unique(self.candidates, axis=0, return_index=True)
-        order = np.argsort(first)
-        U, first = U[order], first[order]
+        U, first = _distinct(self.candidates)
         features, votes = self._features(U).T.copy(), np.zeros(len(self.candidates))
         for start in range(0, len(X), step := max(1, BLOCK // max(len(U), features.shape[0]))):
             part = slice(start, start + step)

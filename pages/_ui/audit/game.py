@@ -16,6 +16,7 @@ from dpcore.problems import QueryRelease
 from dpcore.theory.meaning import Promise, times_in_100
 
 from ..charts import base as charts
+from ..charts import privacy
 from ..jobs.work import Work, let_go, owned
 from ..shell import controls
 from ..shell.results import QUIET, panel
@@ -112,14 +113,15 @@ def score(found: Audit) -> str:
     right, allowed = guesses(found)
     least = times_in_100(allowed).split()[0]
     said = f"in {found.runs:,} games on each table the guesser was right {100 * right:.0f} times in 100"
-    return f"{said} (a coin: 50). {least} are allowed. Chance moves this by {100 / np.sqrt(found.runs):.0f}."
+    return f"{said} (a coin: 50). The promise allows {least}. Luck moves this by {100 / np.sqrt(found.runs):.0f}."
 
 
 def scale(found: Audit) -> go.Figure:
     """Draw on one line how often a coin and the guesser are right, and the limit of the promise."""
     right, allowed = (100 * share for share in guesses(found))
-    texts = ["a coin: 50", f"guessed: {right:.0f}", f"allowed: {times_in_100(allowed / 100).split()[0]}"]
     chance = 100 / np.sqrt(found.runs)  # 19 of 20 games are as near as that
+    guessed = f"guessed: {right:.0f}, with luck {right - chance:.0f} to {right + chance:.0f}"
+    texts = ["a coin: 50", guessed, f"allowed: {times_in_100(allowed / 100).split()[0]}"]
     out = go.Figure().add_scatter(
         x=[50, right, allowed], y=[0, 0, 0], text=texts, mode="markers+text",
         textposition=["bottom left", "top center", "bottom right"],
@@ -150,14 +152,19 @@ def pile_table(found: Audit) -> pd.DataFrame:
 def piles(found: Audit) -> go.Figure:
     """Draw both piles as bars, and the line at which the guess changes."""
     frame, out = pile_table(found), go.Figure()
-    for name, colour, pattern in (("first table", charts.REAL, ""), ("second table", charts.SYNTHETIC, "/")):
+    for name, look in (
+        ("first table", {"color": charts.REAL, "opacity": 0.5}),
+        ("second table", {"color": "rgba(0, 0, 0, 0)", "line": {"color": charts.SYNTHETIC, "width": 2}}),
+    ):
         out.add_bar(
-            x=frame["score"], y=frame[name], name=f"releases of the {name}", opacity=0.7,
-            marker={"color": colour, "pattern": {"shape": pattern}}, hovertemplate="%{y:.1%}<extra></extra>",
+            x=frame["score"], y=frame[name], name=name, marker=look,
+            hovertemplate="%{y:.1%}<extra></extra>",
         )  # fmt: skip
+    for x, text, anchor in ((0.01, "← guess: first", "left"), (0.99, "guess: second →", "right")):
+        out.add_annotation(x=x, y=1, xref="paper", yref="paper", text=text, xanchor=anchor, showarrow=False)
     out.add_vline(x=0, line={"color": charts.GREY, "width": 2})
-    out.update_layout(barmode="overlay", bargap=0.05)
-    out.update_xaxes(title="score of a release: below 0 the guess is “first”, above it “second”")
+    out.update_layout(barmode="overlay", bargap=0)
+    out.update_xaxes(title="score that the guesser gives a release")
     return charts.finish(out.update_yaxes(title="share of releases", tickformat=".0%"), 300)
 
 
@@ -278,11 +285,8 @@ def telling(found: Audit, frame: pd.DataFrame) -> str:
 def _trade_off(frame: pd.DataFrame, names: dict[str, str]) -> go.Figure:
     """Draw the named curves that a frame has over its false alarms, the measured one first, and a coin's."""
     frame = frame.assign(coin=frame["false alarms"])
-    names = {name: title for name, title in names.items() if name in frame}
-    titles = "false alarms: says second, is first", "right: says second, is second"
-    share = {"tickformat": ".0%", "range": [-0.01, 1.01]}
-    figure = charts.curves(frame, "false alarms", names | {"coin": "a coin"}, titles)
-    return figure.update_xaxes(**share).update_yaxes(**share)
+    names = {name: title for name, title in names.items() if name in frame} | {"coin": "a coin"}
+    return privacy.trade_off(frame, names, ("false alarms: says second, is first", "right: says second, is second"))
 
 
 def _lesson(played: Judged, planted: bool) -> str:
@@ -300,8 +304,8 @@ def _lesson(played: Judged, planted: bool) -> str:
         )
     if played.kept:
         return (
-            "**One game cannot prove more.** The guarantee rests on the proof. A result near the limit is good: more "
-            "noise would cost accuracy. Plant the bug and play to see it caught."
+            "**Near the limit is good:** more noise would only cost accuracy. Only the proof shows that there is "
+            "no breach. Plant the bug and play to see it caught."
         )
     return (
         "**No bug was planted, yet the bound exceeds the promise.** This happens by chance in one game of a thousand. "

@@ -12,16 +12,18 @@ import plotly.graph_objects as go
 
 from ..shell.text import figure_text, nickname, short_names
 
-REAL, SYNTHETIC, THIRD, FOURTH, FIFTH, SIXTH, GREY = (f"#{i:06}" for i in (1, 2, 3, 4, 5, 6, 10))
+REAL, SYNTHETIC, THIRD, FOURTH, FIFTH, SIXTH, ERROR, GREY = (f"#{i:06}" for i in (1, 2, 3, 4, 5, 6, 7, 10))
 PAPER = "#000038"  # what the page is painted with
 SHADES, DIVERGING = ([[i / 9, f"#{first + i:06}"] for i in range(10)] for first in (11, 21))
+HATCHED = {"color": SYNTHETIC, "pattern": {"shape": "/", "fillmode": "overlay", "fgcolor": PAPER, "fgopacity": 0.45}}
+BARS: dict[str, dict[str, Any]] = {"real": {"color": REAL}, "synthetic": HATCHED}  # on every page
 TEXT = {"size": 13}
 POWERS = {"type": "log", "exponentformat": "power", "dtick": 1}  # an axis
 LETTER = 7  # pixels of one, about
 LEADER = 16  # pixels from the end of a line to its name
 LINES = {  # error: colour, dash, words
-    "max_error": (SYNTHETIC, "solid", "largest error"),
-    "mean_error": (REAL, "dash", "typical error"),
+    "max_error": (ERROR, "solid", "largest error"),
+    "mean_error": (ERROR, "dash", "typical error"),
     "proved": (GREY, "dashdot", "whole runs, by theorem"),
 }
 
@@ -70,7 +72,7 @@ def named_ends(lines: Sequence[End], seen: np.ndarray, height: float, *, log: bo
     ends = [float(at(line[2])) for line in lines]
     places = [(end - low) / max(high - low, 1e-9) * 0.6 * height for end in ends]
     names = [short(name).split("\n") for name, *_ in lines]
-    finals = spread(places, [15.0 * len(name) for name in names])
+    finals = spread(places, [17.0 * len(name) for name in names])
     return [
         {
             "x": 1, "xref": "x domain", "y": end, "xanchor": "left", "ax": LEADER, "ay": place - final,
@@ -122,32 +124,15 @@ def curves(frame: pd.DataFrame, x: str, lines: dict[str, str], titles: tuple[str
 
 
 def groups(frame: pd.DataFrame, title: str) -> go.Figure:
-    """Draw the error by group, the smallest group on top, its share of the records beside its name."""
+    """Draw the error by group, its share of the records beside its name."""
     names = [f"{g} ({s:.2%})" for g, s in zip(short_names(frame["group"], 20), frame["share"], strict=True)]
     places = list(range(len(names)))
     bars = {
-        "type": "bar", "x": frame["error"].to_numpy(), "y": places, "orientation": "h", "marker": {"color": SYNTHETIC},
+        "type": "bar", "x": frame["error"].to_numpy(), "y": places, "orientation": "h", "marker": {"color": ERROR},
         "customdata": names, "hovertemplate": "%{customdata}: %{x:.2%}<extra></extra>",
     }  # fmt: skip
     beside = {"title": {"text": figure_text(title)}, "autorange": "reversed"} | ticks(names, 30)
     words = "share of the group that is counted at a wrong value"
     below = {"title": {"text": words}, "tickformat": ".2~%", "rangemode": "tozero"}
     figure = go.Figure({"data": [bars], "layout": {"xaxis": below, "yaxis": beside}})
-    return finish(figure, 120 + 26 * min(len(names), 30))
-
-
-def bars(frame: pd.DataFrame, title: str) -> go.Figure:
-    """Draw real beside synthetic shares of one column's values."""
-    figure = go.Figure()
-    names = short_names(frame["value"], 22)
-    for name, colour, pattern in (("real", REAL, ""), ("synthetic", SYNTHETIC, "/")):
-        if name not in frame:
-            continue
-        figure.add_bar(
-            x=list(range(len(names))), y=frame[name], name=name,
-            marker={"color": colour, "pattern": {"shape": pattern}},
-            customdata=names, hovertemplate="%{customdata}: %{y:.4f}",
-        )  # fmt: skip
-    figure.update_xaxes(title=figure_text(title), **ticks(names, 24))
-    figure.update_layout(barmode="group", bargap=0.2)
-    return finish(figure.update_yaxes(title="share of rows", rangemode="tozero", tickformat=".2~%"))
+    return finish(figure, 90 + 26 * min(len(names), 30)).update_layout(margin_t=8)

@@ -39,7 +39,7 @@ class Frames:
     def to_json(self, at: int) -> dict[str, Any]:
         """What the browser is given, opened at a stop."""
         low, high = self.synthetic.min(axis=0), self.synthetic.max(axis=0)
-        top = math.ceil(10 * max(high.max(), 0.1 if self.real is None else self.real.max())) / 10
+        top = math.ceil(20 * max(high.max(), 0.1 if self.real is None else self.real.max())) / 20
         drawings = len(self.synthetic)
         return {
             "title": self.title, "name": self.name, "stops": list(self.stops), "ends": list(self.ends), "at": at,
@@ -47,10 +47,10 @@ class Frames:
             "real": None if self.real is None else self.real.tolist(),
             "synthetic": self.synthetic.tolist(), "low": low.tolist(), "high": high.tolist(),
             "words": [list(w) for w in self.words], "spoken": [list(w) for w in self.spoken],
-            "top": top, "ticks": [tenth / 10 for tenth in range(round(10 * top) + 1)],
+            "top": top, "ticks": [tenth / 10 for tenth in range(int(10 * top + 1e-9) + 1)],
             "legend": {
                 "real": "" if self.real is None else "real", "synthetic": self.shown,
-                "range": f"range of all {drawings} repeats with fresh noise" if drawings > 1 else "",
+                "range": f"range of {drawings} repeats" if drawings > 1 else "",
             },
             "again": "Repeat with fresh noise",
         }  # fmt: skip

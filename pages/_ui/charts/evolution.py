@@ -3,9 +3,10 @@
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from plotly.subplots import make_subplots
 
 from ..shell.text import figure_text
-from .base import FOURTH, GREY, REAL, SYNTHETIC, THIRD, band, finish, log_axis
+from .base import FOURTH, GREY, REAL, SYNTHETIC, TEXT, THIRD, band, finish, log_axis
 
 MARKS = [(REAL, "circle"), (SYNTHETIC, "square"), (THIRD, "diamond"), (FOURTH, "triangle-up"), (GREY, "x")]
 DASHES = ["solid", "dash", "dashdot", "dot", "longdash"]
@@ -13,21 +14,30 @@ LARGEST = 26.0  # pixels of the heaviest candidate's dot
 
 
 def step(private: np.ndarray, V: np.ndarray, weights: np.ndarray, box: tuple[np.ndarray, np.ndarray]) -> go.Figure:
-    """Private points (n, 2), candidates V (r, 2) in the ellipse that fills the box; a dot's area is its weight."""
+    """Draw two maps of the ellipse that fills the box: what stays with you beside what may be published.
+
+    Private points (n, 2) are left, candidates V (r, 2) right; a dot's area is its weight.
+    """
     low, high = (np.asarray(end, dtype=float) for end in box)
     margin = 0.03 * (high - low)
-    figure = go.Figure(_clouds(private, V, weights))
-    figure.add_shape(type="circle", x0=low[0], x1=high[0], y0=low[1], y1=high[1], line_color=GREY)
+    titles = ("<b>Real</b><br>stays with you", "<b>Invented</b><br>may be published")
+    figure = make_subplots(1, 2, subplot_titles=titles, horizontal_spacing=0.03).update_annotations(font=TEXT)
+    figure.add_traces(_clouds(private, V, weights), 1, [1, 2, 2])
+    figure.add_shape(
+        type="circle", x0=low[0], x1=high[0], y0=low[1], y1=high[1], line_color=GREY, row="all", col="all"
+    )  # fmt: skip
     plain = {"constrain": "domain", "showgrid": False, "zeroline": False, "showticklabels": False}
-    figure.update_xaxes(title="west – east", range=[low[0] - margin[0], high[0] + margin[0]], **plain)
-    figure.update_yaxes(
-        title="south – north", range=[low[1] - margin[1], high[1] + margin[1]], scaleanchor="x", **plain
-    )
-    return finish(figure, 400)  # beside its settings it is in view as a whole while it plays
+    across, up = ([low[i] - margin[i], high[i] + margin[i]] for i in (0, 1))
+    figure.update_xaxes(range=across, **plain)
+    figure.update_yaxes(range=up, **plain)
+    for number in ("", "2"):
+        figure.update_layout({f"yaxis{number}_scaleanchor": f"x{number}"})
+    figure.update_layout(showlegend=False)
+    return finish(figure, 400).update_layout(margin_l=24)  # beside its settings it is in view as a whole while it plays
 
 
 def _clouds(private: np.ndarray, V: np.ndarray, weights: np.ndarray) -> list[go.Scatter]:
-    """The three traces: private points, all candidates, those that were chosen."""
+    """Return three traces: private points, all candidates, those that were chosen."""
     kept = weights > 0
     size = LARGEST * np.sqrt(weights[kept] / weights.max())
     dots = {"color": REAL, "size": 5, "opacity": 0.7, "symbol": "circle"}
@@ -50,12 +60,13 @@ def distances(records: pd.DataFrame) -> go.Figure:
     by = records.groupby("t")["distance"]
     middle, low, high = by.median(), by.min(), by.max()
     if records["seed"].nunique() > 1:
-        band(figure, middle.index, low, high, SYNTHETIC, opacity=0.18, name="range over repeats")
+        band(figure, middle.index, low, high, SYNTHETIC, opacity=0.18, name="range over repeats", showlegend=False)
     figure.add_scatter(
-        x=middle.index, y=middle, mode="lines+markers", name="measured", line={"color": SYNTHETIC}, marker_size=7
-    )
+        x=middle.index, y=middle, mode="lines+markers", name="measured", line={"color": SYNTHETIC}, marker_size=7,
+        showlegend=False,
+    )  # fmt: skip
     figure.update_xaxes(title="step", rangemode="tozero", dtick=max(1, int(middle.index.max()) // 10))
-    return finish(figure.update_yaxes(title="mean distance", rangemode="tozero", tickformat=".0%"), 260)
+    return finish(figure.update_yaxes(title="distance", rangemode="tozero", tickformat=".0%"), 260)
 
 
 def settings(

@@ -1,19 +1,20 @@
 """The frontier's figure and its neighbours: DataFrames to Plotly, nothing here computes or knows an algorithm."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
 from ..shell.text import figure_text
-from .base import FOURTH, GREY, PAPER, REAL, SYNTHETIC, TEXT, THIRD, band, finish, log_axis, short
+from .base import FOURTH, GREY, REAL, SYNTHETIC, TEXT, THIRD, band, finish, log_axis, short
 
 # Most of Okabe–Ito, then Tol’s muted ones; those that are compared first look least alike.
 COLOURS = ["#0072B2", "#D55E00", "#E7298A", "#CC79A7", "#E69F00", "#56B4E9"]
 COLOURS += ["#AA4499", "#44AA99", "#999933", "#6A5ACD", "#A0522D", "#009E73", "#B8860B", "#66A61E"]
-TENS = {"tickvals": [digit * 10.0**power for power in range(-6, 7) for digit in (1, 2, 5)], "tickformat": "~r"}
+FEW = 20  # times the smallest error up to which the axis has room for more ticks
 MARKERS = ["circle", "square", "diamond", "triangle-up", "cross", "x", "star", "pentagon", "hexagram", "triangle-down"]
 
 
@@ -22,6 +23,12 @@ def look(names: list[str]) -> dict[str, dict[str, str]]:
     return {
         name: {"color": COLOURS[i % len(COLOURS)], "symbol": MARKERS[i % len(MARKERS)]} for i, name in enumerate(names)
     }
+
+
+def ticks(narrow: bool) -> dict[str, Any]:
+    """Return round values on a logarithmic axis, more of them where it is `narrow`."""
+    digits = (1, 1.5, 2, 3, 4, 5, 7) if narrow else (1, 2, 5)
+    return {"tickvals": [digit * 10.0**power for power in range(-6, 7) for digit in digits], "tickformat": "~r"}
 
 
 def frontier(
@@ -33,11 +40,15 @@ def frontier(
     title: str,
     titles: Mapping[str, str],
     curves: Mapping[str, tuple[np.ndarray, np.ndarray]],
+    planned: Sequence[float],
+    zone: float | None = None,
+    advised: tuple[float, str] | None = None,
 ) -> go.Figure:
     """Error against ε: a dot a run, a line of medians and a band over seeds for each algorithm.
 
     `levels` are horizontal lines by the name that stands on them, `curves` other lines. A dot's customdata is
-    (algorithm, ε, seed). Lines are called by their `titles`, at their right ends.
+    (algorithm, ε, seed). Lines are called by their `titles`, at their right ends. The axis is for all ε `planned`; what
+    lies below `zone` is good enough, and a point upon its edge is at the `advised` ε, by its name.
     """
     figure = go.Figure()
     for name, own in dots.groupby("algorithm", sort=False):
@@ -57,13 +68,24 @@ def frontier(
     for name, (x, y) in curves.items():
         line = {"color": GREY, "dash": "dash", "width": 1}
         figure.add_scatter(x=x, y=y, mode="lines", name=name, line=line, hoverinfo="name")
-    figure.update_yaxes(title=title, type="log", **TENS)
-    top, edges = dots["error"].max(), [dots["epsilon"].min() / 1.15, dots["epsilon"].max() * 1.04]
+    shown = [*dots["error"], *levels.values()]
+    ends = 0.75 * min(value for value in shown if value > 0), 1.3 * max(shown)
+    figure.update_yaxes(title=title, type="log", range=np.log10(ends), **ticks(ends[1] < FEW * ends[0]))
+    top, edges = dots["error"].max(), [min(planned) / 1.15, max(planned) * 1.04]
+    if zone is not None:
+        below = {"y0": ends[0], "y1": zone, "x0": 0, "x1": 1, "xref": "x domain"}
+        figure.add_shape(type="rect", layer="below", fillcolor=THIRD, opacity=0.1, line_width=0, **below)
+        if advised is not None and edges[0] <= advised[0] <= edges[1]:
+            figure.add_scatter(
+                x=[advised[0]], y=[zone], mode="markers+text", text=[figure_text(advised[1], 60)], showlegend=False,
+                textposition="bottom right", textfont=TEXT, marker={"symbol": "star", "size": 14, "color": THIRD},
+                hoverinfo="text",
+            )  # fmt: skip
     words = "privacy budget (ε): smaller protects more"
-    figure.update_xaxes(title=words, range=np.log10(edges), **log_axis(dots["epsilon"]))
+    figure.update_xaxes(title=words, range=np.log10(edges), **log_axis(planned))
     figure.update_layout(clickmode="event+select")
     for i, (name, value) in enumerate(levels.items()):
-        shown, side = figure_text(name, 40), "left" if value < top / 3 else "right"  # lines fall: there is room
+        shown, side = figure_text(name, 60), "left" if value < top / 3 else "right"  # lines fall: there is room
         figure.add_scatter(
             x=edges, y=[value, value], mode="lines", name=shown, line={"color": GREY, "dash": "dot"},
             hoverinfo="skip", showlegend=False,
@@ -71,7 +93,6 @@ def frontier(
         figure.add_annotation(
             text=short(shown).replace("\n", "<br>"), x=float(side == "right"), xref="x domain", xanchor=side,
             y=math.log10(value), yanchor="top" if i else "bottom", showarrow=False, font=TEXT, align=side,
-            bgcolor=PAPER,
         )  # fmt: skip
     return finish(figure, 400).update_layout(margin_t=8)
 

@@ -23,11 +23,11 @@ def density(law: LineLaw, column: str) -> go.Figure:
     )
     figure.add_vrect(
         x0=law.low, x1=law.high, fillcolor=SYNTHETIC, opacity=0.15, line_width=0,
-        annotation_text="9 of 10<br>private values<br>fall in here", annotation_position="outside top right",
+        annotation_text="← 9 of 10<br>private values<br>fall here", annotation_position="outside top right",
     )  # fmt: skip
     figure.update_xaxes(title=figure_text(column))
-    figure.update_yaxes(title="how often", rangemode="tozero", showticklabels=False)
-    return finish(figure, 300)
+    figure.update_yaxes(rangemode="tozero", visible=False)
+    return finish(figure, 300).update_layout(margin_l=24)  # where the axis is dragged, within a phone's screen
 
 
 def curve(frame: pd.DataFrame, star: float, used: float, unit: str) -> go.Figure:

@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from .base import FIFTH, FOURTH, GREY, REAL, SIXTH, SYNTHETIC, THIRD, finish
+from .base import FIFTH, FOURTH, GREY, REAL, SIXTH, SYNTHETIC, THIRD, curves, finish
 
 DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"]
 COLOURS = [REAL, SYNTHETIC, THIRD, FOURTH, FIFTH, SIXTH]
-BLUE, ORANGE, INK = "#0072B2", "#D55E00", "#7A7A7A"  # of a drawing, into which the browser puts no palette
+BLUE, ORANGE, WON, INK = "#0072B2", "#D55E00", "#B0568C", "#7A7A7A"  # of a drawing: no palette reaches it
 CHANCES = [1e-5, 1e-4, 1e-3, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999]
 SMALLEST = CHANCES[0]
 HEAD = '<circle cx="5" cy="2.6" r="2"/>'
@@ -21,41 +21,42 @@ ROWS, YOU = 5, 2  # rows of a drawn table, and the one that differs
 
 
 def two_worlds(right: int, words: str) -> str:
-    """Return an image: two tables that differ in one person, one release, and 100 guesses, of which `right` are right.
+    """Return HTML: two tables that differ in one person, one release, and 100 guesses, of which `right` are right.
 
-    50 figures are right by luck (blue), the others of `right` because of the release (arms up), the rest wrong
-    (hollow). It is an image of its own, as `st.html` lets no SVG through; its greys are seen on white and on black.
+    50 figures are right by luck (grey), the others of `right` because of the release (arms up), the rest wrong
+    (hollow); a row has 25. The drawing is an image, as `st.html` lets no SVG through, and its greys are seen on white
+    and on black. Its headings are text of the page.
     """
     looks = (
-        f'<g fill="{BLUE}" stroke="{BLUE}" stroke-width=".4">{HEAD}{BODY}</g>',
-        f'<g fill="{ORANGE}" stroke="{ORANGE}" stroke-width=".4">{HEAD}{BODY}{ARMS}</g>',
+        f'<g fill="{INK}" stroke="{INK}" stroke-width=".4">{HEAD}{BODY}</g>',
+        f'<g fill="{WON}" stroke="{WON}" stroke-width=".4">{HEAD}{BODY}{ARMS}</g>',
         f'<g fill="none" stroke="{INK}" stroke-width=".6">{HEAD}{BODY}</g>',
     )
     shown = [looks[0 if i < 50 else 1 if i < right else 2] for i in range(100)]
     figures = "".join(
-        f'<g transform="translate({4 + i % 20 * 19.2} {168 + i // 20 * 26}) scale(1.65)">{one}</g>'
+        f'<g transform="translate({i % 25 * 15.7} {168 + i // 25 * 24}) scale(1.5)">{one}</g>'
         for i, one in enumerate(shown)
     )
     parts = [
-        _label(92, 18, "with you"),
-        _label(300, 18, "with someone else"),
         _table(40, BLUE),
         _table(248, ORANGE),
         f'<path d="M92 104V122H300V104M196 122V136" fill="none" stroke="{INK}" stroke-width="2"/>',
         f'<path d="M191 131L196 138L201 131Z" fill="{INK}"/>',
-        _label(196, 158, "one release: which table was it?"),
         figures,
     ]
-    svg = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 392 300" width="784" height="600">{"".join(parts)}</svg>'
-    )
+    size = 'viewBox="0 0 392 264" width="784" height="528"'
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(parts)}</svg>'
     source = "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
-    return f'<img src="{source}" alt="{words}" style="display:block;width:100%;max-width:36rem;height:auto">'
-
-
-def _label(x: float, y: float, text: str) -> str:
-    look = f'font-family="sans-serif" font-size="15" font-weight="600" text-anchor="middle" fill="{INK}"'
-    return f'<text x="{x}" y="{y}" {look}>{text}</text>'
+    headings = "".join(
+        f'<b style="position:absolute;left:{left}%;top:{top}%;transform:translateX(-50%);white-space:nowrap">{text}</b>'
+        for left, top, text in (
+            (23.5, 0, "with you"),
+            (76.5, 0, "with someone else"),
+            (50, 54, "one release: which table was it?"),
+        )
+    )
+    image = f'<img src="{source}" alt="{words}" style="display:block;width:100%;height:auto">'
+    return f'<div style="position:relative;max-width:36rem">{image}{headings}</div>'
 
 
 def _table(x: float, colour: str) -> str:
@@ -97,12 +98,12 @@ def posteriors(frame: pd.DataFrame, prior: float) -> go.Figure:
 
 
 def privacy_curves(
-    curves: Mapping[str, np.ndarray], deltas: np.ndarray, promise: tuple[float, float], thick: str | None = None
+    curves: Mapping[str, np.ndarray], deltas: np.ndarray, promise: tuple[float, float], thick: str
 ) -> go.Figure:
     """δ against ε, one line a name; the promise as a star; the line called `thick` in grey behind the others."""
     figure = go.Figure()
     drawn = {name: e for name, e in curves.items() if name != thick}
-    if thick:
+    if thick in curves:
         line = {"color": GREY, "width": 6}
         figure.add_scatter(x=curves[thick], y=deltas, mode="lines", name=thick, line=line, opacity=0.5)
     for (name, epsilons), colour, dash in zip(drawn.items(), COLOURS, DASHES, strict=False):
@@ -117,20 +118,14 @@ def privacy_curves(
     return finish(figure.update_xaxes(title="ε", range=[0, _reach(curves, promise[0])]), 400)
 
 
-def trade_off(frame: pd.DataFrame) -> go.Figure:
-    """Missed against false alarms; the first column is the false alarms, the second perfect privacy."""
-    alarms, perfect, *names = [str(c) for c in frame]
-    figure = go.Figure()
-    line = {"color": GREY, "dash": "dot"}
-    figure.add_scatter(x=frame[alarms], y=frame[perfect], mode="lines", name=perfect, line=line, hoverinfo="skip")
-    for name, colour, dash in zip(names, COLOURS, DASHES, strict=False):
-        figure.add_scatter(
-            x=frame[alarms], y=frame[name], mode="lines", name=name, line={"color": colour, "dash": dash},
-            hovertemplate=f"{name}: at %{{x:.1%}} false alarms at least %{{y:.1%}} missed<extra></extra>",
-        )  # fmt: skip
-    figure.update_xaxes(title="false alarms (type I error)", range=[0, 1], tickformat=".0%")
-    figure.update_yaxes(title="missed (type II error)", range=[0, 1.02], tickformat=".0%")
-    return finish(figure, 420)
+def trade_off(frame: pd.DataFrame, lines: dict[str, str], titles: tuple[str, str]) -> go.Figure:
+    """Draw columns of a frame, each with its words in `lines`, over its "false alarms"; both axes are shares.
+
+    All such lines meet at their ends, so a legend names them.
+    """
+    share = {"tickformat": ".0%", "range": [-0.01, 1.01]}
+    figure = curves(frame, "false alarms", lines, titles).update_xaxes(**share).update_yaxes(**share)
+    return figure.update_layout(annotations=[], showlegend=True, margin_r=8)
 
 
 def _reach(curves: Mapping[str, np.ndarray], asked: float) -> float:

@@ -13,16 +13,21 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ..shell.text import figure_text, short_names
-from .base import DIVERGING, GREY, LINES, REAL, SHADES, SYNTHETIC, TEXT, named_ends, room, ticks
+from .base import BARS, DIVERGING, ERROR, GREY, LETTER, LINES, SHADES, TEXT, named_ends, room, ticks
 
-HEIGHT = 232
+HEIGHT = 240
 MARGIN = {"l": 4, "r": 4, "t": 24, "b": 4}
 LEGEND = {"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0, "font": TEXT, "entrywidth": 80}
 FADED = 0.18
 GAP = 0.13  # between two of three heat maps, as a share of the width: on a phone a scale stands there
 WIDE = (1 - 2 * GAP) / 3
+NARROW = 110  # pixels that one of them has at the least beside another chart
 
 Spec = dict[str, Any]  # a part of a figure, as Plotly's schema has it
+LEGEND_WHISKER: Spec = {  # as Plotly draws no whiskers in legends
+    "type": "scatter", "mode": "markers", "x": [None], "y": [None],
+    "marker": {"symbol": "line-ns", "size": 12, "line": {"width": 2, "color": ERROR}},
+}  # fmt: skip
 _BAND: Spec = {
     "type": "scatter", "mode": "lines", "hoverinfo": "skip", "fill": "toself", "opacity": FADED,
     "line": {"width": 0},
@@ -53,10 +58,10 @@ def convergence_chart(records: pd.DataFrame, x: str, title: str, n: int, noun: s
         line = {"color": GREY, "dash": "longdash", "width": 2}
         lines.append(_line(own[x], own["max_error"], "largest error, A", line, n, noun))
     if beside.raw_noise is not None:
-        line = {"color": SYNTHETIC, "dash": "dot", "width": 1}
+        line = {"color": GREY, "dash": "dot", "width": 1}
         ends = pd.Series([min(0.0, first[x].min()), first[x].max()])
         flat = pd.Series([beside.raw_noise, beside.raw_noise])
-        lines.append(_line(ends, flat, "raw noise", line, n, noun) | {"mode": "lines"})
+        lines.append(_line(ends, flat, "noise alone", line, n, noun) | {"mode": "lines"})
     upon = {"xref": "x", "yref": "y domain"}
     rule = upon | {"type": "line", "y0": 0, "y1": 1, "line": {"color": GREY, "dash": "dash", "width": 1}}
     place = upon | {"y": 1, "yanchor": "top", "xanchor": "left", "showarrow": False, "font": TEXT}
@@ -66,7 +71,7 @@ def convergence_chart(records: pd.DataFrame, x: str, title: str, n: int, noun: s
     return _small(
         lines,
         xaxis=_axis(title, rangemode="tozero"),
-        yaxis=_axis("points", type="log", dtick=1, tickformat="~g"),
+        yaxis=_axis("points", type="log", dtick="D2", tickformat="~g"),
         shapes=[rule | {"x0": at, "x1": at} for at, _ in beside.stages],
         annotations=[place | {"x": at, "text": words} for at, words in beside.stages] + notes,
         showlegend=False,
@@ -109,11 +114,11 @@ def questions(
         ranked = 100 * -np.sort(-worlds, axis=1)[:, : len(table)]
         at, low, high = np.arange(1, len(table) + 1), ranked.min(axis=0), ranked.max(axis=0)
         around = {"x": np.concatenate([at, at[::-1]]), "y": np.concatenate([high, low[::-1]])}
-        band = [_BAND | around | {"fillcolor": SYNTHETIC}]
+        band = [_BAND | around | {"fillcolor": ERROR}]
     dots = {
         "type": "scatter", "x": np.arange(1, len(table) + 1), "y": 100 * table["error"], "mode": "markers",
         "name": "error",
-        "marker": {"color": SYNTHETIC, "size": 5}, "unselected": {"marker": {"opacity": 0.2}},
+        "marker": {"color": ERROR, "size": 5}, "unselected": {"marker": {"opacity": 0.2}},
         "customdata": np.column_stack([[figure_text(q, 80) for q in table["question"]], table["error"] * n]),
         "hovertemplate": f"%{{customdata[0]}}<br>%{{y:.3g}} points ≈ %{{customdata[1]:,.1f}} {noun}<extra></extra>",
     }  # fmt: skip
@@ -121,7 +126,7 @@ def questions(
         dots["selectedpoints"] = list(marked)
     return _small(
         [dots, *band],
-        xaxis=_axis("questions", type="log", dtick=1, tickformat=",d"),
+        xaxis=_axis("questions, worst first", type="log", dtick=1, tickformat=",d"),
         yaxis=_axis("points", rangemode="tozero"),
         dragmode="select", selectdirection="h", showlegend=False,
     )  # fmt: skip
@@ -132,41 +137,41 @@ def columns(involved: pd.DataFrame) -> go.Figure:
     names = short_names(involved["column"], 14)
     bars = {
         "type": "bar", "x": 100 * involved["error"], "y": list(range(len(names))), "orientation": "h",
-        "marker": {"color": REAL}, "customdata": np.column_stack([names, involved["questions"]]),
+        "marker": {"color": ERROR}, "customdata": np.column_stack([names, involved["questions"]]),
         "hovertemplate": "%{customdata[0]}: %{x:.3g} points, %{customdata[1]} questions<extra></extra>",
     }  # fmt: skip
     return _small(
         [bars],
-        xaxis=_axis("mean, points", rangemode="tozero", nticks=4),
+        xaxis={"rangemode": "tozero", "nticks": 4},
         yaxis={"autorange": "reversed"} | ticks(names, 12),
+        annotations=[
+            {"text": "average by column", "x": 1, "y": 1, "xref": "paper", "yref": "paper", "xanchor": "right"}
+            | {"yanchor": "bottom", "showarrow": False, "font": TEXT}
+        ],
     )
 
 
 def marginal(frame: pd.DataFrame, title: str, n: int, noun: str) -> go.Figure:
-    """Real beside synthetic shares of one column's values; error bars where the replays' `low` and `high` are given.
+    """Real beside synthetic shares of one column's values, and a whisker upon each synthetic one.
 
-    Where intervals are given (`unbiased`, `table from`, `table to`) a ring with its bar stands between the two.
+    It is the interval for the table, where that is given (`table from`, `table to`), else the range over the replays
+    (`low`, `high`).
     """
     names, bars = short_names(frame["value"], 22), []
-    for name, colour, pattern in (("real", REAL, ""), ("synthetic", SYNTHETIC, "/"), ("pinned A", GREY, "x")):
+    for name, look in (BARS | {"pinned A": {"color": GREY, "pattern": {"shape": "x"}}}).items():
         if name not in frame:
             continue
-        moved = None
-        if name == "synthetic" and "low" in frame:
-            moved = {
-                "array": 100 * (frame["high"] - frame[name]), "arrayminus": 100 * (frame[name] - frame["low"]),
-                "symmetric": False, "thickness": 2, "width": 5, "color": "#808080",
-            }  # fmt: skip
         bars.append(
             {
-                "type": "bar", "x": list(range(len(names))), "y": 100 * frame[name], "name": name, "error_y": moved,
-                "marker": {"color": colour, "pattern": {"shape": pattern}},
+                "type": "bar", "x": list(range(len(names))), "y": 100 * frame[name], "name": name, "marker": look,
                 "customdata": np.column_stack([names, frame[name] * n]),
                 "hovertemplate": f"%{{customdata[0]}}: %{{y:.3f}}% ≈ %{{customdata[1]:,.0f}} {noun}",
             }
         )  # fmt: skip
-    if "unbiased" in frame:
-        bars.append(_interval(frame, names, beside="pinned A" in frame))
+    for name, ends in (("95% range", ("table from", "table to")), ("range of repeats", ("low", "high"))):
+        if ends[0] in frame:
+            bars += [_whiskers(frame, names, name, ends), LEGEND_WHISKER | {"name": name}]
+            break
     return _small(
         bars,
         xaxis=_axis(figure_text(title), **ticks(names, 14)),
@@ -175,19 +180,16 @@ def marginal(frame: pd.DataFrame, title: str, n: int, noun: str) -> go.Figure:
     )  # fmt: skip
 
 
-def _interval(frame: pd.DataFrame, names: list[str], *, beside: bool) -> Spec:
-    """What the release alone says of each value: a ring, within the interval for the table; `beside` a third bar."""
-    middle, low, high = (100 * frame[name].to_numpy(dtype=float) for name in ("unbiased", "table from", "table to"))
-    middle = np.clip(middle, low, high)  # as intervals end at 0 and 100%
+def _whiskers(frame: pd.DataFrame, names: list[str], name: str, ends: tuple[str, str]) -> Spec:
+    """The range of each value, upon its synthetic bar: the right one of two, the middle one of three."""
+    low, high = (100 * frame[end].to_numpy(dtype=float) for end in ends)
+    middle = (low + high) / 2
     return {
-        "type": "scatter", "mode": "markers", "x": np.arange(len(names)) - (0.13 if beside else 0.0), "y": middle,
-        "name": "95% range", "marker": {"symbol": "circle-open", "size": 7, "color": GREY, "line": {"width": 2}},
-        "error_y": {
-            "array": high - middle, "arrayminus": middle - low, "symmetric": False, "thickness": 1.5, "width": 3,
-            "color": GREY,
-        },
-        "customdata": np.column_stack([names, low, high]), "showlegend": True,
-        "hovertemplate": "%{customdata[0]}: %{customdata[1]:.3f} to %{customdata[2]:.3f}%<extra>95% range</extra>",
+        "type": "scatter", "mode": "markers", "x": np.arange(len(names)) + (0.0 if "pinned A" in frame else 0.2),
+        "y": middle, "name": name, "marker": {"size": 1, "color": ERROR}, "showlegend": False,
+        "error_y": {"array": high - middle, "thickness": 2, "width": 7, "color": ERROR},
+        "customdata": np.column_stack([names, low, high]),
+        "hovertemplate": f"%{{customdata[0]}}: %{{customdata[1]:.3f}} to %{{customdata[2]:.3f}}%<extra>{name}</extra>",
     }  # fmt: skip
 
 
@@ -203,19 +205,15 @@ def pair(
     gap = 100 * float(real.max()) or 1.0
     cells = np.array([[(r, c) for c in across] for r in rows])
     down = {"autorange": "reversed", "tickfont": TEXT} | ticks(rows, 9)
-    along = {"tickangle": -45, "tickfont": TEXT} | ticks(across, 7)
+    fit = sum(len(text) + 1 for text in across) * LETTER < NARROW
+    along = {"tickangle": 0 if fit else -45, "tickfont": TEXT} | ticks(across, 7)
     maps: list[Spec] = []
     layout: dict[str, Any] = {"annotations": []}
     tables = (("real, %", real), ("synthetic, %", synthetic), ("difference, points", synthetic - real))
     for place, (name, values) in enumerate(tables):
         signed, number = place == 2, str(place + 1) * (place > 0)
-        colorbar = {
-            "thickness": 7,
-            "x": 1.0 if signed else 2 * WIDE + GAP + 0.01,
-            "xanchor": "left",
-            "tickfont": TEXT,
-            "nticks": 4,
-        }
+        x = 1.0 if signed else 2 * WIDE + GAP + 0.01
+        colorbar = {"thickness": 7, "x": x, "xanchor": "left", "tickfont": TEXT, "nticks": 4}
         maps.append(
             {
                 "type": "heatmap", "z": 100 * values, "zmin": -gap if signed else 0, "zmax": gap if signed else most,
@@ -225,11 +223,7 @@ def pair(
             }
         )  # fmt: skip
         left, right = place * (WIDE + GAP), place * (WIDE + GAP) + WIDE
-        layout[f"xaxis{number}"] = along | {
-            "anchor": f"y{number}",
-            "domain": [left, right],
-            "showticklabels": not place,
-        }
+        layout[f"xaxis{number}"] = along | {"anchor": f"y{number}", "domain": [left, right]}
         own = {"matches": "y", "showticklabels": False} if place else {}
         layout[f"yaxis{number}"] = down | {"anchor": f"x{number}", "domain": [0, 1]} | own
         above = {"text": name, "x": (left + right) / 2, "y": 1, "xref": "paper", "yref": "paper", "yanchor": "bottom"}

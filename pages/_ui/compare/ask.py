@@ -1,7 +1,7 @@
 """Ask first: how small may ε be for one question? From public numbers where the noise is known, else from runs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,7 @@ class Asked:
     tolerance: float
     share: float
     delta: float
+    enough: float | None = None  # the smallest ε known to be so
 
     @property
     def words(self) -> str:
@@ -99,13 +100,18 @@ def front_door(table: Table, delta: float) -> Asked | None:
     problem = QueryRelease(workload, table.n, table.unit.most_rows)
     asked = Asked(problem, tolerance, share, delta)
     found = forecasts(problem, delta, tolerance, share)
-    for forecast in found:
+    line = st.container(horizontal=True, vertical_alignment="center")
+    for at, forecast in enumerate(found):
         sigma = f"{100 * forecast.sigma:.2g} points (≈ {problem.n * forecast.sigma:,.0f} rows)"
+        finding, answers = _said(forecast, asked)
+        if not at:
+            with line:
+                heading(finding)
         st.markdown(
-            _said(forecast, asked),
-            help=f"Known with no data used: with {TITLES[forecast.name]}, {_percent(forecast.chance)} of releases at "
-            f"this ε are. The noise's standard deviation is {sigma}, δ = {brief(delta)}. The fitted table is usually "
-            "more accurate. Only simulated releases can tell: see Ranking.",
+            answers if not at else f"{finding}. {answers}",
+            help=f"Known without looking at a row: with {TITLES[forecast.name]}, {_percent(forecast.chance)} of "
+            f"releases at this ε are. The noise's standard deviation is {sigma}, δ = {brief(delta)}. The fitted table "
+            "is usually more accurate. Only simulated releases can tell: see Ranking.",
         )
     if not found:
         st.markdown(
@@ -115,9 +121,9 @@ def front_door(table: Table, delta: float) -> Asked | None:
     if found and table.trial is not None:
         st.caption("By the noise of an algorithm that has the whole budget: had the schema been known.")
     if found and (best := found[0].epsilon) is not None:
-        with st.container(horizontal=True, vertical_alignment="center"):
+        with line:
             _take(table, columns, best, delta, found[0].name)
-    return asked
+    return replace(asked, enough=found[0].epsilon if found else None)
 
 
 def _question(table: Table) -> tuple[list[str], float, float] | None:
@@ -143,20 +149,17 @@ def share_words(share: float) -> str:
     return f"{100 * share:g}% of releases"
 
 
-def _said(forecast: Forecast, asked: Asked) -> str:
+def _said(forecast: Forecast, asked: Asked) -> tuple[str, str]:
+    """The finding as a headline, and what it means in numbers."""
     n, tolerance = asked.problem.n, asked.tolerance
     answers = f"All {asked.problem.workload.m:,} shares are within {points_words(tolerance)}"
     answers += f" (≈ {n * tolerance:,.0f} of {n:,} rows)"
     if forecast.epsilon is None:
         largest = controls.number(controls.EPSILONS[-1])
-        return (
-            f"**For {asked.words} alone no ε of the sliders is enough.** {answers} in only "
-            f"{_percent(forecast.chance)} of releases, even at ε = {largest}."
-        )
-    return (
-        f"**For {asked.words} alone, ε = {controls.number(forecast.epsilon)} is enough.** {answers} in at least "
-        f"{100 * asked.share:g}% of releases."
-    )
+        only = f"in only {_percent(forecast.chance)} of releases, even at ε = {largest}."
+        return f"For {asked.words} alone no ε of the sliders is enough", f"{answers} {only}"
+    finding = f"For {asked.words} alone, ε = {controls.number(forecast.epsilon)} is enough"
+    return finding, f"{answers} in at least {100 * asked.share:g}% of releases."
 
 
 def _percent(share: float) -> str:
@@ -171,8 +174,10 @@ def _take(table: Table, columns: list[str], epsilon: float, delta: float, name: 
     kind = KINDS[len(columns) - 1]
     if not table.uploaded:
         facts |= {f"columns-{table.name}": columns, "questions": [kind]}
-    for label, page, icon in (("Explore", "explore", "query_stats"), ("Release", "release", "publish")):
-        st.page_link(f"pages/{page}.py", label=f"Use on {label}", icon=f":material/{icon}:", query_params=facts)
+    with st.container(key="next", width="content"):
+        words = f"**Use ε = {facts['epsilon']} on Release**"
+        st.page_link("pages/release.py", label=words, icon=":material/publish:", query_params=facts)
+    st.page_link("pages/explore.py", label="See it on Explore", icon=":material/query_stats:", query_params=facts)
     if table.uploaded:
         st.caption(f"There, choose {plain(', '.join(columns), 200)} as the columns, and questions about {kind}.")
 

@@ -73,7 +73,7 @@ def taken_apart(table: Table, sweep: Sweep, chosen: Dot | None) -> None:
         return
     released, noise_free = (result.release for _, result in mine.results)
     found = session().memo(
-        "waterfall", (key, mine.id, mine.jobs[0][1].id),
+        "waterfall", (key, mine.id, mine.jobs[0][1]),
         lambda: waterfall(asked, sweep.rows, released, noise_free, sweep.beside, values),  # type: ignore[arg-type]
     )  # fmt: skip
     parts = {name: float(part[j]) for name, part in found.parts.items()}

@@ -38,7 +38,7 @@ def say(
             each, most = known[name, budget]
             left = sum((name, budget.epsilon, budget.delta, seed) not in there for seed in range(seeds))
             runs, seconds, size = runs + left * (most > 0), seconds + left * pace * each, max(size, most)
-    if (seconds := seconds / min(WORKERS, max(runs, 1))) >= SAID:
+    if (seconds := seconds / min(WORKERS, max(runs, 1))) >= SAID and made.ended:  # else the bar says how long
         st.caption(
             f"Forecast: {in_seconds(seconds)} for {runs} runs, {in_bytes(size)} of memory.",
             help=f"{WORKERS} runs at a time, and the memory of the largest. Roughly, from public numbers and from the "

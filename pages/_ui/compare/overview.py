@@ -10,6 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpcore.algorithms import ALGORITHMS, solving
+from dpcore.algorithms.forecasts import in_bytes
 from dpcore.data.domain import Rows
 from dpcore.evaluation.diagnosis import baselines, draw, empirical
 from dpcore.evaluation.run import Comparison
@@ -21,8 +22,7 @@ from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
 from dpcore.workloads import Workload
 
-from ..charts import base as charts
-from ..charts import frontier
+from ..charts import frontier, screen
 from ..shell import controls, questions
 from ..shell.frame import heading, peek
 from ..shell.results import QUIET, below
@@ -36,7 +36,7 @@ from .sweeps import TITLES, Dot, Sweep
 
 FIRST = ("gaussian_maxent", "aim", "mwem")
 EPSILONS = (0.1, 0.3, 0.5, 1.0, 3.0)
-CHANCE, BEST = "another sample is as far off", "best method at each ε"
+CHANCE, BEST = "luck: another sample of people", "best method at each ε"
 LINES = [CHANCE, "guessing without data", "each column alone", BEST]
 SIZES = {"the table itself": 0.0, "a tenth of its rows": 0.1, "as many rows": 1.0, "ten times as many": 10.0}
 
@@ -99,17 +99,20 @@ def finding(sweep: Sweep, limit: float | None) -> str:
     if limit is None or not len(found):
         return "How far off is the worst answer?"
     enough = found["epsilon"][found["error"] <= limit]
-    words = f"ε = {enough.iloc[0]:g}" if len(enough) else f"Not even ε = {found['epsilon'].iloc[-1]:g}"
-    return f"{words} is enough for {sweep.kinds} of {len(sweep.problem.domain.names)} columns"  # type: ignore[union-attr]
+    words = f"ε = {enough.iloc[0]:g}" if len(enough) else f"not even ε = {found['epsilon'].iloc[-1]:g}"
+    far = "" if sweep.ended else ", so far"
+    kinds = sweep.kinds[0].upper() + sweep.kinds[1:]
+    return f"{kinds} of {len(sweep.problem.domain.names)} columns: {words} is enough{far}"  # type: ignore[union-attr]
 
 
 @peek
 def panel(
-    sweep: Sweep, measure: Measure, other: tuple[str, Comparison] | None, look: DeltaGenerator, limit: float | None
-) -> Dot | None:
+    sweep: Sweep, measure: Measure, other: tuple[str, Comparison] | None, look: DeltaGenerator, limit: float | None,
+    enough: tuple[float, str] | None,
+) -> Dot | None:  # fmt: skip
     """Draw the frontier with its sentence, its settings at `look`; returns the dot that was clicked, if any.
 
-    `limit` is the largest error that somebody accepts, as a share.
+    `limit` is the largest error that somebody accepts, as a share; `enough` the ε that is advised, and its name.
     """
     dots = sweep.table(measure.of)
     middle = middles(dots)
@@ -122,9 +125,10 @@ def panel(
         wanted = st.multiselect("Lines to compare with", LINES, [CHANCE], key="lines", bind="query-params")
         curves = overlay.choose(sweep, middle)
     floors = floors_of(sweep, measure.name, measure.scale, population=measure.population)
-    levels = {name: floor for name, floor in floors.items() if name in wanted}
-    if limit is not None and measure.name == "max_error":
-        levels = {f"your limit: {points_words(limit)}": measure.scale * limit} | levels
+    levels = {f"{name}, {floor:.2g} {measure.unit}": floor for name, floor in floors.items() if name in wanted}
+    zone = measure.scale * limit if limit is not None and measure.name == "max_error" else None
+    if zone is not None:
+        levels = {f"↓ good enough: within {points_words(limit)}": zone} | levels
     if other is not None and measure.name is not None and not measure.population:
         levels[other[0]] = measure.scale * getattr(other[1].errors, measure.name)
     if BEST in wanted:
@@ -133,7 +137,8 @@ def panel(
         curves |= unbiased.curve(least, measure.scale)
     figure = frontier.frontier(
         dots.dropna(subset=["error"]), middle, levels, frontier.look(list(solving(QueryRelease))),
-        title=measure.words, curves=curves, titles=TITLES,
+        title=measure.words, curves=curves, titles=TITLES, planned=[case.budget.epsilon for case in sweep.planned],
+        zone=zone, advised=enough,
     )  # fmt: skip
     best, seeds = found.iloc[-1], int(middle["runs"].max())
     median = "error is" if seeds == 1 else f"median error of {seeds} runs is"
@@ -145,7 +150,8 @@ def panel(
         figure, key="frontier", alt=summary, config=QUIET, on_select="rerun", selection_mode="points"
     )
     below(_exactness(sweep) or summary, lines(dots), "frontier")
-    unbiased.words(sweep, least)
+    with look:
+        unbiased.words(sweep, least)
     picked = [p["customdata"] for p in event.selection.points if p.get("customdata")]  # type: ignore[union-attr]
     same = (d for d in sweep.shown if [[d.point.algorithm, d.point.epsilon, d.point.seed]] == picked[:1])
     return next(same, None)
@@ -187,19 +193,19 @@ def regrets(sweep: Sweep, measure: Measure) -> None:
     if not len(middle):
         return
     table = regret(middle)
-    table["memory"] = pd.to_numeric(table["memory"]) / 2**20
+    table["memory"] = [in_bytes(float(size)) for size in pd.to_numeric(table["memory"])]
     shown = table.rename(columns={c: f"ε = {c:g}" for c in table.columns if not isinstance(c, str)})
     shown.insert(0, "algorithm", [TITLES[str(name)] for name in shown.index])
-    words = "Largest peak above the start of a run; 0 where it fits into what earlier runs left free."
+    words = "Largest peak above the start of a run."
     config = {
-        "memory": st.column_config.NumberColumn(help=words),
+        "memory": st.column_config.TextColumn(help=words),
         "seconds": st.column_config.NumberColumn(help="Median of a run's own time."),
     }
-    kinds = {c: "{:.2f} ×" for c in shown.columns if c.startswith("ε")}
-    kinds |= {"memory": "{:.1f} MiB", "seconds": "{:.2f} s"}
-    st.dataframe(shown.style.format(kinds, na_rep="–"), column_config=config, hide_index=True)
+    for column in (c for c in shown.columns if c.startswith("ε")):  # as text: an empty number would read "None"
+        shown[column] = shown[column].map("{:.2f} ×".format, na_action="ignore").fillna("")
+    st.dataframe(shown.style.format({"seconds": "{:.2f} s"}), column_config=config, hide_index=True)
     st.caption(
-        "Median error over repeats, as a multiple of the best one at the same ε. The best on the whole comes first."
+        "How many times the smallest error at the same ε (median of the repeats). The best on the whole comes first."
     )
     briefs = (f"**{TITLES[name]}**: {ALGORITHMS[name].about.brief}" for name in table.index)
     st.caption(" · ".join(briefs))
@@ -229,7 +235,9 @@ def dot(table: Table, sweep: Sweep, chosen: Dot) -> None:
         frame[name] = _single(sweep, np.asarray(answers), column)
     gap = float((frame["synthetic"] - frame["real"]).abs().max())
     summary = f"{clean(column)}: the largest difference is {100 * gap:.2g} points."
-    st.plotly_chart(charts.bars(frame, column), key="dot-marginal", alt=summary, config=QUIET)
+    st.plotly_chart(
+        screen.marginal(frame, column, sweep.problem.n, "rows"), key="dot-marginal", alt=summary, config=QUIET
+    )
     below(summary, frame, "dot-marginal")
 
 

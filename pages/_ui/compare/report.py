@@ -1,10 +1,11 @@
 """The comparison on one page, for people who were not there: HTML without scripts, to print, mail or keep."""
 
-from collections.abc import Sequence
-from html import escape
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import streamlit as st
+from markupsafe import Markup
 
 from dpcore.algorithms import solving
 from dpcore.evaluation.run import Comparison, subgroups
@@ -24,7 +25,6 @@ from .overview import floors_of
 from .sweeps import TITLES, Dot, Sweep
 
 TITLE = "largest error, points (median over repeats)"
-PUBLIC = f'<span class="tag">{Tag.PUBLIC}</span>'
 
 
 @peek
@@ -59,54 +59,40 @@ def page(table: Table, sweep: Sweep) -> str:
         "Repeats": str(dots["seed"].nunique()),
     }
     looks = frontier.look([TITLES[name] for name in solving(QueryRelease)])
-    parts = [
-        f'<p><span class="tag">{Tag.PEEK}</span></p><h2>Verdict</h2>{_verdict(found)}<h2>Error against ε</h2>',
-        drawing.frontier(
-            middle.assign(algorithm=middle["algorithm"].map(TITLES), error=100 * middle["error"]),
-            found.assign(error=100 * found["error"]),
-            {name: 100 * floor for name, floor in floors_of(sweep, "max_error").items()},
-            looks,
-            TITLE,
+    promises = [Promise(e, delta) for e in sorted(set(dots["epsilon"]))]
+    best, groups = _groups(sweep)
+    return printing.page(
+        Path(__file__).with_name("report.html"),
+        peek=Tag.PEEK,
+        public=Tag.PUBLIC,
+        verdict=[
+            (f"ε = {line.epsilon:g}", f"{100 * line.error:.2g} points", TITLES[line.algorithm])
+            for line in found.itertuples()
+        ],
+        drawing=Markup(
+            drawing.frontier(
+                middle.assign(algorithm=middle["algorithm"].map(TITLES), error=100 * middle["error"]),
+                found.assign(error=100 * found["error"]),
+                {name: 100 * floor for name, floor in floors_of(sweep, "max_error").items()},
+                looks,
+                TITLE,
+            )
         ),
-        "<p>Grey: the best that was reached with that ε or less.</p>",
-        f"<h2>What ε means {PUBLIC}</h2>{_odds(sorted(set(dots['epsilon'])), delta)}",
-        f"<h2>Who gets the least accurate results?</h2>{_groups(sweep)}",
-        f"<h2>Settings{' ' + PUBLIC if not table.peeked else ''}</h2>{_table(rows.items())}",
-        "<p>Errors were computed from the real rows. They are not protected: do not publish this "
-        "page. An ε that was chosen by them says a little about the table.</p>",
-    ]
-    return printing.page("What does privacy cost on this table?", "".join(parts))
-
-
-def _verdict(found) -> str:  # noqa: ANN001 - a table of `steps`
-    lines = [
-        (f"ε = {line.epsilon:g}", f"{100 * line.error:.2g} points", TITLES[line.algorithm])
-        for line in found.itertuples()
-    ]
-    return _table(lines, ("budget", "largest error (median over repeats)", "best algorithm"))
-
-
-def _odds(epsilons: Sequence[float], delta: float) -> str:
-    promises = [Promise(e, delta) for e in epsilons]
-    risen, guesses = [p.suspicion for p in promises], [times_in_100(p.guess()) for p in promises]
-    rarely = f" (except {one_in(promises[0].failure)})" if delta else ""
-    words = (
-        "<p>Someone knows everyone else and sees what is released. They guess which of two values the last row has. "
-        "Without the release a guess is right 50 times in 100.</p>"
+        suspicion=percent(SUSPICION),
+        rarely=f" (except {one_in(promises[0].failure)})" if delta else "",
+        odds=[(f"{p.epsilon:g}", p.suspicion, times_in_100(p.guess())) for p in promises],
+        best=best,
+        groups=groups,
+        settings=rows,
+        peeked=table.peeked,
     )
-    head = (
-        "ε",
-        f"a suspicion of {percent(SUSPICION)} rises to at most{rarely}",
-        "guesses are right at most, whatever the algorithm",
-    )
-    return words + _table(zip(map("{:g}".format, epsilons), risen, guesses, strict=True), head)
 
 
-def _groups(sweep: Sweep) -> str:
-    """The smallest and the largest group of every column, for the best run at the middle budget."""
+def _groups(sweep: Sweep) -> tuple[dict[str, Any], list[tuple[str, str, str]]]:
+    """The best run at the middle budget, and of every column its smallest and its largest group; both may be empty."""
     done = [d for d in sweep.shown if d.point.state == "done" and d.pairs is not None]
     if not done or sweep.pairs is None:
-        return "<p>Not measured.</p>"
+        return {}, []
     budgets = sorted({d.point.epsilon for d in done})
     epsilon = budgets[len(budgets) // 2]
     best: Dot = min((d for d in done if d.point.epsilon == epsilon), key=lambda d: d.point.errors["max_error"] or 0)
@@ -117,13 +103,5 @@ def _groups(sweep: Sweep) -> str:
         for i in sorted({present[found.share[present].argmin()], present[found.share[present].argmax()]}):
             where = f"{clean(name)}: {clean(found.labels[i])}"
             lines.append((where, f"{found.share[i]:.2%}", f"{found.error[i]:.2%}"))
-    words = f"<p>{TITLES[best.point.algorithm]} at ε = {epsilon:g}, repeat number {best.point.seed}: how much the "
-    words += "two tables disagree about the smallest and the largest group of each column, from 0% (identical) "
-    words += "to 100% (completely different).</p>"
-    return words + _table(lines, ("group", "share of rows", "difference"))
-
-
-def _table(lines, head: Sequence[str] = ()) -> str:  # noqa: ANN001 - lines of texts
-    top = f"<thead><tr>{''.join(f'<th>{escape(h)}</th>' for h in head)}</tr></thead>" if head else ""  # on each page
-    body = "".join(f"<tr>{''.join(f'<td>{escape(str(c))}</td>' for c in line)}</tr>" for line in lines)
-    return f"<table>{top}{body}</table>"
+    run = {"algorithm": TITLES[best.point.algorithm], "epsilon": f"{epsilon:g}", "seed": best.point.seed}
+    return run, lines

@@ -46,7 +46,7 @@ def words(sweep: Sweep, least: Line) -> None:
     top = max(least)
     at = middle[middle["epsilon"] == top].sort_values("error")
     said = [f"{TITLES[str(row.algorithm)]}: {against_line(float(row.error), least[top])}" for row in at.itertuples()]
-    st.expander("Beside any unbiased method").caption(
+    st.caption(
         plain(
             f"At ε = {top:g} the least root mean square error of any unbiased Gaussian release of these questions is "
             f"{100 * least[top]:.3g} points. " + "; ".join(said) + ".",

@@ -36,9 +36,6 @@ WRONG = {
 STYLE = """<style>
 [class*="st-key-decide"] {gap: 0 0.5rem;} [class*="st-key-decide"] [kind="tertiary"] {color: inherit !important;}
 [class*="st-key-schema-"] [data-testid="stElementToolbar"] {display: none;} /* it would lie upon the way on */
-.st-key-go a:not([disabled]) {background: #0072B2; padding: 0.5rem 1rem;}
-.st-key-go a:not([disabled]) * {color: white !important;}
-.st-key-go a[disabled], .st-key-go a[disabled] * {color: inherit !important;}
 .st-key-choose [data-testid="stFileUploaderDropzone"] {padding: 0.25rem 0.5rem; min-height: 0;}
 @media (max-width: 640px) {.st-key-choose [data-testid="stFileUploaderDropzoneInstructions"] {display: none;}
   .st-key-who [data-testid="stSelectbox"] label, .st-key-who > :last-child {display: none;}
@@ -48,7 +45,7 @@ KEPT = (
     "A hash of a person's rows decides which of them are left out. Rows that name nobody count as one person. "
     f"All noise is scaled to this many rows. {COUNTED}"
 )
-READY = ("Nothing left to decide", "Ready, if each row is another person")  # where a column names people, or none
+READY = ("Nothing left to decide", "Can one person have several rows?")  # where who is protected is known, or not
 SHOWN, NAMED = 4, 80  # lines of one list, and characters of the names in one
 
 
@@ -73,8 +70,8 @@ def decide(current: Table) -> bool:
     elif columns:
         why = f": first decide about {_columns(columns)}"
     st.html(STYLE)
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="go"):
-        heading(f"{many} thing{'s' * (many > 1)} to decide" if many else READY[current.unit.person is None])
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="next"):
+        heading(f"{many} thing{'s' * (many > 1)} to decide" if many else READY[_asks(current)])
         st.page_link(
             "pages/explore.py", label=f"**Explore it**{why}", icon=":material/query_stats:", disabled=bool(why),
             width="content",
@@ -180,8 +177,8 @@ def protected(current: Table) -> None:
     columns, most = [None, *current.names], 1
     with st.container(horizontal=True, vertical_alignment="bottom", key="who"):
         person = st.selectbox(
-            "Which column identifies a person?", columns, columns.index(current.unit.person),
-            key=f"person-{id(current.frame)}", format_func=_whom, width=360,
+            READY[1], columns, columns.index(current.unit.person), key=f"person-{id(current.frame)}",
+            format_func=_whom, width=360, label_visibility="collapsed" if _asks(current) else "visible",
         )  # fmt: skip
         if person is not None:
             most = st.number_input("Maximum rows per person", 1, 1000, current.unit.most_rows, help=KEPT, width=240)
@@ -191,6 +188,11 @@ def protected(current: Table) -> None:
         st.caption(plain(f"“{clean(hint)}” may name people. If someone can have several rows, choose it above.", 200))
 
 
+def _asks(current: Table) -> bool:
+    """Whether nothing is left to decide of an upload but whom a row stands for: the headline asks it then."""
+    return current.uploaded and current.domain is not None and current.unit.person is None
+
+
 def hidden(current: Table) -> bool:
     """Whether a schema guessed or read off the records must not be shown here."""
     return stakeholder() and current.peeked
@@ -198,7 +200,7 @@ def hidden(current: Table) -> bool:
 
 def _whom(person: str | None) -> str:
     """Who is protected when `person` names people, in words. Not a lambda of the page: that would keep its table."""
-    return "None: each row is one person" if person is None else clean(person)
+    return "No: each row is another person" if person is None else f"Yes, {clean(person)} says who"
 
 
 def _confirm() -> None:

@@ -38,6 +38,8 @@ POLICIES = {
 FROM = {TYPED: "entered by you", GUESSED: "guessed"}
 NUMBER = r"-?[0-9.]+(?:e[-+]?[0-9]+)?"
 RANGE = re.compile(rf"(?P<low>{NUMBER})? *(?:to|–|\.\.\.?) *(?P<high>{NUMBER})?(?:[,;]? *(?P<bins>[0-9]+) bins)?")
+BARS = "how often"  # the column of small charts
+MORE = "What becomes of missing values and of those out of range, and where each line comes from."
 TALL = 12  # rows of the grid that are seen at once
 GRID = {
     "column": st.column_config.TextColumn(disabled=True, pinned=True, width="medium"),
@@ -45,7 +47,7 @@ GRID = {
         options=[ASIDE, *TAKEN], required=True, help="Choose what it is. A column that is not used is never read."
     ),
     "public values or range": st.column_config.TextColumn(
-        width=280,
+        width=430,
         help="Public knowledge, not taken from the data. Values: a; b; c. A range: 0 to 120, or 0 to 120, 12 bins. "
         f"Unequal bins: 0 to 120, split at 18, 65. Where nobody knows: {MEASURED}.",
     ),
@@ -59,26 +61,28 @@ GRID = {
 
 def grid(current: Table, busy: bool) -> None:
     """Draw the grid, and take what is typed or clicked in it; while a change is on its way it only shows."""
-    place = st.container()
-    bars = not stakeholder() and st.toggle(
-        "Show first values", True, key="first-values", persist_state="session",
+    place, below = st.container(), st.container(horizontal=True)
+    more = below.toggle("Show all settings", key="all-settings", persist_state="session", help=MORE)
+    bars = not stakeholder() and below.toggle(
+        "Show how often values occur", True, key="first-values", persist_state="session",
         help="Small charts of real values. Switch them off before you bring a table that you must not look at.",
     )  # fmt: skip
     rows = pd.DataFrame(_rows(current))
     rows["column"] = rows["column"].map(distinct(rows["column"], 26))
     if bars and any(charts := _charts(current)):
         session().look(current)
-        rows.insert(1, "first values", charts)
+        rows.insert(1, BARS, charts)
     whose = f"{Tag.PEEK.capitalize()}." if current.uploaded else "This sample is public."
     whose = f"How often values occur in the first {ROWS:,} rows. {whose}"
-    width = 270 if any(rows["next"]) else "small"
+    hidden = {"way", *(() if more else ("missing", "out of range", "from")), *(() if any(rows["next"]) else ("next",))}
     shown = GRID | {
-        "first values": st.column_config.BarChartColumn(width="small", y_min=0, help=whose),
-        "next": st.column_config.ButtonColumn("action", on_click=_act, key="next-step", width=width), "way": None,
+        BARS: st.column_config.BarChartColumn(width="small", y_min=0, help=whose),
+        "next": st.column_config.ButtonColumn("action", on_click=_act, key="next-step", width=270),
     }  # fmt: skip
     place.data_editor(
-        rows, hide_index=True, column_config=shown, num_rows="fixed", disabled=busy,
-        key=_key(current), on_change=_typed, height=35 * (min(len(rows), TALL) + 1) + 3,
+        rows, hide_index=True, column_config=shown, column_order=[c for c in rows if c not in hidden],
+        num_rows="fixed", disabled=busy, key=_key(current), on_change=_typed,
+        height=35 * (min(len(rows), TALL) + 1) + 3,
         alt="The columns of the table: what each is, what is public about it, and what is left to decide.",
     )  # fmt: skip
 
@@ -217,10 +221,17 @@ def _next_step(wrong: list[Problem]) -> tuple[str, str]:
 
 def _charts(current: Table) -> list[list[int] | None]:
     """The bars of every column; none where it is to be measured, or names people."""
-    bars = dict(zip(current.names, current.first_values, strict=True))
+    bars = {name: _ordered(found, current.entries.get(name)) for name, found in current.first_values.items()}
     named = {guess.name for guess in current.guesses if guess.aside in (*STATES, "unnamed")} - {*current.entries}
     hidden = named | {name for name, spec in current.entries.items() if is_private(spec)}
     return [None if name in hidden else bars[name] for name in _names(current)]
+
+
+def _ordered(found: dict[str, int], entry: Any) -> list[int]:
+    """Return bars in the order of the values that the schema lists, where it lists all of them."""
+    values = entry.get("values") if isinstance(entry, dict) else None
+    listed = isinstance(values, list) and set(found) <= set(map(str, values))
+    return [found[text] for text in map(str, values) if text in found] if listed else list(found.values())
 
 
 def _typed() -> None:

@@ -23,10 +23,9 @@ from ..shell.text import clean, plain
 USUAL = Budget(1.0, 1e-9)
 
 
-def size(table: Table) -> None:
-    """The number of combinations, and the columns to begin with where all of them are too many."""
+def begins_with(table: Table) -> None:
+    """The columns to begin with, where all of them have too many combinations."""
     domain = table.domain
-    st.text(f"{len(domain.names)} columns in use, {size_words(domain.size)} combinations of their values")
     fewer = first_columns(domain, COMFORTABLE_CELLS)
     if len(fewer) < len(domain.names):
         st.caption(
@@ -40,6 +39,7 @@ def size(table: Table) -> None:
 def readiness(table: Table) -> None:
     """For every algorithm what a run over all columns' pairs will take, or why it cannot."""
     domain, n = table.domain, table.n
+    st.text(f"{len(domain.names)} columns in use, {size_words(domain.size)} combinations of their values")
     most = table.unit.most_rows
     if table.uploaded:  # samples have few columns
         rows = session().memo("forecasts", (table.version, n, most), lambda: _forecasts(domain, n, most))

@@ -15,8 +15,7 @@ from dpcore.problems import PointRelease
 from ..charts import evolution as evolution_charts
 from ..jobs.job import watch
 from ..jobs.runs import LAST, Runs, WantedRun, tab_runs
-from ..shell import results
-from ..shell.controls import delta_slider, epsilon_slider
+from ..shell import controls, results
 from ..shell.frame import heading, peek
 from ..shell.state import shared
 from ..shell.table import Table
@@ -53,7 +52,7 @@ def choose() -> None:
             key=f"choice-{hash(tuple(columns))}", **shared(),
         )  # fmt: skip
         with middle:
-            budget = Budget(epsilon_slider(), delta_slider(right))
+            budget = controls.budget(right)
         with st.container(horizontal=True, vertical_alignment="center"):
             pressed = st.button("Compare them", type="primary", icon=":material/play_arrow:", disabled=len(names) < 2)
             st.caption(plain(f"Protected: {table.unit.words}. Columns are scaled to 0..1 by their public bounds.", 300))

@@ -13,17 +13,14 @@ from dpcore.evaluation.run import compare
 from dpcore.experiments.pool import Result
 from dpcore.numbers import points
 from dpcore.params import build
-from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
 from dpcore.workloads import Marginals
 
-from ..charts import base as charts
 from ..charts import screen
 from ..jobs.job import watch
 from ..jobs.runs import WantedRun, tab_runs
-from ..shell import results
-from ..shell.controls import KEPT, delta_slider, epsilon_slider
+from ..shell import controls, results
 from ..shell.frame import heading, in_memory, line, peek, shows, tried, unfinished
 from ..shell.opened import WHOLE
 from ..shell.results import panel
@@ -52,8 +49,8 @@ def on_a_table() -> None:
     with st.container(border=True, key="recipe-settings"):
         left, middle, right = st.columns(3)
         with left:
-            budget = Budget(epsilon_slider(), delta_slider(middle))
-        rounds = right.slider("T, steps", 1, 20, 6, key="recipe-rounds", **KEPT)
+            budget = controls.budget(middle)
+        rounds = right.slider("T, steps", 1, 20, 6, key="recipe-rounds", **controls.KEPT)
         pressed = st.button("Evolve the rows", type="primary", icon=":material/play_arrow:")
     runs = tab_runs("recipe")
     if pressed:
@@ -110,7 +107,7 @@ def _evolves(rows: Rows, result: Result, problem: QueryRelease) -> None:
     frame = pd.DataFrame({"value": labels, "real": single.real, "synthetic": single.synthetic})
     summary = f"{clean(column)} after step {t}: the largest difference is {points(float(single.gaps.max()))} points."
     summary += " Single columns are moved to their noisy shares in every step; what evolves is how columns go together."
-    panel(charts.bars(frame, column), summary, frame, "recipe-column")
+    panel(screen.marginal(frame, column, rows.n, "rows"), summary, frame, "recipe-column")
     if len(domain.names) < 2:
         return
     pairs = {" × ".join(map(clean, pair)): pair for pair in combinations(domain.names, 2)}

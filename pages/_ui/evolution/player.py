@@ -23,8 +23,7 @@ from dpcore.theory.meaning import Promise
 from ..charts import evolution as evolution_charts
 from ..jobs.job import watch
 from ..jobs.runs import LAST, WantedRun, tab_runs
-from ..shell import results
-from ..shell.controls import KEPT, delta_slider, epsilon_slider, number
+from ..shell import controls, results
 from ..shell.frame import heading, peek
 from ..shell.state import stakeholder
 from ..shell.verdict import show_tiles
@@ -54,7 +53,7 @@ def watch_it() -> None:
     plan = algorithm.plan(problem, budget)
     right = Promise.of_plan(plan, adaptive=algorithm.adaptive).guess()
     with side:
-        words = "Publish only the orange points. These blue ones are invented; yours would be real people's."
+        words = "Publish only the orange points. Yours would replace the blue ones."
         show_tiles([tiled.guess(right, budget.epsilon)], words)
     mine = tab_runs("evolve")
     asked = (sample, n, budget, tuple(sorted(texts.items())), seeds)
@@ -79,22 +78,22 @@ def watch_it() -> None:
 def _settings(experts: Any) -> tuple[str, int, Budget, dict[str, str], int]:
     """Draw the widgets, those for `experts` in their place."""
     titles = {sample.title: name for name, sample in POINT_SAMPLES.items()}
-    sample = titles[st.selectbox("Public sample", list(titles), key="pe-sample", **KEPT)]
-    budget = Budget(epsilon_slider(), delta_slider(experts))
+    sample = titles[st.selectbox("Public example", list(titles), 1, key="pe-sample", **controls.KEPT)]
+    budget = controls.budget(experts)
     with experts:
-        n = st.select_slider("n, private points", SIZES, 500, number, key="pe-n", **KEPT)
+        n = st.select_slider("n, private points", SIZES, 500, controls.number, key="pe-n", **controls.KEPT)
         words = "The paper's algorithms by name; what you choose below replaces what the preset says."
-        preset = st.selectbox("Preset", [OWN, *PE.presets], key="pe-preset", help=words, **KEPT)
+        preset = st.selectbox("Preset", [OWN, *PE.presets], key="pe-preset", help=words, **controls.KEPT)
         words = "Auto: ln(nε), or 2 ln(nε) in the paper's simulations."
-        rounds = st.select_slider("T, steps", ROUNDS, AS_PRESET, key="pe-rounds", help=words, **KEPT)
+        rounds = st.select_slider("T, steps", ROUNDS, AS_PRESET, key="pe-rounds", help=words, **controls.KEPT)
         listed = {p.name: p for p in parameters(PE) if p.name in ("post", "sampling", "release")}
         texts = dict(PE.presets.get(preset, {}))
         for p in listed.values():
             words = p.doc[0].upper() + p.doc[1:] + "."
-            value = st.selectbox(p.name, [AS_PRESET, *p.choices], key=f"pe-{p.name}", help=words, **KEPT)
+            value = st.selectbox(p.name, [AS_PRESET, *p.choices], key=f"pe-{p.name}", help=words, **controls.KEPT)
             texts |= {p.name: value} if value != AS_PRESET else {}
         words = "The chart shows the range over runs with repeat numbers 0, 1, …"
-        seeds = st.number_input("Repeats", 1, 20, 5, key="pe-seeds", help=words, **KEPT)
+        seeds = st.number_input("Repeats", 1, 20, 5, key="pe-seeds", help=words, **controls.KEPT)
         texts |= {"rounds": str(rounds)} if rounds != AS_PRESET else {}
     return sample, n, budget, texts, int(seeds)
 
@@ -121,17 +120,15 @@ def _wanted(
 
 @peek
 def _player(rows: Rows, start: Result, path: Result) -> None:
-    heading("Invented points move towards real ones")
+    heading("Invented points gather where real ones are")
     above, place = st.container(), st.container()
     releases: list[Any] = [start.release, *path.path]
     steps = [(release.points, release.weights) for release in releases]
     with above:
         _plays(np.repeat(rows.values, rows.weights, axis=0), steps, place)
-    place.caption("Real points vote for the nearest invented point. Noise hides each vote.")
+    place.caption("Each real point votes for the nearest invented one. Noise hides every vote.")
     kept = [int(np.count_nonzero(weights)) for _, weights in steps]
-    summary = (
-        f"It starts from {len(steps[0][0])} random points and ends with {kept[-1]:,}. Points without votes are dropped."
-    )
+    summary = f"From {len(steps[0][0])} random points to {kept[-1]:,}. Those without votes (×) are dropped."
     lines = [
         pd.DataFrame({"t": t, "x": V[w > 0, 0], "y": V[w > 0, 1], "weight": w[w > 0]}) for t, (V, w) in enumerate(steps)
     ]
@@ -176,13 +173,13 @@ def _curve(found: dict[str, list[Result]], problem: PointRelease) -> None:
     """Draw W1 against t as a share of the width; a theorem whose error exceeds the width is a sentence, not a line."""
     frame = results.curves(found["start"] + found["curve"])
     settled = found["curve"][0].summary["parameters"]
-    D, d, T = problem.diameter, problem.d, int(settled["rounds"])
+    D, d = problem.diameter, problem.d
     frame["distance"] = frame["w1"] / D
-    by = frame.groupby("t")["distance"].mean()
+    by = frame.groupby("t")["distance"].median()
     first, last = float(by.iloc[0]), float(by.iloc[-1])
     noise = {name: settled[name] for name in ("alpha", "sigma", "levels", "samples")}
     err = theory.error(**noise, d=d, D=D)
-    heading(f"Invented points come {100 * (1 - last / first):.0f}% nearer")
-    summary = f"From {first:.0%} to {last:.0%} of the map's width, in {T} steps."
-    words = "" if err < D else " This was measured. With so few points no theorem promises it."
+    heading(f"They end {last:.0%} of the map's width away")
+    summary = f"Mean distance at the start: {first:.0%}. Shaded: all repeats."
+    words = "" if err < D else " It is measured; no theorem promises it for so few points."
     results.panel(evolution_charts.distances(frame), summary + words, frame, "distance")

@@ -27,9 +27,10 @@ from .screen import chart, draw, numbers
 
 CHOOSER = 190  # pixels of a widget beside a question
 MARKER = 150  # of the one beside the longest question
+FAINT = 0.05  # of the largest share: a difference below it has hardly a colour
 LISTED = 1000  # queries that are put into words
 INTERVALS = f"{ask.LEVEL:.0%} intervals for this table, from the release alone; the population's are below."
-RINGS = f"Rings: {INTERVALS}"
+WHISKERS = f"Whiskers: {INTERVALS}"
 
 
 def listed(shown: Shown, most: int = LISTED) -> tuple[pd.DataFrame, list[list[str]]]:
@@ -54,7 +55,7 @@ def queries(shown: Shown, head: DeltaGenerator) -> None:
     """Every question's error, worst first, linked to the columns it involves."""
     table, columns = listed(shown)
     tenth, half = (shown.words(float(np.quantile(shown.both.gaps, q))) for q in (0.9, 0.5))
-    summary = f"One question in ten is off by over {tenth.partition(' ≈')[0]}."
+    summary = f"One in ten is off by over {tenth.partition(' ≈')[0]}."
     names = shown.chosen.problem.domain.names
     marks = {None: "all questions"} | {name: f"about {text}" for name, text in distinct(names).items()}
     about = head.selectbox(
@@ -86,7 +87,7 @@ def queries(shown: Shown, head: DeltaGenerator) -> None:
 @st.fragment
 @peek
 def groups(shown: Shown) -> None:
-    """Error among the members of each value of a column, small groups first."""
+    """Error among the members of each value of a column, in their natural order."""
     heading("Who gets the least accurate results?", Tag.PEEK, meaning("disagreement"))
     domain = shown.chosen.problem.domain
     column = st.selectbox(
@@ -94,6 +95,7 @@ def groups(shown: Shown) -> None:
         telling(domain),
         format_func=distinct(domain.names).get,
         key=f"groups-{hash(domain.names)}",
+        width=360,
         **shared(),
     )
     try:
@@ -103,13 +105,13 @@ def groups(shown: Shown) -> None:
         return
     found = subgroups(both, column)
     frame = pd.DataFrame({"group": found.labels, "share": found.share, "error": found.error})
-    frame = frame[frame["share"] > 0].sort_values("share", ignore_index=True)
+    frame = frame[frame["share"] > 0].reset_index(drop=True)
     small, large = (
         f"of {clean(row['group'])} {row['error']:.1%} ({shown.n * row['share'] * row['error']:,.0f} of "
         f"{shown.n * row['share']:,.0f} {shown.noun})"
-        for _, row in frame.iloc[[0, -1]].iterrows()
+        for _, row in frame.loc[[frame["share"].idxmin(), frame["share"].idxmax()]].iterrows()
     )
-    summary = f"Counted at a wrong value: {small}, {large}."
+    summary = f"Smallest and largest group, counted at a wrong value: {small}, {large}."
     panel(base.groups(frame, column), summary, frame, "groups")
 
 
@@ -153,16 +155,16 @@ def marginals(shown: Shown, head: DeltaGenerator) -> None:
     single = Marginals(domain, [[column]])
     pair, labels = compare(shown.result.release, rows, single), domain.columns[names.index(column)].labels
     frame = pd.DataFrame({"value": labels, "real": pair.real, "synthetic": pair.synthetic})
-    words = f"{clean(column)}: off most at {clean(labels[int(pair.worst(1)[0])])}, {shown.words(pair.gaps.max())}."
+    words = f"Of {clean(column)}: off most at {clean(labels[int(pair.worst(1)[0])])}, {shown.words(pair.gaps.max())}."
     if shown.pinned is not None:
         frame["pinned A"] = shown.pinned[0].release.answers(single)
     frame, more = ranged(
-        shown, frame, single, pair, RINGS, "Nothing was measured about it that intervals could rest on."
+        shown, frame, single, pair, WHISKERS, "Nothing was measured about it that intervals could rest on."
     )
     draw(head, charts.marginal(frame, column, shown.n, shown.noun), words, frame, "marginal", more)
 
 
-@chart("pair", "And two columns together?", "marginal", "cell", "point")
+@chart("pair", "And two together?", "marginal", "cell", "point")
 def pair(shown: Shown, head: DeltaGenerator) -> None:
     """Two columns as heat maps: real, synthetic, and the difference."""
     domain = shown.chosen.problem.domain
@@ -174,16 +176,21 @@ def pair(shown: Shown, head: DeltaGenerator) -> None:
     asked = head.selectbox(
         "Two columns", list(pairs), width=CHOOSER, key=f"pair-{hash(names)}", label_visibility="collapsed", **shared()
     )
-    chosen = pairs[asked]
+    chosen = sorted(pairs[asked], key=names.index)  # as answers lie
+    first, second = (domain.columns[names.index(name)] for name in chosen)
     two = Marginals(domain, [chosen])
     both = compare(shown.result.release, shown.table.rows(names), two)
-    first, second = (domain.columns[names.index(name)] for name in chosen)
     real, synthetic = (answers.reshape(first.size, second.size) for answers in (both.real, both.synthetic))
     index = pd.DataFrame([(a, b) for a in first.labels for b in second.labels], columns=pd.Index(["first", "second"]))
     frame = index.assign(real=both.real, synthetic=both.synthetic)
     where = " and ".join(map(clean, index.iloc[int(both.worst(1)[0])]))
-    words = f"{asked}: off most at {where}, {shown.words(both.gaps.max())}."
+    words = f"Of {asked}: off most at {where}, {shown.words(both.gaps.max())}."
+    if both.gaps.max() < FAINT * both.real.max():
+        words = f"{words[:-1]}: too little to see."
     no = "No intervals: nothing was measured about both together."
     frame, more = ranged(shown, frame, two, both, INTERVALS, no)
-    figure = charts.pair(real, synthetic, chosen, (first.labels, second.labels))
+    axes, labels = tuple(chosen), (first.labels, second.labels)
+    if sum(map(len, first.labels)) < sum(map(len, second.labels)):  # what is long has room at the side
+        real, synthetic, axes, labels = real.T, synthetic.T, axes[::-1], labels[::-1]
+    figure = charts.pair(real, synthetic, axes, labels)
     draw(head, figure, words, frame, "pair", more)

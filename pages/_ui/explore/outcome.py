@@ -137,7 +137,7 @@ def spread(shown: Shown) -> None:
     epsilon, delta, by = spent["epsilon"], spent["delta"], spent["accounting"]
     if shown.chosen.schema is not None:  # what the schema costs is not the run's to say
         epsilon, delta, by = summary["epsilon"], summary["delta"], "the schema and the algorithm together, at the most"
-    label = f"{runs} repeats with fresh noise" if shown.replays else "About these numbers"
+    label = f"{runs} repeats" if shown.replays else "About these numbers"
     with st.popover(label, type="tertiary", icon=":material/info:"):
         st.caption(
             f"{moved}{_against(shown)}{summary['queries']:,} questions, {summary['cells']:,} combinations, "
@@ -165,8 +165,8 @@ def stopped(own: pd.DataFrame) -> str:
         return f"After {steps:,} steps: {last} points."
     since, error = int(late["t"].iloc[0]), late["max_error"]
     if error.max() - error.min() <= 0.1 * end["max_error"]:
-        return f"Yes: waiting longer brings nothing. {last} points since step {since:,}."
-    return f"No: {points(error.iloc[0])} points at step {since:,}, {last} at step {steps:,}."
+        return f"Yes: {last} points since step {since:,}. More do not help."
+    return f"No: {points(error.iloc[0])} points at step {since:,}, but {last} at step {steps:,}. More steps may help."
 
 
 @chart("convergence", "Has the error stopped falling?", "point", "sampling floor", "seed")
@@ -186,7 +186,7 @@ def convergence(shown: Shown, head: DeltaGenerator) -> None:
         low, high = (points(v) for v in (last["max_error"].min(), last["max_error"].max()))
         more += f"Band: {low} to {high} points in {len(shown.runs)} repeats with fresh noise. "
     if raw is not None:
-        more += f"Dotted, raw noise on every answer, by theory: up to {points(raw)} points. "
+        more += f"Dotted, the noise alone on every answer, by theory: up to {points(raw)} points. "
     if frame["epsilon_spent"].nunique() == 1:
         more += "The whole budget is used before the first step. "
     elif row := RATES.get(shown.result.summary["algorithm"]):
@@ -230,6 +230,6 @@ def _stages(result: Result, own: pd.DataFrame) -> list[tuple[int, str, str]]:
                     f"{points(left)} to {points(jump)} points, and falls as the steps settle."
                 )
             words += f" It costs ε = {spent:.2g} more." if spent else " It uses no budget: only the fit is new."
-            found.append((i, "new fit" if i else name, words))
+            found.append((i, "restart" if i else name, words))
         before = name
     return found

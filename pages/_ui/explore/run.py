@@ -133,4 +133,4 @@ def _so_far(job: PoolJob) -> None:
     frame = pd.DataFrame([{"seed": 0, **record.to_json()} for record in job.records])
     st.caption(f"So far: {name} {value:.3g}.")
     curve = charts.convergence_chart(frame, "t", "step", job.task.problem.n, "rows", charts.CurveContext())
-    st.plotly_chart(curve, key=f"live-{job.id}", alt="Errors so far", config={"displayModeBar": False})
+    st.plotly_chart(curve, key="live", alt="Errors so far", config={"displayModeBar": False})

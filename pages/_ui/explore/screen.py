@@ -34,23 +34,21 @@ STYLE = """<style>
 .st-key-lead {display: none;}
 .st-key-screen h3, .st-key-sections h3 {font-size: 1rem; padding: 0; line-height: 1.1;}
 .st-key-screen [data-testid="stVerticalBlock"] {gap: 0.15rem;}
-.st-key-screen [data-testid="stHorizontalBlock"] {gap: 0.6rem;}
+.st-key-screen [data-testid="stHorizontalBlock"],
+.st-key-screen [data-testid="stVerticalBlock"]:has([class*="st-key-cell-"]) {gap: 1rem;}
 .st-key-screen [data-testid="stCaptionContainer"] p {font-size: 0.875rem; line-height: 1.2;}
 .st-key-screen :is(.xtick, .ytick) text {font-size: max(13px, 0.75rem) !important;}
 .st-key-verdict {gap: 0.1rem;}
-.st-key-tiles {gap: 0.2rem 1.2rem;}
-.st-key-tiles > div {flex: 1 1 9rem; width: auto; min-width: 9rem;}
-.st-key-tiles p {font-size: 0.875rem;}
-.st-key-tiles strong {font-size: 1.125rem; line-height: 1.2;}
-.st-key-uses > div:first-child {flex: 1 1 16rem; width: auto;}
-.st-key-uses button {min-height: 1.6rem; padding: 0 0.3rem;}
+.st-key-uses button {min-height: 1.6rem; padding: 0 0.3rem;} .st-key-next a {padding: 0.2rem 0.8rem !important;}
 @media (min-width: 641px) {.st-key-uses {flex-wrap: nowrap !important; min-height: 1.7rem;}}
 .st-key-verdict [data-testid="stMarkdownContainer"], .st-key-verdict [data-testid="stCaptionContainer"] {
   margin-bottom: 0;}
 .st-key-verdict p {margin: 0; line-height: 1.35;}
 .st-key-screen [class*="st-key-cell-"] {padding: 0.2rem 0.7rem 0.4rem;}
 [class*="st-key-head-"] > div:first-child {flex: 1 1 0; width: auto; min-width: 10rem;}
+[class*="st-key-head-"] [aria-label="Clear value"] {display: none;}  /* as the first option does it too */
 @media (min-width: 641px) {[class*="st-key-head-"] {flex-wrap: nowrap !important;}}
+.st-key-sections {margin-top: 1rem;}
 /* What belongs to settings that are no longer chosen is dimmed at once; not while repeats come in: a thin bar runs. */
 body:not(:has(.st-key-replays)) [data-stale="true"] {opacity: 0.35 !important; transition: none !important;}
 body:has(.st-key-replays) [data-stale="true"] {opacity: 1 !important;}
@@ -59,7 +57,10 @@ body:has(.st-key-replays) .st-key-screen::before {content: ""; position: absolut
   background: #0072B2; animation: runs 1.5s ease-in-out infinite alternate;}
 @keyframes runs {from {left: 0;} to {left: 80%;}}
 @media (max-width: 640px) {.block-container {padding-left: 0.8rem; padding-right: 0.8rem;}
-  .st-key-tiles > div {flex: 1 1 40%; min-width: 40%;}
+  .st-key-tiles > div {flex: 1 1 40%; min-width: 40%;} .st-key-menu {margin-top: -0.75rem;}
+  .st-key-tiles p {line-height: 1.2;} [class*="st-key-head-"] button {min-height: 1.8rem;}
+  .st-key-cell-convergence {position: relative; padding-bottom: 3rem !important;}
+  .st-key-head-convergence > :has([data-testid="stButtonGroup"]) {position: absolute; bottom: 0.3rem;}
   /* The sentence below the tiles stands below the charts. */
   :has(> .st-key-verdict), .st-key-verdict {display: contents !important;}
   :has(> .st-key-uses) {order: 1;} :has(> .st-key-sections) {order: 2;}}
@@ -70,7 +71,8 @@ body:has(.st-key-replays) .st-key-screen::before {content: ""; position: absolut
 [data-testid="stSidebarUserContent"] > div > div > [data-testid="stLayoutWrapper"]:has(.st-key-sliders) {
   position: sticky; top: 0; z-index: 10; padding: 0.3rem 0; background: inherit;}
 [data-testid="stSidebar"] *:has(.st-key-sliders) {background: inherit;}  /* the sidebar's own, down to the sliders */
-.st-key-marks {margin-top: -1.1rem;}
+.st-key-ends {margin-top: -1rem;} .st-key-ends p {
+  display: flex; justify-content: space-between; margin: 0; font-size: 0.875rem;}
 /* A closed sidebar: its sliders in a bar at the bottom of the screen, and nothing else of it. */
 [data-testid="stSidebar"][data-collapsed="true"] {
   position: fixed !important; inset: auto 0 0 0; z-index: 100; width: 100% !important; min-width: 100% !important;
@@ -81,7 +83,7 @@ body:has(.st-key-replays) .st-key-screen::before {content: ""; position: absolut
 [data-collapsed="true"] [data-testid="stSidebarHeader"], [data-collapsed="true"] [data-testid="stSidebarNav"],
 [data-collapsed="true"] [data-testid="stSidebarNavSeparator"],
 [data-collapsed="true"] [data-testid="stSidebarUserContent"] > div > div > :not(:has(.st-key-sliders)),
-[data-collapsed="true"] .st-key-sliders > :has(.st-key-marks),
+[data-collapsed="true"] .st-key-sliders > :has(.st-key-ends),
 [data-collapsed="true"] [data-testid="stSliderTickBar"] {display: none !important;}
 [data-collapsed="true"] [data-testid="stSidebarUserContent"] {padding: 0; width: 100%;}
 [data-collapsed="true"] [data-testid="stSlider"] {
@@ -114,7 +116,6 @@ PRESENT = """<style>
 [class*="st-key-head-"] [data-testid="stSelectbox"] :is(div, input, button) {height: 1.7rem; min-height: 0;}
 .st-key-menu button, .st-key-uses button {min-height: 0;}
 [data-collapsed="true"] [data-testid="stSlider"] {height: 2.2rem; margin: -0.3rem 0;}
-[class*="st-key-head-"] [aria-label="Clear value"] {display: none;}  /* as the first option does it too */
 </style>"""
 
 

@@ -49,18 +49,19 @@ def choose(table: Table) -> Chosen:
         sliders = st.container(key="sliders", gap=None)
         with sliders:
             epsilon = controls.epsilon_slider()
-            with st.container(key="marks"):
-                deployments.marks(epsilon, controls.EPSILONS)
+            with st.container(key="ends"):
+                st.html("<p><span>stronger promise</span><span>more accurate</span></p>")
             delta_place, alpha_place = st.container(), st.container()
-        deployments.known(epsilon)
         promise = st.container()
         name = controls.algorithm()
         more = st.expander("More", icon=":material/tune:")
-        workload, texts = questions.choose(table)
+        with st.expander("Columns, questions", icon=":material/table_chart:"):
+            workload, texts = questions.choose(table)
         problem = QueryRelease(workload, table.n, table.unit.most_rows)
         budget = Budget(epsilon, controls.delta_slider(delta_place, zero=_pure(name, problem, epsilon)))
         promise.page_link("pages/guarantee.py", label="What does this ε mean?", icon=":material/verified_user:")
         with more:
+            deployments.known(epsilon)
             seeds = controls.worlds()
             settings = controls.settings(name, problem, budget, {ALPHA: alpha_place}, more)
             again = st.button("Run again", icon=":material/replay:")

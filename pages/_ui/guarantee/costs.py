@@ -20,23 +20,19 @@ BEST = "best accountant"
 def costs(budget: Budget, planned: Planned) -> None:
     """Draw the privacy curve of the plan by each accountant and the papers' closed forms; list its charges."""
     left, right = st.columns(2, gap="large")
-    e, d, at = budget.epsilon, budget.delta, _place(budget, planned)
+    deltas, once, at = planned.deltas, planned.once, nearest(planned.deltas, budget)
+    costs = {name: float(c[at]) for name, c in once.items()}
     with left:
         st.markdown("**Accountants**")
-        costs = {name: float(c[at]) for name, c in planned.once.items()}
         tightest = min(costs, key=lambda name: costs[name])
-        said = f"At δ = {brief(planned.deltas[at])} the plan costs {_listed(costs)}. Tightest: {tightest}."
-        frame = pd.DataFrame({"δ": planned.deltas, **{f"ε, {name}": c for name, c in planned.once.items()}})
-        panel(promise.privacy_curves(planned.once, planned.deltas, (e, d)), said, frame, "privacy-curve")
+        said = f"At δ = {brief(deltas[at])} the plan costs {listed(once, at)}. Tightest: {tightest}."
+        draw(once, deltas, budget, said, "privacy-curve")
     with right:
         st.markdown("**The papers' closed forms**")
-        forms = accountants.printed(planned.charges, planned.deltas)
-        best = np.min(list(planned.once.values()), axis=0)
-        curves = {BEST: best, **forms}
-        frame = pd.DataFrame({"δ": planned.deltas, **{f"ε, {name}": c for name, c in curves.items()}})
-        figure = promise.privacy_curves(curves, planned.deltas, (e, d), thick=BEST)
-        panel(figure, _verdict(forms, best, at), frame, "closed-forms")
-    if accountants.PLD in planned.once and planned.once[accountants.PLD][at] > 1.001 * min(costs.values()):
+        forms = accountants.printed(planned.charges, deltas)
+        best = np.min(list(once.values()), axis=0)
+        draw({BEST: best, **forms}, deltas, budget, _verdict(forms, best, at), "closed-forms")
+    if accountants.PLD in costs and costs[accountants.PLD] > 1.001 * min(costs.values()):
         st.caption(
             "A privacy loss distribution is not the tightest here. No one pair of tables is worst for a draw of the "
             "exponential mechanism at every ε. The curve that covers all pairs composes worse than Rényi DP does."
@@ -50,13 +46,21 @@ def costs(budget: Budget, planned: Planned) -> None:
         st.dataframe(_sources(forms), hide_index=True)
 
 
-def _place(budget: Budget, planned: Planned) -> int:
-    """Where δ lies among the deltas; 1e-9 where it is 0."""
-    return int(np.argmin(np.abs(np.log(planned.deltas) - math.log(budget.delta or 1e-9))))
+def draw(curves: dict[str, np.ndarray], deltas: np.ndarray, budget: Budget, said: str, key: str) -> None:
+    """Draw privacy curves by name, that of the best accountant behind the others, and the budget as a star."""
+    frame = pd.DataFrame({"δ": deltas, **{f"ε, {name}": c for name, c in curves.items()}})
+    figure = promise.privacy_curves(curves, deltas, (budget.epsilon, budget.delta), thick=BEST)
+    panel(figure, said, frame, key)
 
 
-def _listed(costs: dict[str, float]) -> str:
-    return ", ".join(f"ε = {cost:.4g} ({name})" for name, cost in costs.items())
+def nearest(deltas: np.ndarray, budget: Budget) -> int:
+    """Return where the budget's δ lies among the deltas; 1e-9 where it is 0."""
+    return int(np.argmin(np.abs(np.log(deltas) - math.log(budget.delta or 1e-9))))
+
+
+def listed(curves: dict[str, np.ndarray], at: int) -> str:
+    """Say the ε of every curve at one place."""
+    return ", ".join(f"ε = {c[at]:.4g} ({name})" for name, c in curves.items())
 
 
 def _verdict(forms: dict[str, np.ndarray], best: np.ndarray, at: int) -> str:

@@ -22,6 +22,7 @@ from ..shell.text import plain
 from .planned import Planned
 
 PRIORS = [0.0001, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99]
+ANY = "any algorithm"  # as a line
 MOST = 100  # releases like this one
 
 
@@ -54,7 +55,7 @@ def picture(right: float) -> None:
         f"{50 + more} are right: 50 by luck, {more} because of the release."
     )
     st.html(promise.two_worlds(50 + more, words))
-    st.caption("Of 100 guesses: **filled** right by luck, **arms up** right because of the release, **hollow** wrong.")
+    st.caption("Of 100 guesses: **grey** right by luck, **arms up** right because of the release, **hollow** wrong.")
 
 
 def verdict(budget: Budget, times: int, planned: Planned | None, right: float) -> None:
@@ -62,22 +63,19 @@ def verdict(budget: Budget, times: int, planned: Planned | None, right: float) -
     alone = promised(budget, times)
     whose = f"The noise of {planned.name} gives this number." if planned else "This number is for any algorithm."
     st.metric(
-        "Someone who knows everyone else guesses right" + (f", after {times} releases" if times > 1 else ""),
+        "Someone who knows everyone else guesses the table right" + (f", after {times} releases" if times > 1 else ""),
         times_in_100(right),
         help=f"{whose} ε = {brief(budget.epsilon)} and δ = {brief(budget.delta)} alone allow any algorithm "
         f"{times_in_100(alone.guess())}. A coin is right 50 times.",
     )  # fmt: skip
-    st.markdown("Was it the table **with you**, or **with someone else** in your place? A coin: 50.")
+    st.markdown("That is the average. A coin: 50.")
     st.markdown(alone.suspicion_words)
 
 
 def limits(table: Table) -> None:
     """List what the promise does not cover."""
     st.markdown("**What is not promised**")
-    lines = [
-        OTHERS,
-        "It does not say that answers are exact, or who may see the real table.",
-    ]
+    lines = [OTHERS, "Answers are not exact."]
     if table.unit.person is None:
         lines.append(SEVERAL)
     else:
@@ -93,31 +91,24 @@ def belief() -> float:
 
 def suspicion(budget: Budget, times: int, planned: Planned | None) -> None:
     """Show what a belief becomes after one release and after `times` of them."""
-    prior = belief()
     one, all_of_them = promised(budget, 1), promised(budget, times)
-    lines = {"one release, any algorithm": one.evidence}
+    lines = {ANY: one.evidence}
     if times > 1:
-        lines[f"{times} releases, any algorithm"] = all_of_them.evidence
+        lines[f"{times} × {ANY}"] = all_of_them.evidence
     if planned is not None:
         moved = guarantee.evidence_bound(*planned.pairs(together=True), all_of_them.failure)
         lines[f"{times} × {planned.name}" if times > 1 else planned.name] = moved
-    frame, here = beliefs(lines, prior)
-    first = next(iter(lines))
-    summary = f"A belief of {share(prior)} becomes at most {share(here[f'{first} at most'])} after one release."
-    if budget.delta:
-        summary += f" This may fail {one_in(one.failure)}"
-        summary += f", and after all {times} releases {one_in(all_of_them.failure)}." if times > 1 else "."
-        st.caption(
-            f"A belief may pass its limit {one_in(one.failure)}. "
-            f"That follows from the failure probability δ = {brief(budget.delta)}."
-        )
-    panel(promise.posteriors(frame, prior), summary, frame, "posterior")
+    beliefs(lines, ANY, "after one release", one.failure, budget.delta)
     if times > 1:
         _totals(budget, times, planned)
 
 
-def beliefs(lines: dict[str, float], prior: float) -> tuple[pd.DataFrame, pd.Series]:
-    """List what a belief becomes, at least and at most, by the evidence of each line; return the chart's numbers."""
+def beliefs(lines: dict[str, float], quoted: str, when: str, failure: float, delta: float) -> None:
+    """Draw and list what a belief becomes, at least and at most, by the evidence of each line; say the `quoted` one.
+
+    `failure` is the probability, by `delta`, that evidence is exceeded.
+    """
+    prior = belief()
     grid = 1 / (1 + np.exp(-np.linspace(-9.3, 4.7, 57)))
     frame = pd.DataFrame({"before": np.sort(np.append(grid, prior))})
     for name, moved in lines.items():
@@ -125,8 +116,11 @@ def beliefs(lines: dict[str, float], prior: float) -> tuple[pd.DataFrame, pd.Ser
         frame[f"{name} at least"] = guarantee.posterior(frame["before"], -moved)
     here = frame[frame["before"] == prior].iloc[0]
     parts = [f"{name}: {share(here[f'{name} at least'])} to {share(here[f'{name} at most'])}" for name in lines]
-    st.markdown(f"**A belief of {share(prior)} becomes**, at least to at most:\n" + "".join(f"\n- {p}" for p in parts))
-    return frame, here
+    st.markdown(f"**A belief of {share(prior)} stays within**\n" + "".join(f"\n- {p}" for p in parts))
+    summary = f"A belief of {share(prior)} becomes at most {share(here[f'{quoted} at most'])} {when}."
+    if delta:
+        summary += f" This may fail {one_in(failure)}: that follows from the failure probability δ = {brief(delta)}."
+    panel(promise.posteriors(frame, prior), summary, frame, f"beliefs-{quoted}")
 
 
 def _totals(budget: Budget, times: int, planned: Planned | None) -> None:
@@ -160,4 +154,6 @@ def mistakes(budget: Budget, times: int, planned: Planned | None) -> None:
     summary = f"With 5% false alarms someone misses at least {least:.0%} by the promise"
     if planned is not None:
         summary += f", {float(np.interp(0.05, alarms, frame[planned.name])):.0%} by this plan"
-    panel(promise.trade_off(frame), summary + "; with perfect privacy 95%.", frame, "trade-off")
+    lines = {name: name for name in frame.columns[1:]}
+    figure = promise.trade_off(frame, lines, ("false alarms (type I error)", "missed (type II error)"))
+    panel(figure, summary + "; with perfect privacy 95%.", frame, "trade-off")

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from dpcore.errors import InputError
@@ -12,16 +11,16 @@ from dpcore.privacy.accounting import guarantee
 from dpcore.privacy.accounting.lifetime import events_from_json
 from dpcore.publishing.ledger_store import DataSet
 from dpcore.theory import accountants
-from dpcore.theory.meaning import one_in
 
-from ..charts import privacy as promise
 from ..shell import ledger as release_ledger
-from ..shell.results import panel
 from ..shell.session import session
 from ..shell.table import Table
 from ..shell.text import clean, plain
+from .costs import draw, listed, nearest
 from .planned import DELTAS
-from .promise import belief, beliefs, share
+from .promise import beliefs
+
+EVER = "all that may ever be released"
 
 
 def total(table: Table) -> None:
@@ -55,24 +54,15 @@ def total(table: Table) -> None:
     failure = guarantee.small_failure(budget.delta)
     lines = {
         f"used so far ({len(found.releases)})": guarantee.evidence_bound(*spent, failure),
-        "all that may ever be released": guarantee.evidence_bound(*ever, failure),
+        EVER: guarantee.evidence_bound(*ever, failure),
     }
-    prior = belief()
-    frame, here = beliefs(lines, prior)
-    last = list(lines)[-1]
-    summary = f"A belief of {share(prior)} becomes at most {share(here[f'{last} at most'])}, whatever is still to come."
-    if budget.delta:
-        summary += f" This may fail {one_in(failure)}."
     left, right = st.columns(2, gap="large")
     with left:
-        panel(promise.posteriors(frame, prior), summary, frame, "posterior-total")
+        beliefs(lines, EVER, "whatever is still to come", failure, budget.delta)
     with right:
-        shown = {**curves, "all that may ever be": most}
-        at = int(np.argmin(np.abs(np.log(deltas) - np.log(budget.delta or 1e-9))))
-        costs = ", ".join(f"ε = {float(c[at]):.4g} ({name})" for name, c in curves.items())
-        said = f"At δ = {brief(deltas[at])} what was used so far costs {costs}."
-        table_ = pd.DataFrame({"δ": deltas, **{f"ε, {name}": c for name, c in shown.items()}})
-        panel(promise.privacy_curves(shown, deltas, (budget.epsilon, budget.delta)), said, table_, "ledger-curve")
+        at = nearest(deltas, budget)
+        said = f"At δ = {brief(deltas[at])} what was used so far costs {listed(curves, at)}."
+        draw({**curves, "all that may ever be": most}, deltas, budget, said, "ledger-curve")
     st.caption(
         "“All that may ever be released” holds even if someone chooses later releases in view of earlier ones. The "
         "whole budget and its accounting were fixed at the first release. “Used so far” holds if the number and kind "

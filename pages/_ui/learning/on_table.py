@@ -20,7 +20,7 @@ from ..shell.session import session
 from ..shell.state import shared
 from ..shell.table import Table
 from ..shell.text import clean, distinct
-from .quantile import METHODS, begin, budget, cautions, excess_by_epsilon, made
+from .quantile import METHODS, begin, cautions, excess_by_epsilon, made
 from .runs import LearningRuns
 
 LOSSES = {"logistic": "classifier, logistic", "hinge": "classifier, hinge", "absolute": "regression, absolute",
@@ -67,7 +67,7 @@ def whole(table: Table, left: Any, right: Any, experts: Any) -> None:
         chosen = st.multiselect(
             "From", others, others[:4], format_func=distinct(others).get, key=f"features-{target}", **shared()
         )
-        spend = budget(experts)
+        spend = controls.budget(experts)
     words = "How large weights may be: public, chosen by you. Auto: 10 for a classifier, else from public bounds."
     radius = experts.select_slider(
         "R, radius of the region", [controls.AUTO, *RADII], controls.AUTO, controls.number, key="radius", help=words,
@@ -84,6 +84,7 @@ def whole(table: Table, left: Any, right: Any, experts: Any) -> None:
     problem = replace(problem, n=seen.n)
     runs, of = session().own("classifier", LearningRuns), (table.version, text, radius, spend.delta)
     with left:
+        st.subheader("How well can you predict one column from the others?", anchor=False)
         cautions(spend, table)
         if st.button("Learn", type="primary", icon=":material/play_arrow:", key="run-table"):
             begin(runs, of, (problem, seen, held_out), methods, spend, int(seeds))

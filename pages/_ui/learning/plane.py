@@ -11,13 +11,14 @@ from dpcore.learning.losses import Logistic
 from dpcore.parsing.tasks import task_text
 
 from ..charts import learning as learning_charts
+from ..shell import controls
 from ..shell.frame import peek
 from ..shell.results import panel
 from ..shell.state import shared
 from ..shell.table import Table
 from ..shell.text import clean
 from .on_table import pairs, predicted
-from .quantile import budget, calibration, cautions, made, numeric
+from .quantile import calibration, cautions, made, numeric
 
 
 def plane(table: Table, left: Any, right: Any, experts: Any) -> None:
@@ -38,7 +39,7 @@ def _law(table: Table, possible: list[tuple[str, str]], left: Any, right: Any, e
         loss, target = predicted(possible, "plane-")
         others = [name for name in numeric(table) if name != target]
         feature = st.selectbox("From", others, format_func=clean, key=f"plane-feature-{target}", **shared())
-        spend = budget(experts)
+        spend = controls.budget(experts)
     with experts:
         aim = calibration("plane")
     text = task_text(loss, target, level=0.9 if loss == "quantile" else None, features=(feature,))
@@ -59,6 +60,7 @@ def _law(table: Table, possible: list[tuple[str, str]], left: Any, right: Any, e
     )
     wide = float((frame["highest"] - frame["lowest draw"]).max())
     with left:
+        st.subheader("Which straight line predicts one column from another?", anchor=False)
         cautions(spend, table)
         figure = learning_charts.fans(x, lines[:30], best, (feature, title))
         panel(figure, f"Private lines differ by at most {wide:.3g} from each other.", frame, "fans")

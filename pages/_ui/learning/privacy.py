@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore.evaluation.output_laws import calibrations, gaussian_curve, neighbour_curve, neighbour_s
+from dpcore.evaluation.output_laws import calibrations, gaussian_curve, neighbour_curve
 from dpcore.privacy.accounting.budget import Budget
 
 from ..charts.base import curves
+from ..shell import controls
 from ..shell.results import panel
 from ..shell.table import Table
-from .quantile import budget
 
 SMALLEST = 1e-12  # below which quadrature says nothing
 
@@ -20,10 +20,11 @@ SMALLEST = 1e-12  # below which quadrature says nothing
 def guarantee(_table: Table, left: Any, right: Any, experts: Any) -> None:
     """Draw δ(ε) of the median beside the Gaussian's, exact calibration, and what Theorem 6.4 spends."""
     with right:
-        spend = budget(experts)
+        spend = controls.budget(experts)
         n = st.select_slider("Rows of the invented table", [4, 10, 40, 100, 400], 40, key="neighbours",
                              bind="query-params")  # fmt: skip
     with left:
+        st.subheader("Is the private median as private as Gaussian noise?", anchor=False)
         _curves(spend, n)
     exact, printed = st.tabs(("What exact calibration saves", "Where the printed theorem overspends"))
     table = calibrations(spend.delta)
@@ -49,14 +50,8 @@ def guarantee(_table: Table, left: Any, right: Any, experts: Any) -> None:
 def _curves(spend: Budget, n: int) -> None:
     """Draw the exact δ(ε) of the private median of two invented tables, below the Gaussian's."""
     epsilons = np.linspace(0, 2 * spend.epsilon, 61)
-    s = neighbour_s(spend, n=n)
-    frame = pd.DataFrame(
-        {
-            "epsilon": epsilons,
-            "gaussian": gaussian_curve(s, epsilons),
-            "mechanism": neighbour_curve(spend, epsilons, n=n),
-        }
-    )
+    exact, s = neighbour_curve(spend, epsilons, n)
+    frame = pd.DataFrame({"epsilon": epsilons, "gaussian": gaussian_curve(s, epsilons), "mechanism": exact})
     frame = frame.where((frame >= SMALLEST) | (frame.columns == "epsilon"))  # a line ends there
     lines = {"gaussian": f"Gaussian noise, s = {s:.4g}: the promise", "mechanism": "the private median, exactly"}
     ratio = float(frame["mechanism"].iloc[0] / frame["gaussian"].iloc[0])

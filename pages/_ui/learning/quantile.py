@@ -51,24 +51,6 @@ METHODS = {  # by title
 }
 
 
-def question(part: str) -> str:
-    """Return what a part of the page asks, in words."""
-    names = {
-        PARTS[1]: "Which straight line predicts one column from another?",
-        PARTS[2]: "How well can you predict one column from the others?",
-        PARTS[3]: "Is the private median as private as Gaussian noise?",
-    }
-    level = float(st.session_state.get("level", 0.5))
-    column = plain(st.session_state.get("learn-column") or "a column")
-    first = f"What is the median {column}?" if level == 0.5 else f"Below which {column} are {level:.0%} of the rows?"
-    return names.get(part, first)
-
-
-def budget(place: Any) -> Budget:
-    """Ask for ε, and for δ in `place`."""
-    return Budget(controls.epsilon_slider(), controls.delta_slider(place))
-
-
 def calibration(where: str) -> str:
     """Ask for which risk theory chooses μ: "erm" or "sco"."""
     words = (
@@ -103,9 +85,11 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
         return
     with right:
         column = st.selectbox("Column", names, format_func=distinct(names).get, key="learn-column", **shared())
-        words = "0.5 is the median: half of the rows lie below."
-        level = st.slider("Share of rows below", 0.01, 0.99, 0.5, 0.01, key="level", help=words, bind="query-params")
-        spend = budget(experts)
+        words = "50% is the median: half of the rows lie below."
+        level = st.slider(
+            "Share of rows below it", 0.01, 0.99, 0.5, 0.01, "percent", key="level", help=words, bind="query-params"
+        )  # fmt: skip
+        spend = controls.budget(experts)
     words = "A small μ lets the answer roam, a large one pulls it to the middle of the public range. 1: as theory says."
     factor = experts.select_slider(
         "μ, as a multiple of theory's", FACTORS, 1.0, controls.number, key="factor", help=words, bind="query-params"
@@ -127,7 +111,12 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
     with left:
         cautions(spend, table)
         off = max(law.truth - law.low, law.high - law.truth)
-        summary = f"9 of 10 private values are off by {off:.3g} at most."
+        name = plain(column)
+        st.subheader(
+            f"What is the median {name}?" if level == 0.5 else f"Below which {name} are {level:.0%} of the rows?"
+        )
+        st.markdown(f"Real value: {law.truth:.4g}. **9 of 10 private values are off by {off:.3g} at most.**")
+        summary = "The higher the curve, the more often a private value falls there."
         frame = pd.DataFrame({clean(column): law.x, "density": law.density})
         panel(learning_charts.density(law, column), summary, frame, "density")
         _answer(problem, spend, law)
@@ -156,7 +145,7 @@ def _answer(problem: RiskMinimisation, spend: Budget, law: LineLaw) -> None:
         ("Private value, for example", f"{example:.4g}", f"9 of 10: {law.low:.4g}–{law.high:.4g}"),
         tiled.guess(promise.guess(), spend.epsilon),
     ]
-    show_tiles(tiles, "A release draws the private value at random and uses budget. The real value is never published.")
+    show_tiles(tiles, "Publish a private value: a release draws it and uses budget. The real value stays with you.")
 
 
 def cautions(spend: Budget, table: Table) -> None:

@@ -35,6 +35,7 @@ class Lesson:
     decide: Callable[[Tries], LessonFinding]
     explanation: str
     settings: dict[str, str]
+    remember: str = ""  # the one sentence that stays
     words: tuple[str, ...] = ()  # of the glossary, explained beside the question
     moving: Callable[[Tries], Frames] | None = None  # bars that follow ε, drawn with the answer
     series: int = 1  # algorithms whose runs these are
@@ -67,9 +68,9 @@ LESSONS = {
         runs.SMALLER_EPSILON,
         "The noise itself grows about tenfold. The error grows less, because all answers must fit one "
         f"table of people. What you get at ε = 1: {Promise(1, 1e-9).suspicion_words} At ε = 0.1 "
-        f"it rises to {Promise(0.1, 1e-9).suspicion}. "
-        "**Remember: stronger protection costs accuracy, and fitting wins some of it back.**",
+        f"it rises to {Promise(0.1, 1e-9).suspicion}.",
         {"sample": "census", "epsilon": "1", "algorithm": "gaussian_maxent"},
+        "Stronger protection costs accuracy, and fitting wins some of it back.",
         ("marginal", "point"),
     ),
     "small-groups": Lesson(
@@ -79,9 +80,9 @@ LESSONS = {
         ("Adults: there are more of them", "Both alike: the noise is the same", "Children: they are few"),
         runs.small_groups,
         "Every count gets the same noise. Among 2,092 adults it hardly shows. Among 109 children it changes much of "
-        "what is known about them. **Remember: the smaller the group, the less exact its results.** "
-        "Look at “Groups” below, by Age, then by Class.",
+        "what is known about them. Look at “Groups” below, by Age, then by Class.",
         {"sample": "titanic", "epsilon": "0.3", "algorithm": "gaussian_maxent"},
+        "The smaller the group, the less exact its results.",
         ("disagreement",),
         moving.disagreement,
     ),
@@ -92,20 +93,22 @@ LESSONS = {
         ("In every step: noise averages out", "Both cost the same, so they are equal", "One look, reused"),
         runs.FRESH_NOISE,
         "Many looks share one budget, so each of them gets more noise. A single look has the whole budget, and "
-        "everything computed from it afterwards is free. **Remember: look once, and reuse what you saw.** To compare, "
-        "pin this run under “Two settings” and set noise to “reused” among the parameters.",
+        "everything computed from it afterwards is free. To compare, pin this run under “Two settings” and set noise "
+        "to “reused” among the parameters.",
         {"sample": "census", "epsilon": "1", "algorithm": "dpam", "dpam.noise": "fresh"},
+        "Look once, and reuse what you saw.",
     ),
     "constants": Lesson(
-        "Are the settings from a textbook the best?",
+        "Must you plan for the worst table?",
         "The same release is made twice: once with the cautious settings of the textbook, once with practical ones. "
         "Both protect equally. How much smaller is the largest error with the practical ones?",
         ("It is larger: the textbook is optimal", "About equal", "About 3 times smaller"),
         runs.PAPER_CONSTANTS,
         "The textbook plans for the worst table that anyone could bring. Privacy must hold even for that table. "
-        "Accuracy need not be planned for it. **Remember: be cautious about privacy, and practical about accuracy.** "
-        "To compare, pin this run under “Two settings” and set schedule to “practical” among the parameters.",
+        "Accuracy need not be planned for it. To compare, pin this run under “Two settings” and "
+        "set schedule to “practical” among the parameters.",
         {"sample": "berkeley", "epsilon": "1", "algorithm": "dpfw", "dpfw.schedule": "paper"},
+        "Be cautious about privacy, and practical about accuracy.",
     ),
     "population": Lesson(
         "Does less noise bring you to the truth?",
@@ -114,21 +117,22 @@ LESSONS = {
         ("Yes, like the error about the table", "No: it stops at what sampling costs", "It grows"),
         runs.sampling,
         "The 20,000 people are a sample, so chance alone makes them differ from the population. A larger ε removes "
-        "noise, but it cannot remove that chance. **Remember: once the noise is smaller than the luck of the sample, "
-        "more ε buys nothing.** Move ε and see where the two errors part.",
+        "noise, but it cannot remove that chance. Move ε and see where the two errors part.",
         {"sample": "census", "epsilon": "0.1", "algorithm": "gaussian_maxent"},
+        "Once the noise is smaller than the luck of the sample, more ε buys nothing.",
         ("sampling floor",),
     ),
     "unseen-rule": Lesson(
-        "What is lost where only pairs of columns are right?",
+        "Can all pairs be right, and the rows wrong?",
         "Two coins were thrown, and a third column says whether they show the same side. A release measures all pairs "
         "of columns with little noise. In how many of its rows is the third column right?",
         ("In nearly all: there is little noise", "In three of four", "In half of them, as by a guess"),
         runs.unseen_rule,
         "Any two of these columns look unrelated, so no pair holds the rule, however large ε is. Evolution lets real "
-        "rows vote for whole invented rows. Those that break the rule get few votes and disappear. **Remember: a "
-        "release knows only what it asked.** Choose “every triple” among the questions and see.",
+        "rows vote for whole invented rows. Those that break the rule get few votes and disappear. Choose “every "
+        "triple” among the questions and see.",
         {"sample": "coins", "epsilon": "10", "algorithm": "gaussian_maxent"},
+        "A release knows only what it asked.",
         moving=moving.rule,
         series=2,
     ),
@@ -176,6 +180,8 @@ def _answer(current: Lesson, guess: str | None, work: Work, beside: Any) -> bool
     runs = f" In the median of {len(SEEDS)} repeats {found.words}." if current.settings else f" {found.words}"
     st.markdown(f"**{verdict}**{runs}")
     st.markdown(current.explanation)
+    if current.remember:
+        st.info(f"**Remember: {current.remember[0].lower()}{current.remember[1:]}**", icon=":material/lightbulb:")
     if frames is not None:
         here = st.session_state.get("epsilon", float(current.settings["epsilon"]))
         with beside:

@@ -26,17 +26,19 @@ def problem() -> None:
         f"A hospital publishes how many patients have a disease: **{EXACT[0]}** on Monday, **{EXACT[1]}** on Tuesday. "
         "Only Anna came in between, so now everyone knows that she has it.\n\n"
         f"With random noise it publishes **{noisy[0]}** and **{noisy[1]}**. Is that Anna, or noise? Nobody can tell. "
-        "Six lessons show what this costs."
+        "The lessons show what this costs."
     )
     figure = go.Figure()
-    for name, counts, colour, pattern in (
-        ("exact: Anna is given away", EXACT, charts.REAL, ""),
-        ("with noise (ε = 1): she is hidden", noisy, charts.SYNTHETIC, "/"),
+    for name, counts, colour, side in (
+        ("exact: one more, so it is Anna", EXACT, charts.REAL, "bottom"),
+        ("with noise (ε = 1): Anna or chance?", noisy, charts.SYNTHETIC, "top"),
     ):
-        figure.add_bar(
-            x=["Monday", "Tuesday"], y=counts, name=name, text=counts, textposition="outside",
-            marker={"color": colour, "pattern": {"shape": pattern}},
+        figure.add_scatter(
+            x=["Monday", "Tuesday"], y=counts, name=name, text=counts, mode="lines+markers+text",
+            textposition=f"{side} center", line_color=colour, marker_size=9,
         )  # fmt: skip
-    figure = charts.finish(figure.update_yaxes(title="patients", range=[0, 160]), 220)
-    alt = f"Bars: {EXACT[0]} and {EXACT[1]} patients exactly, {noisy[0]} and {noisy[1]} with noise."
+    around = [min(*EXACT, *noisy) - 3, max(*EXACT, *noisy) + 3]
+    figure = charts.finish(figure.update_yaxes(title="patients", range=around), 220)
+    figure.update_xaxes(range=[-0.3, 1.3])
+    alt = f"Two lines: {EXACT[0]} and {EXACT[1]} patients exactly, {noisy[0]} and {noisy[1]} with noise."
     picture.plotly_chart(figure, key="patient", alt=alt, config=QUIET)

@@ -4,7 +4,6 @@ import io
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -37,22 +36,18 @@ WORDS = {
     "registry.yaml": "Entry for the public registry (YAML)",
     "verify.py": "Verifier (Python)",
 }
-KINDS = {
-    ".csv": "text/csv", ".html": "text/html", ".json": "application/json", ".py": "text/x-python",
-    ".yaml": "application/yaml",
-}  # fmt: skip
 FIRST = ("card.html", "synthetic.csv")  # each has a button of its own, all others one list
 PROMISED = (
-    "- **Synthetic rows** and **answers** with their errors, where those are known.\n"
+    "- **{rows:,} synthetic rows** of {columns} columns, and **answers**, with their errors where those are known.\n"
     "- A **card for the board** and a **proof** that anyone can check.\n"
-    "- Never a real row, and no error against the real table."
+    "- Never a real row, nor a comparison with the real table."
 )
 MEASURED = "- The **schema** that is measured (JSON), protected by this release. Later releases use it as public.\n"
 
 
-def promise(*, measured: bool = False) -> None:
-    """What a release hands over, and what never leaves; with `measured` its schema too."""
-    st.markdown(MEASURED * measured + PROMISED)
+def promise(rows: int, columns: int, *, measured: bool = False) -> None:
+    """Say what a release hands over, and what never leaves; with `measured` its schema too."""
+    st.markdown(MEASURED * measured + PROMISED.format(rows=rows, columns=columns))
 
 
 ALWAYS = "Noise is drawn by a cipher whose key is the operating system's entropy, and cannot be repeated. "
@@ -119,13 +114,11 @@ def outputs(made: Made) -> None:
         _download(made, name, "Download this file")
     st.caption(
         "This release is in the budget record, and a copy of all files lies beside it. "
-        "Downloading again uses no budget. " + plain(f"Noise: {facts['made_by']['noise']}.", 400)
+        "Downloading again uses no budget.",
+        help=plain(f"Noise: {facts['made_by']['noise']}.", 400),
     )
 
 
 def _download(made: Made, name: str, label: str = "") -> None:
     """A button for one file, named by its words unless `label` is given."""
-    kind = KINDS.get(Path(name).suffix, "application/octet-stream")
-    st.download_button(
-        label or WORDS[name], made.files[name], name, kind, on_click="ignore", key=f"release-{label or name}"
-    )
+    st.download_button(label or WORDS[name], made.files[name], name, on_click="ignore", key=f"release-{label or name}")

@@ -74,15 +74,18 @@ def _kept(ledger: Path) -> None:
     for claim in sorted(folder_for(ledger).glob("*/release.json")):
         try:
             facts = json.loads(claim.read_text(encoding="utf-8"))
-            there[int(facts["ledger"]["entry"])] = claim.parent, facts["ledger"]
+            there[int(facts["ledger"]["entry"])] = claim.parent, facts["ledger"], clean(facts["dataset"]["name"])
         except (OSError, ValueError, TypeError, KeyError):
             continue  # not one of ours
     if not there:
         return
     heading("Download an earlier release again", Tag.PAID)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        number = st.selectbox("Entry", sorted(there, reverse=True), key="release-again", width=160)
-        folder, receipt = there[number]
+        number = st.selectbox(
+            "Entry", sorted(there, reverse=True), format_func=lambda n: f"{n}: {there[n][2]}", key="release-again",
+            width=300,
+        )  # fmt: skip
+        folder, receipt, _ = there[number]
         try:
             held = not verify(ledger, receipt)
         except InputError:

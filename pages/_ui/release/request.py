@@ -91,8 +91,7 @@ def request(table: Table, fields: dict[str, Any], reason: str) -> ReleaseRequest
     """The widgets of what is asked and by what; the request they say. Raises InputError for bad choices."""
     left, right = st.columns(2)
     with left:
-        epsilon = controls.epsilon_slider()
-        budget = Budget(epsilon, controls.delta_slider(right))
+        budget = controls.budget(right)
     n, opening = table.n, table.opening
     for caution in cautions(budget, n):
         st.warning(plain(caution, 300))
@@ -102,7 +101,7 @@ def request(table: Table, fields: dict[str, Any], reason: str) -> ReleaseRequest
             workload, texts = questions.choose(table, None if opening is None else opening.placeholder)
         with right:
             name = controls.algorithm()
-            deployments.known(epsilon)
+            deployments.known(budget.epsilon)
             opened.share(table, workload.domain.names, budget)
         problem = QueryRelease(workload, n, table.unit.most_rows)
         settings = controls.settings(name, problem, budget)

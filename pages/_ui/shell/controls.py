@@ -57,6 +57,11 @@ def delta_slider(place: Any = st, *, zero: bool = False) -> float:
     return place.select_slider("Failure probability (δ)", DELTAS, 1e-9, number, key="delta", help=words, **KEPT)
 
 
+def budget(place: Any = st) -> Budget:
+    """Ask for ε, and for δ in `place`."""
+    return Budget(epsilon_slider(), delta_slider(place))
+
+
 def algorithm() -> str:
     """The registry name of the chosen algorithm, with its summary below the widget."""
     titles = {cls.about.title: name for name, cls in solving(QueryRelease).items()}

@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from .controls import EPSILONS
+
 FILE = Path(__file__).parents[3] / "assets" / "deployments.csv"
 SOURCE = "opendp/deployments-registry-data, commit 3e9c812 of 2026-07-15 (MIT)"
 WARNING = (
@@ -46,11 +48,11 @@ def sentence(found: pd.Series) -> str:
     return f"{found['name']} ({found['curator']}, {found['year']}): ε = {found['epsilon']:g}, {unit}, {model} model"
 
 
-def marks(epsilon: float, steps: Sequence[float]) -> None:
-    """A strip that lies under a slider of these `steps`, a line a deployment."""
+def _marks(epsilon: float) -> None:
+    """A strip of the slider's steps, a line a deployment."""
     table, found = stated(), near(epsilon)
     said = f"{len(table)} public deployments by their ε. Nearest to {epsilon:g}: {sentence(found)}."
-    image = base64.b64encode(strip(table["epsilon"].tolist(), epsilon, steps).encode()).decode()
+    image = base64.b64encode(strip(table["epsilon"].tolist(), epsilon, EPSILONS).encode()).decode()
     picture = f'<img alt="{escape(said)}" src="data:image/svg+xml;base64,{image}" style="width:100%;display:block">'
     st.html(picture)
 
@@ -61,6 +63,7 @@ def known(epsilon: float) -> None:
     table = table.assign(delta=table["delta"].map("{:g}".format, na_action="ignore").fillna("–"))
     with st.popover(f"{len(table)} real uses of ε", icon=":material/public:", type="tertiary"):
         st.text(f"Nearest to ε = {epsilon:g}: {sentence(found)}.")
+        _marks(epsilon)
         st.text(WARNING)
         columns = ["epsilon", "delta", "unit", "model", "year", "variant", "name", "curator"]
         names = {"epsilon": "ε", "delta": "δ", "unit": "protects", "model": "model"}

@@ -1,29 +1,33 @@
 """A few bars for the first values of a column: how often each occurs, in their natural order."""
 
+from collections import Counter
+
 import numpy as np
 import pandas as pd
 
-from dpcore.data.cell import distinct
+from dpcore.data.cell import counted
 from dpcore.data.readings import number_of
 from dpcore.data.recognising import natural
 
 ROWS, BARS = 2000, 12  # rows whose values are counted, and how many bars there are at the most
 
 
-def first_values(frame: pd.DataFrame) -> list[list[int]]:
-    """The bars of every column: a private peek."""
-    return [_bars(pd.Series(frame.iloc[:ROWS, at])) for at in range(frame.shape[1])]
+def first_values(frame: pd.DataFrame) -> dict[str, dict[str, int]]:
+    """The bars of every column by their names: a private peek."""
+    return {str(name): _bars(pd.Series(frame.iloc[:ROWS, at])) for at, name in enumerate(frame.columns)}
 
 
-def _bars(cells: pd.Series) -> list[int]:
+def _bars(cells: pd.Series) -> dict[str, int]:
     """How often the most frequent values occur, or where there are many numbers, how many lie in equal bins."""
-    codes, texts = distinct(cells)
-    counts = np.bincount(codes[codes >= 0], minlength=len(texts))
+    texts, counts = counted(cells)
     numbers = np.array([number_of(text) for text in texts])
     there = np.isfinite(numbers)
     if len(texts) > BARS and there.mean() > 0.5:
         spread = np.repeat(numbers[there], counts[there])
         ends = np.quantile(spread, (0.01, 0.99))
-        return np.histogram(np.clip(spread, *ends), BARS, ends)[0].tolist()
+        return {f"bin {at}": int(n) for at, n in enumerate(np.histogram(np.clip(spread, *ends), BARS, ends)[0])}
     most = sorted(np.argsort(-counts, kind="stable")[:BARS], key=lambda at: natural(texts[at]))
-    return counts[most].tolist()
+    found: Counter[str] = Counter()
+    for at in most:  # spaces around a text are no part of it: two may be one
+        found[texts[at]] += int(counts[at])
+    return found

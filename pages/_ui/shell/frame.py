@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpcore.tags import Tag
 
 from . import gauge, link, uploads
-from .menu import ENTRIES, Entry
+from .menu import ENTRIES, MENU, Entry
 from .opened import REST
 from .session import session
 from .state import SAMPLES, STAKEHOLDER, lost, stakeholder, table
@@ -31,11 +31,27 @@ ICONS = {
     Tag.PEEK: (":material/visibility:", "orange"),
 }
 MARK = "assets/mark.svg"
+SAMPLE = "sample – real data: do not publish"  # what a public table says in place of `Tag.PEEK`
 STYLE = """<style>
 .block-container {max-width: 84rem;}
 .block-container > [data-testid="stVerticalBlock"] > [data-testid="stElementContainer"] p {max-width: 70ch;}
 .st-key-gauge p {white-space: nowrap;}
-.st-key-menu {gap: 0.5rem 1rem;} .st-key-menu h1 {padding: 0;}
+.st-key-menu {gap: 0.5rem 1rem;} .st-key-menu h1 {padding: 0;} .st-key-menu > :last-child {margin-left: auto;}
+/* One size of tiles, and one look of the next step, on all pages. */
+.st-key-tiles {gap: 0.2rem 1.2rem;} .st-key-tiles > div {flex: 1 1 9rem; width: auto; min-width: 9rem;}
+.st-key-tiles p {margin: 0; font-size: 0.875rem; line-height: 1.35;}
+.st-key-tiles strong {font-size: 1.125rem; line-height: 1.2;}
+.st-key-uses > div:first-child {flex: 1 1 16rem; width: auto;}
+[class*="st-key-next"] a:not([disabled]) {background: #0072B2; padding: 0.5rem 1rem;}
+[class*="st-key-next"] a:not([disabled]) * {color: white !important;}
+[class*="st-key-next"] a[disabled], [class*="st-key-next"] a[disabled] * {color: inherit !important;}
+/* The menu is at the same place beside a sidebar as without one; what folds the sidebar is at its foot. */
+@media (min-width: 900px) {
+  [data-testid="stHeader"] {z-index: 999993;}
+  [data-testid="stTopNav"] {position: fixed; left: 36px; width: calc(100vw - 14rem) !important;}
+  [data-testid="stSidebar"]:not([data-collapsed="true"]) [data-testid="stSidebarHeader"] {
+    height: 3.75rem; padding: 0 0 0 1rem; margin: 0 0 0 -30px;}
+  [data-testid="stSidebarCollapseButton"] {position: absolute; bottom: 0.5rem; right: 0.5rem;}}
 :focus-visible {outline: 3px solid #D55E00 !important; outline-offset: 2px;}
 [data-testid="stCaptionContainer"] {color: inherit !important; opacity: 0.8;}
 [data-testid="stSliderThumbValue"], [data-testid="stSliderThumbValue"] p {color: inherit !important;}
@@ -60,6 +76,16 @@ html {font-size: 21px;} .block-container {max-width: 100%; padding-top: 0.5rem;}
 </style>"""
 
 
+def _lit(entry: Entry) -> str:
+    """Return the style that lights the menu's group of a page that stands in one."""
+    group = next(at for at, entries in enumerate(MENU.values()) if entry in entries)
+    if not group:
+        return ""
+    at = f'[data-testid="stTopNav"] > div:nth-of-type({len(MENU[""]) + group}) [data-testid="stTopNavSection"]'
+    look = "background: var(--st-secondary-background-color, #eee9e1)"
+    return f"<style>{at} {{{look};}} {at} p {{font-weight: 600;}}</style>"
+
+
 def frame(label: str) -> None:
     """Draw the head of the page that the menu calls so; before the page itself."""
     _drop_endless()
@@ -73,7 +99,7 @@ def frame(label: str) -> None:
         initial_sidebar_state="collapsed" if st.query_params.get("present") == "true" else "auto",
     )  # fmt: skip
     st.logo(MARK, size="small")
-    st.html(STYLE)
+    st.html(STYLE + _lit(entry))
     link.sample()
     gone = lost()
     with st.container(horizontal=True, key="menu", vertical_alignment="center"):
@@ -191,7 +217,8 @@ def tag(kind: Tag | None) -> None:
 def _draw(kind: Tag | None) -> None:
     if kind is not None:
         icon, colour = ICONS[kind]
-        st.badge(kind.value, icon=icon, color=colour, help=kind.meaning)
+        words = SAMPLE if kind is Tag.PEEK and not table().uploaded else kind.value
+        st.badge(words, icon=icon, color=colour, help=kind.meaning)
 
 
 def tried(mine: Table, left: str = REST) -> None:

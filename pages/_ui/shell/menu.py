@@ -49,7 +49,7 @@ MENU: dict[str, list[Entry]] = {
         Entry(
             "pages/compare.py",
             "Compare",
-            "How much privacy can this table afford?",
+            "How small can the privacy budget (ε) be?",
             shows=Tag.PEEK,
             about_table=True,
         ),
@@ -73,13 +73,13 @@ MENU: dict[str, list[Entry]] = {
         Entry(
             "pages/audit.py",
             "Audit",
-            "Is the promise kept? See many releases of two tables that differ in one person, and guess which table.",
+            "Is the promise kept? Guess which of two tables, one person apart, was released.",
             shows=Tag.PUBLIC,
         ),
         Entry(
             "pages/lessons.py",
             "Lessons",
-            "Six questions for a class or a meeting, five minutes each: guess, reveal, explain. No mathematics.",
+            "Questions for a class or a meeting, five minutes each: guess, reveal, explain. No mathematics.",
         ),
         Entry(
             "pages/glossary.py",
@@ -91,7 +91,7 @@ MENU: dict[str, list[Entry]] = {
         Entry(
             "pages/evolution.py",
             "Evolution",
-            "Publishes similar, invented points, for example instead of the places to which ambulances drove.",
+            "Publish invented places instead of real ones, such as homes that ambulances drove to.",
         ),
         Entry(
             "pages/learning.py",

@@ -23,7 +23,6 @@ from dpcore.data.sources.base import Source
 from dpcore.data.sources.counts import Counts
 from dpcore.data.text_format import UNSTATED, TextFormat
 from dpcore.errors import InputError
-from dpcore.tags import Tag
 
 from .counted import Known, Large, LedgerSource, added, rows_of
 from .first_values import first_values
@@ -249,7 +248,7 @@ class Table:
         return self._guess.get(name) or Guess(name=name, kind="categorical")
 
     @cached_property
-    def first_values(self) -> list[list[int]]:
+    def first_values(self) -> dict[str, dict[str, int]]:
         """Bars for the first values of every column: a private peek."""
         return first_values(self.frame)
 
@@ -260,17 +259,12 @@ class Table:
     @property
     def guessed(self) -> bool:
         """Whether something of its schema was guessed or read off the records."""
-        return bool(self.schema.get("peeked"))
+        return isinstance(self.schema, Mapping) and bool(self.schema.get("peeked"))
 
     @property
     def peeked(self) -> bool:
         """Whether something of its schema was guessed, read off the records, or found in a trial."""
         return self.guessed or self.trial is not None
-
-    @property
-    def tag(self) -> Tag:
-        """Where its schema comes from."""
-        return Tag.PEEK if self.peeked else Tag.TYPED if self.uploaded else Tag.PUBLIC
 
     @property
     def entries(self) -> dict[str, Entry]:

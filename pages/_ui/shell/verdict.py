@@ -16,5 +16,6 @@ def show_tiles(tiles: Sequence[Tile], uses: str) -> DeltaGenerator:
         for name, value, beside in tiles:
             st.markdown(f"{plain(name)}  \n**{plain(value)}**  \n{plain(beside, 120)}")
     line = st.container(horizontal=True, vertical_alignment="center", key="uses")
-    line.caption(plain(uses, 400))
+    first, _, rest = uses.partition(". ")
+    line.markdown(f"**{plain(first, 300)}.** {plain(rest, 300)}" if rest else plain(uses, 400))
     return line

@@ -20,7 +20,7 @@ WORDS = {
 }
 PLAIN = {
     "cell": "combination", "disagreement": "counted wrong", "frontier": "best so far", "marginal": "table of counts",
-    "neighbours": "with you, without you", "point": "hundredth", "sampling floor": "luck of the sample",
+    "neighbours": "with you, with someone else", "point": "hundredth", "sampling floor": "luck of the sample",
     "seed": "repeat number", "trial": "try-out", "workload": "questions",
 }  # fmt: skip
 _LINES = {  # of a word's picture, 48 by 30: blue is real, orange synthetic
@@ -34,6 +34,8 @@ _LINES = {  # of a word's picture, 48 by 30: blue is real, orange synthetic
     "seed": "g6 20l6-9 6 6 6-8 6 10 6-7 6 4",
     "trial": "b6 25v-18M16 25v-10 o28 25v-17M38 25v-11 g24 3v24",
     "workload": "b6 7h36 b6 15h28 o6 23h20",
+    "ε": "g4 15h40 b4 15h14 o18 23v-16",
+    "δ": "g6 8h4M16 8h4M26 8h4M36 8h4M6 22h4M26 22h4M36 22h4 o16 22h4",
 }
 
 

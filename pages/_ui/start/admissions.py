@@ -26,6 +26,7 @@ SAMPLE, ALGORITHM, DELTA = "berkeley", "gaussian_maxent", 1e-9
 SHOWN = ("Gender", "Admission")
 DRAWINGS = 4  # throws of the noise, each kept for all ε: the same seed is the same noise, scaled
 WRONG = 0.05  # a difference of shares that anybody sees
+COINS = ((0.55, "hardly better than a coin’s 50"), (0.7, "better than a coin’s 50"), (2, "far better than a coin’s 50"))
 TITLE = "Who was admitted to Berkeley in 1973?"
 
 
@@ -93,16 +94,15 @@ def _choose(stop: int) -> None:
 def draw(epsilon: float) -> None:
     """The bars and their slider, and the numbers of this ε as a table."""
     made, hidden = releases(), stakeholder()
-    heading(TITLE)
+    with st.container(gap=None, key="hint"):
+        heading(TITLE)
+        st.caption("Drag the slider: left protects people more, right is more accurate.")
     drag(frames(made, hidden=hidden), EPSILONS.index(epsilon), "start-epsilon", _choose)
     at = EPSILONS.index(epsilon)
     frame = pd.DataFrame({"value": made.labels} | ({} if hidden else {"real": made.real}))
     for i, shares in enumerate(made.synthetic[:, at]):
         frame[f"synthetic, noise {i + 1}"] = shares
-    summary = (
-        f"Shares of {made.n:,} applicants, " + ("" if hidden else "real and ") + "with noise that protects each person."
-    )
-    below(summary, frame, "start")
+    below(f"Shares of {made.n:,} applicants{'' if hidden else ', real and'} with noise.", frame, "start")
 
 
 def frames(made: Releases, *, hidden: bool) -> Frames:
@@ -123,12 +123,13 @@ def frames(made: Releases, *, hidden: bool) -> Frames:
 def _said(epsilon: float, error: float, guess: float, n: int, hidden: bool) -> tuple[str, str]:
     """The sentence of a frame, and the short one."""
     right = times_in_100(guess)
+    like = next(words for most, words in COINS if guess < most)
     words = (
         f"At **ε = {number(epsilon)}**, someone who knows everyone else guesses one applicant's result right "
-        f"at most **{right}** (a coin: 50)."
+        f"at most **{right}**: {like}."
     )
     short = f"A guess is right at most {right}"
     if hidden:
         return words, f"{short}."
-    off = f"the worst bar is off by **{points(error)} points** (≈ {round(n * error):,} of {n:,} people)"
-    return f"{words} This time {off}.", f"{short}; {off.replace('**', '')}."
+    off = f"the worst bar is off by **{points(error)} points** (≈ {round(n * error):,} people)"
+    return f"{words} Here {off}.", f"{short}; {off.replace('**', '')}."

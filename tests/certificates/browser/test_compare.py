@@ -27,18 +27,6 @@ def small(page, server):
     compare(page)
 
 
-def test_the_answer_to_a_question_is_used_on_explore(page, server):
-    open_compare(page, server, "sample=berkeley&columns-berkeley=Gender&columns-berkeley=Admission")
-    said = page.get_by_text(re.compile(r"^For .* alone, ε = [\d.]+ is enough.$"))
-    epsilon = re.search(r"ε = ([\d.]+) ", said.inner_text())[1]
-    page.get_by_role("link", name="Use on Explore").click()
-    page.wait_for_url(re.compile(rf"/explore\?.*epsilon={re.escape(epsilon)}(&|$)"))
-    slider = page.get_by_role("slider", name="Privacy budget (ε)")
-    expect(slider).to_have_attribute("aria-valuetext", epsilon)
-    for column in ("Department", "Gender"):
-        expect(page.get_by_text(column, exact=True).first).to_be_visible()
-
-
 def dots(page):
     """The middles of the drawn dots, those of the legend left out."""
     return page.evaluate(

@@ -1,18 +1,11 @@
 """Evolution in a real browser: the player moves the points, parts open by address, a figure can be cancelled."""
 
-from urllib.parse import quote
-
 from playwright.sync_api import expect
-
-
-def open_part(page, server, part):
-    page.goto(f"{server}/evolution?part={quote(part)}")
-    page.locator("h1").wait_for()
 
 
 def test_the_keyboard_moves_and_plays_the_points_and_nothing_has_to_be_scrolled_meanwhile(page, server):
     page.goto(f"{server}/evolution?pe-n=100&pe-seeds=1&pe-rounds=3")
-    page.get_by_text("% nearer").wait_for()
+    page.get_by_text("width away").wait_for()
     expect(page.get_by_role("slider", name="Step")).to_have_attribute("aria-valuetext", "3")  # it played by itself
     dots = page.locator(".js-plotly-plot").first.locator(".scatterlayer .trace").nth(1).locator("path.point")
     first = dots.count()
@@ -37,15 +30,3 @@ def test_the_keyboard_moves_and_plays_the_points_and_nothing_has_to_be_scrolled_
         if sizes[0] == 1440:
             assert top >= 0
             assert bottom <= sizes[1], "without any scrolling at all"
-
-
-def test_a_figure_can_be_cancelled_and_run_again(page, server):
-    open_part(page, server, "Research figures")
-    page.get_by_role("button", name="Run the figure").click()
-    page.get_by_role("button", name="Cancel").click()
-    expect(page.get_by_text("Cancelled: what is shown below")).to_be_visible()
-    expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
-    page.locator("input[aria-label='Runs of each setting']").fill("2")
-    page.locator("input[aria-label='Runs of each setting']").press("Enter")
-    page.get_by_role("button", name="Run the figure").click()
-    expect(page.get_by_text("means lie within four standard errors")).to_be_visible(timeout=90_000)

@@ -77,15 +77,6 @@ def test_upload_schema_run_chart_download_come_back_and_cancel(page, server, peo
     expect(verdict(page)).to_be_visible()
 
 
-def test_a_bad_upload_is_named_and_keeps_the_table_that_was_there(page, server, tmp_path):
-    table = tmp_path / "bad.csv"
-    table.write_text("a,a\n1,2\n3,4\n")
-    visit(page, server, "/data", "Data")
-    page.locator(".st-key-upload input[type=file]").set_input_files(table)
-    expect(page.get_by_text("column 'a' is in the header twice")).to_be_visible()
-    expect(page.get_by_text("Invented census (20,000 people): 20,000 rows")).to_be_visible()
-
-
 def test_hostile_names_and_values_are_shown_not_interpreted(page, server, tmp_path, hostile):
     frame, schema = hostile
     table, file = tmp_path / "![z](http:__evil.example_z.png).csv", tmp_path / "s.json"
@@ -124,15 +115,3 @@ def test_two_sessions_do_not_see_each_other(page, server, chromium, people):
     expect(other.get_by_text("Invented census (20,000 people): 20,000 rows")).to_be_visible()
     assert other.get_by_text("people.csv").count() == 0
     other.context.close()
-
-
-def test_a_closed_tab_stops_its_job(page, server, chromium):
-    """Two tabs fill both workers with endless jobs; once they are closed a third one gets its turn."""
-    endless = "/explore?algorithm=Private+Frank-Wolfe+%28DPFW%29&dpfw.rounds=1%2C000%2C000&repeats=20"
-    for _ in range(2):
-        tab = chromium.new_context().new_page()
-        tab.goto(server + endless)
-        expect(tab.get_by_role("button", name="Cancel")).to_be_visible()
-        tab.context.close()
-    visit(page, server, "/explore", "Explore")
-    expect(verdict(page)).to_be_visible()

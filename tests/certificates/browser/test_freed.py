@@ -8,23 +8,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_nothing_lost import CELLS, bring
 from tests.serving import serving
 
-SCHEMA = '{"columns": {"age": {"kind": "integer", "size": 120}, "city": {"kind": "categorical", "values": %s}}}'
 TICKS = os.sysconf("SC_CLK_TCK")
 pytestmark = pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="this system shows no shared memory as files")
-
-
-def test_a_press_of_run_right_after_an_upload_is_served(page, server):
-    page.goto(f"{server}/data")
-    bring(page, "people.csv", CELLS)
-    expect(page.get_by_text("2 columns without values")).to_be_visible()
-    bring(page, "schema.json", SCHEMA % '["planted-0", "planted-1", "planted-2"]', 1)
-    expect(page.get_by_text("Ready, if each row is another person")).to_be_visible()
-    page.get_by_role("link", name="Compare", exact=True).click()
-    page.get_by_role("button", name="Run the comparison").click()
-    expect(page.locator(".js-plotly-plot .points path").first).to_be_visible(timeout=90_000)
 
 
 def family(pid):

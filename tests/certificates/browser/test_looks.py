@@ -19,9 +19,10 @@ FRAMEWORK = {"nested-interactive", "scrollable-region-focusable"}
 
 
 def settle(page, server, path):
-    page.goto(server + path)
+    name, _, query = path.partition("?")
+    query += "&sample=berkeley" if name == "/compare" else ""  # whose runs end soon
+    page.goto(f"{server}{name}?{query}")
     expect(page.locator("h1")).to_be_visible()
-    name = path.split("?")[0]
     if name == "/":
         expect(page.locator(".drag-bar span").first).to_be_visible()
     if name in ("/explore", "/guarantee", "/learning"):
@@ -30,7 +31,7 @@ def settle(page, server, path):
         expect(page.get_by_role("button", name="Run the comparison")).to_be_visible(timeout=90_000)
     if name == "/explore":
         expect(page.get_by_role("tab", name="Download")).to_be_visible()
-        expect(page.get_by_text("repeats with fresh noise")).to_be_visible()
+        expect(page.get_by_text("5 repeats", exact=True)).to_be_visible()
     still(page)
     page.wait_for_timeout(1000)  # elements of the last run fade out, those of this one fade in
     still(page)
@@ -62,12 +63,16 @@ def keep(page, path, width):
 
 
 @pytest.mark.parametrize("width", [1440, 390])
-@pytest.mark.parametrize("path", [*PAGES, "/guarantee?releases=10", *(f"/learning?part={PARTS[i]}" for i in (1, 3))])
+@pytest.mark.parametrize(
+    "path", [*PAGES, "/guarantee?releases=10", *(f"/learning?part={part}" for part in list(PARTS)[1::2])]
+)
 def test_nothing_is_cut_off(page, server, path, width):
     page.set_viewport_size({"width": width, "height": 844})
     settle(page, server, path)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    drawn = page.locator(".drag, .js-plotly-plot, img[alt*=guess], canvas.marks, [data-testid=stDataFrame]").all()
+    drawn = page.locator(
+        ".drag, .js-plotly-plot, img[alt*=guess], canvas.marks, table, [data-testid=stDataFrame]"
+    ).all()
     areas = [area for box in drawn if (area := box.bounding_box())]  # what lies in a closed tab has none
     assert areas or not drawn
     for area in areas:
@@ -112,7 +117,7 @@ SEEN = """() => {
     count += (node.textContent.match(/[A-Za-zÀ-ž]{2,}/g) || []).length;
   }
   const main = document.querySelector("[data-testid=stMain]");
-  const pictures = [...main.querySelectorAll(".js-plotly-plot, .drag, canvas, img[alt]")]
+  const pictures = [...main.querySelectorAll(".js-plotly-plot, .drag, canvas, table, img[alt]")]
     .map(e => e.getBoundingClientRect()).filter(box => box.height > 60 && box.width > 100);
   pictures.sort((a, b) => a.top - b.top);
   return [count, pictures.length ? [pictures[0].top, pictures[0].bottom] : null];

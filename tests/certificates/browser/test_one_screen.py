@@ -10,7 +10,7 @@ from tests.certificates.browser.test_looks import still
 WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 CELLS = ("convergence", "queries", "marginal", "pair")
 NAMES = ("Privacy budget (ε)", "Failure probability (δ)", "Smoothness (α)")
-REPLAYED = "5 repeats with fresh noise"
+REPLAYED = "5 repeats"
 
 
 def opened(page, server, query=""):
@@ -167,7 +167,7 @@ def test_what_no_longer_belongs_to_the_settings_is_dimmed_at_once(page, server):
 def test_a_brush_over_the_questions_marks_them_and_shows_their_columns(page, server):
     opened(page, server)
     cell = page.locator(".st-key-cell-queries")
-    expect(cell.get_by_text("One question in ten")).to_be_visible()
+    expect(cell.get_by_text("One in ten")).to_be_visible()
     area = cell.locator(".js-plotly-plot").first.locator(".nsewdrag").bounding_box()
     middle = area["y"] + area["height"] / 2
     page.mouse.move(area["x"] + 3, middle)
@@ -180,7 +180,7 @@ def test_a_brush_over_the_questions_marks_them_and_shows_their_columns(page, ser
 def test_questions_are_marked_by_the_keyboard_and_a_column_and_a_pair_chosen_in_place(page, server):
     opened(page, server)
     cell = page.locator(".st-key-cell-queries")
-    expect(cell.get_by_text("One question in ten")).to_be_visible()
+    expect(cell.get_by_text("One in ten")).to_be_visible()
     cell.get_by_role("combobox", name="Mark questions about").focus()
     page.keyboard.type("about sex")
     page.keyboard.press("Enter")
@@ -189,15 +189,15 @@ def test_questions_are_marked_by_the_keyboard_and_a_column_and_a_pair_chosen_in_
         part = page.locator(f".st-key-cell-{cell}")
         part.get_by_role("combobox", name=name).click()
         page.get_by_role("option", name=option, exact=True).click()
-        expect(part.get_by_text(re.compile(f"^{option}.{{1,2}} off most at"))).to_be_visible()
+        expect(part.get_by_text(re.compile(f"^Of {option}.{{1,2}} off most at"))).to_be_visible()
 
 
 def test_the_jump_between_stages_is_marked_and_explained(page, server):
     opened(page, server)
     cell = page.locator(".st-key-cell-convergence")
-    expect(cell.locator(".annotation-text", has_text="new fit")).to_be_visible()
+    expect(cell.locator(".annotation-text", has_text="restart")).to_be_visible()
     cell.get_by_role("button", name="Table").click()
-    expect(page.get_by_text(re.compile("new fit.{1,2} At step .* a new fit begins"))).to_be_visible()
+    expect(page.get_by_text(re.compile("restart.{1,2} At step .* a new fit begins"))).to_be_visible()
 
 
 def test_the_link_is_copied_with_one_press_and_says_what_is_in_it(page, server):

@@ -80,10 +80,9 @@ MUTANTS = {
     "a quantile between the smallest and largest record": Mutant(
         "exact minimum and maximum before private quantiles",
         "privacy/statistics/targets.py",
-        '"rank", which reads ranks and not the risk."""\n        return Density(self.risk(rows), self.region,',
-        '"rank", which reads ranks and not the risk."""\n'
-        "        region = type(self.region)(rows.values.min(axis=0), rows.values.max(axis=0))\n"
-        "        return Density(self.risk(rows), region,",
+        "return Density(self.risk(rows), self.region, self.k(unit, spend), 0.0)",
+        "region = type(self.region)(rows.values.min(axis=0), rows.values.max(axis=0))\n"
+        "        return Density(self.risk(rows), region, self.k(unit, spend), 0.0)",
         f"{P}/test_samplers.py::test_ranks_are_drawn_from_their_law",
     ),
     "the table with the largest exact error": Mutant(
@@ -127,8 +126,8 @@ MUTANTS = {
     "the charge after the touch": Mutant(
         "budget charged after the draw",
         "privacy/table_curator.py",
-        '        self._ledger.charge("select", spend)\n        scores, delta, unit = self._scores(score)\n',
-        '        scores, delta, unit = self._scores(score)\n        self._ledger.charge("select", spend)\n',
+        "        self._ledger.charge(verb, spend, times)\n        scores, delta, unit = self._scores(score)\n",
+        "        scores, delta, unit = self._scores(score)\n        self._ledger.charge(verb, spend, times)\n",
         f"{P}/test_curator.py::test_a_charge_is_in_the_ledger_before_the_records_are_touched",
     ),
     "a release that failed is free": Mutant(

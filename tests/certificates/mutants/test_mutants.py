@@ -1,7 +1,9 @@
-"""Every planted bug is killed by the test that is named beside it, and that test passes where no bug is."""
+"""Every planted bug is killed by the test that is named beside it, and that test passes where no bug is.
+
+Bugs go into a copy of the package, one at a time; `-k "part of a bug's name"` plants one of them.
+"""
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -11,33 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.certificates.mutants.planted import MUTANTS, Mutant, P
+from tests.certificates.mutants.planted import MUTANTS, Mutant
 
 ROOT = Path(__file__).parents[3]
-README = Path(__file__).with_name("README.md")
-HEAD = """# Planted bugs
-
-Every class of errors that libraries for differential privacy are known for, planted one at a time in a copy of
-`dpcore/privacy/` and `dpcore/publishing/`, never in the checkout itself. Each has to make the test fail that is named
-beside it; with no bug planted all of these tests pass. `planted.py` holds the bugs, `test_mutants.py` plants them and
-says whether they were killed, among the certificates (`python -m pytest tests/certificates/mutants -k "a bug"` for one
-of them), and that this table is that of `planted.py` (`python -m tests.certificates.mutants.test_mutants` writes it).
-
-| class | bug | planted in | killed by |
-|---|---|---|---|
-"""
 QUIET = ["-q", "-x", "-p", "no:cacheprovider", "-n0", "-o", "addopts=--import-mode=importlib"]
 LIMIT = 120  # seconds for a killer; a bug may also make its test run for ever, which kills it too
 FAILED = 1  # the exit code of pytest where a test failed; any other is no kill
-
-
-def readme() -> str:
-    """The table of all bugs and their killers."""
-    lines = []
-    for name, m in MUTANTS.items():
-        path, test = m.killer.split("::")
-        lines.append(f"| {m.kind} | {name} | `{m.file}` | `{test}` in `{path.removeprefix('tests/')}` |\n")
-    return HEAD + "".join(lines)
 
 
 @contextmanager
@@ -85,31 +66,3 @@ def test_a_planted_bug_is_killed(copy, name):
     with planted(copy, MUTANTS[name]):
         code, said = outcome(copy, MUTANTS[name].killer)
     assert code == FAILED, said
-
-
-def test_bugs_go_into_copies_only_and_one_that_is_none_survives(copy):
-    """Test the tester: a change of a comment is killed by nothing."""
-    none = Mutant("", "privacy/exact.py", "# grid steps in", "# steps of a grid in", f"{P}/test_mechanisms.py")
-    before = (ROOT / "dpcore" / none.file).read_text(encoding="utf-8")
-    with planted(copy, none):
-        assert none.new in (copy / "dpcore" / none.file).read_text(encoding="utf-8")
-        assert (ROOT / "dpcore" / none.file).read_text(encoding="utf-8") == before
-        assert outcome(copy, f"{none.killer}::test_coins_follow_their_law")[0] == 0
-    with pytest.raises(ValueError, match="found 0 times"), planted(copy, Mutant("", none.file, "no such text", "", "")):
-        pass
-
-
-def test_the_rooms_are_those_of_privacy_and_of_releases():
-    assert {m.file.split("/")[0] for m in MUTANTS.values()} == {"privacy", "publishing"}
-    assert len({m.kind for m in MUTANTS.values()}) >= 18
-    for m in MUTANTS.values():
-        path, test = m.killer.split("::")
-        assert re.search(rf"^def {test}\(", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE), m.killer
-
-
-def test_the_readme_lists_every_bug_and_its_killer():
-    assert README.read_text(encoding="utf-8") == readme()
-
-
-if __name__ == "__main__":
-    README.write_text(readme(), encoding="utf-8")

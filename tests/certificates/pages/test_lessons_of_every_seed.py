@@ -1,11 +1,12 @@
 """A lesson's right answer does not hang on the noise of one seed."""
 
+import pytest
+
 from pages._ui.lessons.lesson import LESSONS
 from pages._ui.lessons.runs import SEEDS
-from tests.pages.test_lessons import each
 
 
-@each
+@pytest.mark.parametrize("key", LESSONS)
 def test_every_seed_alone_gives_the_same_answer_as_all_together(key):
     right = LESSONS[key].found().right
     assert len(SEEDS) == 5

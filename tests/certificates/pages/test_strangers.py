@@ -14,8 +14,8 @@ from dpcore.privacy.accounting.budget import Budget, Gaussian
 from dpcore.publishing.ledger_store import Store
 from pages._ui.shell import ledger as shared_ledger
 from pages._ui.shell.session import session
-from tests.pages.test_pages import settled
-from tests.pages.test_release import GUESSES, PEOPLE, ROOT, for_others, go, unlocked, uploaded
+from tests.pages.headless import ROOT, settled
+from tests.pages.test_release import GUESSES, PEOPLE, for_others, go, unlocked, uploaded
 
 pytestmark = pytest.mark.usefixtures("tab")
 TRIES = 200  # of each table

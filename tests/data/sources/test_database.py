@@ -16,13 +16,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpcore import InputError, Marginals, domain_from_json, gather
 from dpcore.cli import main
-from dpcore.data.schema import domain_from_json
 from dpcore.data.sources import database
-from dpcore.data.sources.counts import gather
 from dpcore.data.sources.database import DatabaseSource, connect
-from dpcore.errors import InputError
-from dpcore.workloads import Marginals
+from tests.helpers import refused
 
 ibis = pytest.importorskip("ibis", reason="the extra `sql` is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore")  # the drivers' own
@@ -65,23 +63,9 @@ def table(n: int = 400) -> pd.DataFrame:
     )
 
 
-def literal(value) -> str:
-    if value is None or value is pd.NA or value != value:
-        return "NULL"
-    if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
-    if isinstance(value, (bool, np.bool_)):
-        return str(bool(value)).upper()
-    if isinstance(value, (float, np.floating)):
-        return f"CAST('{float(value)!r}' AS double precision)"
-    return str(int(value))
-
-
-def statements(frame: pd.DataFrame) -> list[str]:
-    columns = {name: frame[name].astype(object).tolist() for name in frame}
-    rows = zip(*columns.values(), strict=True)
-    values = ", ".join("(" + ", ".join(map(literal, row)) + ")" for row in rows)
-    return [f"CREATE TABLE people ({TYPES})", f"INSERT INTO people VALUES {values}"]
+def given(frame: pd.DataFrame) -> list[list]:
+    """The rows of a table as plain values."""
+    return frame.astype(object).where(frame.notna(), None).to_numpy().tolist()
 
 
 @pytest.fixture(scope="module")
@@ -89,8 +73,8 @@ def duck(tmp_path_factory):
     duckdb = pytest.importorskip("duckdb")
     path = tmp_path_factory.mktemp("duck") / "d.duckdb"
     with duckdb.connect(str(path)) as made:
-        for statement in statements(table()):
-            made.execute(statement)
+        made.execute(f"CREATE TABLE people ({TYPES})")
+        made.executemany(f"INSERT INTO people VALUES ({', '.join('?' * 8)})", given(table()))
     return f"duckdb://{path}"
 
 
@@ -130,8 +114,8 @@ def postgres():
         while True:
             try:
                 with psycopg.connect(address, autocommit=True) as own:
-                    for statement in statements(table()):
-                        own.execute(statement)
+                    own.execute(f"CREATE TABLE people ({TYPES})")
+                    own.cursor().executemany(f"INSERT INTO people VALUES ({', '.join(['%s'] * 8)})", given(table()))
                 break
             except psycopg.OperationalError:
                 if time.monotonic() > deadline:
@@ -171,7 +155,6 @@ def test_codes_are_those_in_memory_bit_for_bit(source):
         ("old", {"kind": "integer", "low": 0, "high": 9, "missing": "category"}, r"column 'old': '-4' is outside 0..9"),
         ("old", {"kind": "integer", "low": 0, "high": 9, "out_of_range": "clip"}, "a value is missing"),
         ("sex", {"kind": "categorical", "values": ["f", "m"], "missing": "category"}, "not one of the allowed"),
-        ("full", {"kind": "integer", "low": 0, "high": 9, "missing": "category"}, "is not a finite number"),
         ("full", {"kind": "numeric", "edges": [0, 1], "missing": "category"}, "is not a finite number"),
         ("sex", {"kind": "integer", "low": 0, "high": 9}, "from which its numbers are not made"),
         ("sex", {"kind": "categorical", "values": ["f"], "read": "any case"}, "reading it as 'any case' needs a file"),
@@ -180,7 +163,7 @@ def test_codes_are_those_in_memory_bit_for_bit(source):
 )  # fmt: skip
 def test_what_is_refused_in_memory_is_refused_there(source, name, spec, message):
     domain = domain_from_json({"columns": {name: spec}})
-    with pytest.raises(InputError, match=message) as caught:
+    with refused(message) as caught:
         gather(source, domain, [])
     assert str(caught.value).startswith(("duckdb table people", "postgres table people"))
     with pytest.raises(InputError):  # also in memory, but for texts that are numbers there
@@ -191,7 +174,7 @@ def test_a_table_that_changes_while_it_is_counted_is_refused(duck, monkeypatch):
     source = connect(f"{duck}#people")
     real = DatabaseSource._checked
     monkeypatch.setattr(DatabaseSource, "_checked", lambda self, *a: real(self, *a) + 1)
-    with pytest.raises(InputError, match="changed while it was counted"):
+    with refused("changed while it was counted"):
         gather(source, domain_from_json({"columns": {"yes": SCHEMA["yes"]}}), [])
 
 
@@ -214,7 +197,7 @@ def test_no_query_asks_for_rows(duck, monkeypatch):
     ],
 )  # fmt: skip
 def test_an_address_that_does_not_answer_is_one_line_without_its_password(text, message):
-    with pytest.raises(InputError, match=message) as caught:
+    with refused(message) as caught:
         connect(text)
     assert "hunter2" not in str(caught.value)
 
@@ -234,19 +217,19 @@ def test_no_file_outside_the_database_is_read(tmp_path):
             connect(f"duckdb://{path}#{name}").count(domain, [(0,)])
     os.mkfifo(tmp_path / "pipe")
     for other in (tmp_path / "pipe", "/dev/zero", ":memory:", "md:far", f"{path}?enable_external_access=true"):
-        with pytest.raises(InputError, match=r"cannot be opened \((there is no such file|a pipe|a device)"):
+        with refused(r"cannot be opened \((there is no such file|a pipe|a device)"):
             connect(f"duckdb://{other}#t")
 
 
 def test_engines_that_were_not_tested_are_refused():
     backend = type("Backend", (), {"name": "sqlite"})()
-    with pytest.raises(InputError, match="sqlite is no database whose codes were tested"):
+    with refused("sqlite is no database whose codes were tested"):
         DatabaseSource(backend, None)
 
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "ibis", None)
-    with pytest.raises(InputError, match=r"pip install 'privacy-utility-explorer\[sql\]'"):
+    with refused(r"pip install 'privacy-utility-explorer\[sql\]'"):
         connect("duckdb://x#t")
 
 

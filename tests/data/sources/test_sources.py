@@ -5,29 +5,31 @@ import os
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import (
+    ALGORITHMS,
+    Budget,
+    Domain,
+    Marginals,
+    QueryRelease,
+    Run,
+    TableQueries,
+    Union,
+    domain_from_json,
+    gather,
+    read_table,
+)
 from dpcore.data import text_file
-from dpcore.data.domain import Domain
 from dpcore.data.fingerprint import fingerprint
-from dpcore.data.readers import read, read_table
-from dpcore.data.schema import domain_from_json
+from dpcore.data.readers import read
 from dpcore.data.sources import counting, parquet
-from dpcore.data.sources.counts import gather
 from dpcore.data.sources.frames import FrameSource
 from dpcore.data.sources.parquet import ParquetSource
 from dpcore.data.sources.text import TextSource
-from dpcore.errors import InputError
-from dpcore.evaluation.run import Run
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import QueryRelease
-from dpcore.workloads import Marginals, TableQueries, Union
-from tests.helpers import codes
+from tests.helpers import codes, refused
 
 MESSY = {
     "sex": {"kind": "categorical", "values": ["f", "m"], "missing": "category"},
@@ -110,15 +112,13 @@ def test_tables_of_a_domain_that_nobody_lists_are_those_in_memory(wide, path):
     assert all(table.dtype == np.int64 for table in counts.tables.values())
 
 
-@pytest.mark.parametrize("name", ["gaussian_maxent", "aim", "residual", "gem", "pmw"])
+@pytest.mark.parametrize("name", ["gaussian_maxent", "aim", "residual"])
 def test_a_run_is_the_same_bit_for_bit(wide, name):
     domain, frame, home = wide
     rows, workload = domain.encode(frame), Marginals(domain, [("a", "b"), ("b", "c"), ("c", "d", "e"), ("g", "h")])
-    small = {"gem": {"rounds": 2, "updates": 3, "components": 5}, "pmw": {"passes": 1}}
-    algorithm = ALGORITHMS[name](**small.get(name, {}))
     problem = QueryRelease(workload, rows.n)
     counts = gather(ParquetSource(home / "one.parquet"), domain, workload.axes)
-    here, there = (Run(algorithm, problem, r, Budget(1.0, 1e-6), seed=3).finish() for r in (rows, counts))
+    here, there = (Run(ALGORITHMS[name](), problem, r, Budget(1.0, 1e-6), seed=3).finish() for r in (rows, counts))
     assert there.events == here.events
     assert (there.release.answers(workload) == here.release.answers(workload)).all()
     assert there.records[-1].empirical == here.records[-1].empirical
@@ -128,7 +128,7 @@ def test_counts_sent_elsewhere_refuse_what_was_not_counted(wide):
     domain, frame, home = wide
     counts = gather(ParquetSource(home / "one.parquet"), domain, [(0, 1)])
     assert counts.apart.count((0,), ()).sum() == counts.n
-    with pytest.raises(InputError, match="the table of a, b, c was not counted"):
+    with refused("the table of a, b, c was not counted"):
         counts.apart.count((0, 1, 2), ())
     assert counts.count((0, 1, 2), ()).sum() == counts.n
     rows = domain.encode(frame)
@@ -197,53 +197,11 @@ def test_large_tables_are_counted_too(monkeypatch):
     assert counted[0, 1].tolist() == [0, 1, *[0] * 9, 2]
 
 
-NUMBERS = [0, 1, 7, -3, 2**53 + 1, 2**60 + 1]
-
-
-@pytest.mark.parametrize(
-    "cells",
-    [
-        pa.array([*NUMBERS, None]), pa.array([1.5, 0.1, None, float("nan"), 7.0, float("inf")][:5]),
-        pa.array([True, None, False]), pa.array(["1", " 7 ", None, "NA", "9007199254740993"]),
-        pa.array([1, 7, None], pa.uint8()), pa.array([0.1, 7, None], pa.float32()),
-        pa.array(["1", "7", None]).dictionary_encode(), pa.array([b"1", None]),
-        pa.array([None, None], pa.null()), pa.array([1, 7, None], pa.decimal128(5, 2)),
-        pa.array([1, 7, None], pa.date32()), pa.array([1, 7, None], pa.timestamp("ms")),
-        pa.array([[1], None], pa.list_(pa.int64())), pa.array([2**63 + 1, None, 7], pa.uint64()),
-    ],
-    ids=str,
-)  # fmt: skip
-def test_every_type_of_parquet_reads_as_in_memory_wherever_chunks_begin(tmp_path, cells):
-    path = tmp_path / "t.parquet"
-    doubled = pa.concat_arrays([cells, cells])
-    pq.write_table(pa.table({"x": doubled}), path, row_group_size=1)
-    values = ["0", "1", "7", "1.5", "0.1", "True", "False", "9007199254740993", "1970-01-02", str(2**60 + 1)]
-    schemas = [
-        {"kind": "categorical", "values": values, "missing": "category"},
-        {"kind": "categorical", "values": [*values, "(other)"], "out_of_range": "other", "missing": "other"},
-        {"kind": "integer", "low": 0, "high": 9, "out_of_range": "clip", "missing": "category"},
-        {"kind": "numeric", "edges": [0, 0.1, 1, 8], "out_of_range": "clip", "missing": "category"},
-    ]  # fmt: skip
-    for schema in schemas:
-        try:
-            domain = domain_from_json({"columns": {"x": schema}})
-        except InputError:
-            continue
-        found = []
-        for reads in (lambda d: d.encode(read_table(path)), lambda d: gather(ParquetSource(path), d, [])):
-            try:
-                found.append(told(reads(domain)))
-            except InputError as error:
-                found.append(str(error).split("column")[1].split(" in row")[0])
-        assert found[0] == found[1]
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         (b"a,b\n1,2\n3,4,5\n", "line 3 has 3 values, the header has 2"),
-        (b"a,b\0\n1,2\n3,4\n", "holds zero bytes"), (b"", "empty"), (b"a,a\n1,2\n1,2\n", "'a' is in the header twice"),
-        (b"a,b\n1,2\n", "has 1 row; at least 2"), (b"a,b\n", "has no rows; at least 2"),
+        (b"a,b\n1,2\n", "has 1 row; at least 2"),
         (b"a,c\n1,2\n1,2\n", "no column 'b'; its columns are a, c"),
         (b"a,b\n1,2\n1,x\n", "rows from 1 on: column 'b': 'x' in row 2 is not a number"),
     ],
@@ -251,7 +209,7 @@ def test_every_type_of_parquet_reads_as_in_memory_wherever_chunks_begin(tmp_path
 def test_text_that_cannot_be_counted_says_why(tmp_path, content, message):
     (tmp_path / "t.csv").write_bytes(content)
     domain = domain_from_json({"a": 5, "b": 5})
-    with pytest.raises(InputError, match=message) as caught:
+    with refused(message) as caught:
         gather(TextSource(tmp_path / "t.csv"), domain, [])
     assert str(caught.value).startswith(str(tmp_path / "t.csv"))
 
@@ -285,7 +243,7 @@ def test_a_file_that_changes_between_two_readings_is_refused(tmp_path):
     for source in (TextSource(tmp_path / "t.csv"), ParquetSource(tmp_path / "t.parquet")):
         assert gather(source, domain, []).n == 3
         os.utime(source.path, ns=(1, 1))
-        with pytest.raises(InputError, match=f"{source.path}: has changed"):
+        with refused(f"{source.path}: has changed"):
             gather(source, domain, [])
 
 
@@ -304,7 +262,7 @@ def test_folders_and_files_that_are_no_tables_say_why(tmp_path):
         "empty": "holds no file", "named": "names a column's value", "broken.parquet": "damaged",
         "mixed": "has other columns than a.parquet", "nowhere.parquet": "there is no such file",
     }.items():  # fmt: skip
-        with pytest.raises(InputError, match=message):
+        with refused(message):
             gather(ParquetSource(tmp_path / path), domain_from_json({"a": 5}), [])
 
 

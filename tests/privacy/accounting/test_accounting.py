@@ -10,27 +10,18 @@ from dp_accounting.rdp import RdpAccountant
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget, BudgetError, InputError
 from dpcore.algorithms.base import make_plan
-from dpcore.errors import BudgetError, InputError
 from dpcore.params import build
 from dpcore.privacy.accounting import conversions
-from dpcore.privacy.accounting.budget import (
-    Accounting,
-    Approximate,
-    BoundedRange,
-    Budget,
-    Gaussian,
-    Pure,
-    Sums,
-)
+from dpcore.privacy.accounting.budget import Accounting, Approximate, BoundedRange, Gaussian, Pure, Sums
 from dpcore.privacy.accounting.calibrations import TOLERANCE, equal_selections, gaussian_share
 from dpcore.privacy.accounting.guarantee import cautions
 from dpcore.privacy.accounting.ledger import Charge, Ledger, Plan
-from tests.helpers import HUGE, few_rounds, task, variants
+from tests.helpers import HUGE, few_rounds, refused, task, variants
 
-BUDGETS = [Budget(e, d) for e in (1e-4, 0.1, 1, 8, 200) for d in (1e-100, 1e-9, 1e-3, 0.5)]
-PURE = [Budget(e, 0) for e in (1e-4, 0.1, 1, 8, 200)]
+BUDGETS = [Budget(e, d) for e, d in ((1e-4, 0.5), (0.1, 1e-100), (1, 1e-9), (8, 1e-3), (200, 1e-9), (200, 0.5))]
+PURE = [Budget(e, 0) for e in (1e-4, 1, 200)]
 
 
 def ids(budget: Budget) -> str:
@@ -46,16 +37,14 @@ NEARLY = 1 - 1e-5  # of ε; at tiny ε and large δ the margin of μ shows
     + [(1, d) for d in (-1e-9, 5e-324, 9e-101, 0.51, math.inf)],
 )
 def test_a_budget_that_promises_nothing_is_refused(epsilon, delta):
-    with pytest.raises(
-        InputError, match=r"=\S+ is not served; served are epsilon from 1e-06 to 1e\+09.*delta 0 or from 1e-100"
-    ):
+    with refused(r"=\S+ is not served; served are epsilon from 1e-06 to 1e\+09.*delta 0 or from 1e-100"):
         Budget(epsilon, delta)
 
 
 @pytest.mark.parametrize("value", [math.nan, True, "1", None, HUGE], ids=lambda value: str(value)[:9])
 def test_what_is_no_number_is_no_budget(value):
     for budget in ((value, 0.1), (1, value)):
-        with pytest.raises(InputError, match=f"={str(value)[:9]}"):
+        with refused(f"={str(value)[:9]}"):
             Budget(*budget)
 
 
@@ -73,9 +62,9 @@ BAD_SPENDS = [
 
 @pytest.mark.parametrize(("kind", "value"), BAD_SPENDS, ids=lambda v: getattr(v, "__name__", v))
 def test_a_spend_that_would_give_budget_back_or_pays_for_infinite_noise_cannot_be_made(kind, value):
-    with pytest.raises(InputError, match="must be finite and above 0"):
+    with refused("must be finite and above 0"):
         kind(value)
-    with pytest.raises(InputError, match="failure=-0.5"):
+    with refused("failure=-0.5"):
         kind(1e-9, failure=-0.5)
 
 
@@ -113,7 +102,7 @@ def test_equal_selections_fit_exactly_and_one_more_does_not(budget, times):
 @pytest.mark.parametrize("shares", [[1.0], [0.5, 0.5], [0.1, 0.2, 0.7], [1 / 300] * 300], ids=len)
 @pytest.mark.parametrize("budget", BUDGETS, ids=ids)
 def test_gaussian_shares_use_the_whole_budget(budget, shares):
-    spends = gaussian_share(budget, shares)
+    spends = [gaussian_share(budget, share) for share in shares]
     assert [s.mu**2 for s in spends] == pytest.approx(np.array(shares) * sum(s.mu**2 for s in spends))
     ledger = charge_all(Plan(budget, tuple(Charge("measure", s) for s in spends)))
     assert budget.epsilon * NEARLY <= ledger.spent.epsilon <= budget.epsilon
@@ -123,16 +112,16 @@ def test_gaussian_shares_use_the_whole_budget(budget, shares):
 
 
 def test_no_gaussian_noise_at_delta_0():
-    with pytest.raises(InputError, match="delta=0 cannot be promised with Gaussian noise"):
-        gaussian_share(Budget(1, 0), [1.0])
+    with refused("delta=0 cannot be promised with Gaussian noise"):
+        gaussian_share(Budget(1, 0))
     with pytest.raises(BudgetError, match="the plan needs ε=inf at δ=0, ε=1 is given"):
         Plan(Budget(1, 0), (Charge("measure", Gaussian(1e-9)),))
 
 
 @pytest.mark.parametrize(("name", "settings"), variants(), ids=str)
 def test_no_algorithm_plans_or_spends_more_than_requested(name, settings):
-    """Defaults at all budgets, other choices at every fifth."""
-    for budget in [*BUDGETS, *PURE][:: 1 if settings == few_rounds(name) else 5]:
+    """Defaults at all budgets, other choices at every fourth."""
+    for budget in [*BUDGETS, *PURE][:: 1 if settings == few_rounds(name) else 4]:
         try:
             plan = make_plan(build(ALGORITHMS[name], settings), task("2-way")[0], budget)
         except InputError:

@@ -10,17 +10,15 @@ from dp_accounting.pld import PLDAccountant, privacy_loss_distribution
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget, BudgetError, Marginals
 from dpcore.algorithms.base import make_plan
-from dpcore.errors import BudgetError
 from dpcore.privacy.accounting import calibrations, composition, conversions
-from dpcore.privacy.accounting.budget import Accounting, BoundedRange, Budget, Gaussian, Pure, Sums
+from dpcore.privacy.accounting.budget import Accounting, BoundedRange, Gaussian, Pure, Sums
 from dpcore.privacy.accounting.composition import Joint, gdp_log_deltas
 from dpcore.privacy.accounting.ledger import Charge, Ledger, Plan
 from dpcore.privacy.accounting.lifetime import Lifetime, planned, reserved
 from dpcore.publishing.request import ReleaseRequest, prepare
 from dpcore.theory import accountants
-from dpcore.workloads import Marginals
 from tests.helpers import codes, task
 from tests.theory.test_accountants import delta_of, gaussian_delta, responses
 
@@ -45,11 +43,10 @@ def brute(x: float, span: float, draws: int, pure: float, pures: int, mu: float,
     return gaussian_delta(x, mu)
 
 
-@pytest.mark.parametrize("mu", [0.0, 0.7])
-@pytest.mark.parametrize(("pure", "pures"), [(0.0, 0), (0.4, 2)])
-@pytest.mark.parametrize(("span", "draws"), [(0.05, 2), (0.8, 2), (0.8, 3), (4.0, 2)])
+@pytest.mark.parametrize(("mu", "pure", "pures"), [(0.0, 0.0, 0), (0.7, 0.4, 2)])
+@pytest.mark.parametrize(("span", "draws"), [(0.05, 2), (0.8, 3), (4.0, 2)])
 def test_no_opponent_does_better_and_one_nearly_as_well(span, draws, pure, pures, mu):
-    joint, steps = Joint(mu**2, pure, pures, span, draws), 21 if draws == 2 else 9
+    joint, steps = Joint(mu**2, pure, pures, span, draws), 21 if draws == 2 else 7
     for x in (0.0, 0.3 * span, 0.9 * span, 1.7 * span):
         found, least = rate(joint, x), brute(x, span, draws, pure, pures, mu, steps)
         assert least <= found
@@ -63,16 +60,6 @@ def test_one_draw_is_its_profile(span):
     assert (found >= accountants.profile(exact, at)).all()
     assert (found <= accountants.profile(exact, at - 0.01 * span)).all()
     assert rate(Joint(span=span, draws=1), span * (1 + 1e-9)) < 1e-12
-
-
-@pytest.mark.parametrize(("span", "draws"), [(0.05, 100), (0.3, 20), (2.0, 4)])
-def test_draws_cost_no_less_than_randomised_response_of_half_their_range_and_little_more(span, draws):
-    """t = s/2 each time is one strategy of the opponent's, and nearly the best for many small draws."""
-    for delta in (1e-9, 1e-4):
-        found, half = Joint(span=span, draws=draws).epsilon(delta), conversions.optimal_epsilon(span / 2, draws, delta)
-        assert half <= found
-        assert found <= (1.04 if draws == 100 else 2) * half
-        assert found < conversions.zcdp_epsilon(draws * span**2 / 8, delta)
 
 
 @pytest.mark.parametrize(("mu", "pure", "pures"), [(0.3, 0.1, 30), (1.0, 0.5, 5), (0.1, 0.02, 300)])

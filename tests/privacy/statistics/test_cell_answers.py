@@ -5,11 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.data.schema import domain_from_json
+from dpcore import Explicit, Marginals, domain_from_json
 from dpcore.privacy.accounting.budget import Gaussian
 from dpcore.privacy.statistics.answers import CellAnswers
 from dpcore.theory.width import gaussian_width_bound
-from dpcore.workloads import Explicit, Marginals
 from tests.helpers import codes, matrix, random_rows
 from tests.privacy.enumeration import curator_of
 from tests.privacy.test_exact_neighbours import LARGER, WORKLOADS

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from dpcore.privacy.accounting.budget import BoundedRange
-from dpcore.privacy.statistics.query_draws import AcceptProbabilities, SummedErrors, bit_range
+from dpcore.privacy.statistics.answers import SignedErrors
+from dpcore.privacy.statistics.query_draws import AcceptProbabilities, bit_range
 from tests.helpers import data_sets, neighbours, random_rows, rows_of
 from tests.privacy.enumeration import ask, curator_of, over_pairs
 from tests.privacy.test_exact_neighbours import CUBE, WORKLOADS, log_law
@@ -57,8 +58,8 @@ def test_keeping_or_replacing_costs_what_is_charged_and_follows_the_law_of_a_fre
     for data in data_sets(8, n):
         rows = rows_of(CUBE, data)
         keep = keep_law(asked, PAIRS, drawn, np.tile(last, 2), eta, rows)
-        before = log_law(asked, SummedErrors(PAIRS, first, t - 2), BoundedRange(2 * eta * (t - 2) / n), rows)
-        redraw = log_law(asked, SummedErrors(PAIRS, first + last, t - 1), BoundedRange(fresh), rows)
+        before = log_law(asked, SignedErrors(PAIRS, first, t - 2), BoundedRange(2 * eta * (t - 2) / n), rows)
+        redraw = log_law(asked, SignedErrors(PAIRS, first + last, t - 1), BoundedRange(fresh), rows)
         after = np.exp(before + keep[:, 0]) + np.exp(before + keep[:, 1]).sum() * np.exp(redraw)
         assert after == pytest.approx(np.exp(redraw), rel=1e-9), "exactly Q^t"
         laws[data] = np.column_stack([keep[:, :1], keep[:, 1:] + redraw])  # kept, or replaced by each query
@@ -69,7 +70,7 @@ def test_keeping_or_replacing_costs_what_is_charged_and_follows_the_law_of_a_fre
 def test_as_many_charges_as_draws_are_in_the_ledger():
     draw, bit = BoundedRange(0.1), BoundedRange(0.2)
     curator = curator_of(random_rows(CUBE, 20), draw, bit, times=3)
-    drawn = curator.draw_queries(SummedErrors(PAIRS, np.zeros(PAIRS.m), 2), draw, 3)
+    drawn = curator.draw_queries(SignedErrors(PAIRS, np.zeros(PAIRS.m), 2), draw, 3)
     kept = curator.keep_draws(AcceptProbabilities(PAIRS, drawn[:2], np.zeros(2), 1.0), bit)
     assert (drawn.shape, kept.shape, kept.dtype) == ((3,), (2,), bool)
     assert curator.ledger.events == [("draw_queries", draw)] * 3 + [("keep_draws", bit)] * 2

@@ -1,12 +1,11 @@
 """The row space of explicit queries: an orthonormal basis, the same answers, and no privacy lost if it is wrong."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
+from dpcore import Explicit
 from dpcore.privacy.statistics.answers import CellAnswers
-from dpcore.workloads import Explicit, RowSpace, row_space
+from dpcore.workloads import RowSpace, row_space
 from dpcore.workloads import explicit as module
 from tests.helpers import codes, random_rows
 
@@ -20,12 +19,9 @@ def dependent(m: int, rank: int, k: int) -> np.ndarray:
 KAHAN = np.triu(np.where(np.eye(40, dtype=bool), 1, -0.3)) * (1 - 0.3**2) ** (np.arange(40)[:, None] / 2)
 MATRICES = {
     "independent": (RNG.choice([-1.0, 1.0], (7, 60)), 7),
-    "more queries than cells": (RNG.choice([-1.0, 1.0], (90, 20)), 20),
     "low rank": (dependent(80, 5, 60), 5),
     "a query and its complement": (np.array([[1.0, 0, 0, 1], [0, 1, 1, 0], [1, 1, 1, 1]]), 2),
-    "repeated": (np.ones((4, 6)), 1),
     "nothing": (np.zeros((3, 6)), 0),
-    "one": (np.array([[0.0, 0.5, 0, -1]]), 1),
     "badly scaled": (np.vstack([np.eye(6), 1e-9 * np.arange(6.0)]), 6),
     "nearly dependent": (KAHAN, 40),
 }
@@ -54,14 +50,7 @@ def test_a_small_rank_is_found_from_random_combinations_and_a_larger_one_is_not_
         assert row_space(A, rank - 1) is None
 
 
-def test_a_space_that_misses_a_query_is_not_taken(monkeypatch):
-    A = np.vstack([dependent(20, 2, 30), 1e-9 * RNG.uniform(-1, 1, 30)])
-    monkeypatch.setattr(module, "np", SimpleNamespace(**{**vars(np), "finfo": lambda _: SimpleNamespace(eps=1e-6)}))
-    assert row_space(A, 4) is None
-    assert row_space(A[:-1], 4) is not None
-
-
-def test_answers_and_adjoint_through_the_space_equal_those_by_the_matrix(monkeypatch):
+def test_answers_and_adjoint_through_the_space_equal_those_by_the_matrix():
     A, D, w = dependent(300, 6, 400), RNG.dirichlet(np.ones(400)), RNG.normal(size=300)
     workload = Explicit(codes(20, 20), A)
     assert isinstance(workload._short, RowSpace)
@@ -70,8 +59,6 @@ def test_answers_and_adjoint_through_the_space_equal_those_by_the_matrix(monkeyp
     rows = random_rows(workload.domain, 50)
     P_n = np.bincount(workload.domain.index(rows.values), rows.weights / 50, 400)
     assert workload.answers_of_rows(rows) == pytest.approx(workload.answers(P_n), abs=1e-14)
-    monkeypatch.setattr(workload, "_short", RowSpace(np.zeros((1, 400)), np.zeros((300, 1))))
-    assert not workload.answers(D).any(), "it is the space that was asked"
 
 
 def test_no_space_is_looked_for_where_that_costs_too_much(monkeypatch):

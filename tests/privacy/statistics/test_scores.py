@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from dpcore.errors import InputError
+from dpcore import Explicit, Marginals
 from dpcore.privacy.accounting.budget import BoundedRange
 from dpcore.privacy.statistics.scores import TableErrors
-from dpcore.workloads import Explicit, Marginals, TableQueries
-from tests.helpers import codes, histogram, random_rows
+from tests.helpers import codes, histogram, random_rows, refused
 from tests.privacy.enumeration import curator_of
 
 CUBE = codes(2, 2, 2)
@@ -35,14 +34,11 @@ def test_one_record_moves_a_table_s_score_by_twice_its_weight():
 
 WRONG = [
     (score(Explicit(CUBE, np.eye(8))), "of a Explicit cannot be scored"),
-    (score(TableQueries.conjunctions(CUBE, 1, 3)), "of a TableQueries cannot be scored"),
     (TableErrors(TABLES, np.zeros(3), np.zeros(3), np.ones(3)), "3 tables need as many .* and 14 answers"),
-    (score(penalties=np.zeros(2)), "scores of 3 tables need"),
     (score(weights=np.ones(4)), "scores of 3 tables need"),
     (score(weights=[1, -0.1, 1]), "weights ≥ 0"),
     (score(weights=np.zeros(3)), "one of them above 0"),
     (score(weights=[1, np.nan, 1]), "weights ≥ 0 and finite"),
-    (score(weights=[1, np.inf, 1]), "weights ≥ 0 and finite"),
     (score(penalties=[0, np.nan, 0]), "penalties of tables must be finite"),
 ]
 
@@ -50,6 +46,6 @@ WRONG = [
 @pytest.mark.parametrize(("wrong", "message"), WRONG)
 def test_what_has_no_derived_sensitivity_is_refused_and_costs_nothing(wrong, message):
     curator = curator_of(random_rows(CUBE, 50), BoundedRange(1.0))
-    with pytest.raises(InputError, match=message):
+    with refused(message):
         curator.select(wrong, BoundedRange(1.0))
     assert curator.ledger.events == []

@@ -6,9 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.data.domain import Rows
-from dpcore.errors import BudgetError, InputError
-from dpcore.privacy.accounting.budget import Approximate, Budget, Gaussian, Pure
+from dpcore import Budget, BudgetError, InputError, Rows
+from dpcore.privacy.accounting.budget import Approximate, Gaussian, Pure
 from dpcore.privacy.accounting.calibrations import equal_thresholded
 from dpcore.privacy.accounting.ledger import Charge, Ledger, Plan
 from dpcore.privacy.point_curator import PointCurator
@@ -73,6 +72,9 @@ def test_rows_vote_by_the_sum_of_distances_over_columns(block, monkeypatch):
     [
         Votes(np.zeros((0, 2))),
         Votes(np.array([[0.0, np.nan]])),
+        Votes(np.full((2, 2), 1e200)),
+        CodeVotes(np.full((1, 1), 0.5), (np.arange(3),), (None,), 1),
+        CodeVotes(np.zeros((1, 1), int), (np.arange(-1, 2),), (None,), 1),
         CodeVotes(np.array([[3]]), (np.arange(3),), (None,), 8),
         CodeVotes(np.array([[0]]), (np.arange(3),), (np.array([0.0, 1.0, 2.0]),), 8),
         CodeVotes(np.array([[0]]), (np.arange(3),), (np.array([0, 2, 1]),), 8),

@@ -1,0 +1,150 @@
+"""A headless tab: open a page, set and press as a hand does, wait until nothing runs, and read what a person sees."""
+
+import base64
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+from streamlit.testing.v1 import AppTest
+
+from dpcore.algorithms import ALGORITHMS
+from dpcore.evaluation.run import Run
+from dpcore.privacy.accounting.budget import Budget
+from dpcore.problems import QueryRelease
+from dpcore.workloads import Marginals
+from pages._ui.shell.state import sample_table
+
+ROOT = Path(__file__).parents[2]
+FIELDS = (
+    "select_slider", "slider", "selectbox", "multiselect", "number_input", "toggle", "radio", "text_input",
+    "text_area", "segmented_control",
+)  # fmt: skip
+
+
+def new_tab(**query) -> AppTest:
+    """A tab on Start's address, which has not been drawn yet."""
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=90)
+    for name, value in query.items():
+        app.query_params[name] = value
+    return app
+
+
+def open_page(page, **query):
+    """A page in a new tab; of a sample unless the address says more."""
+    app = new_tab(**query)
+    return settled(app.run()) if page == "app" else go(app, page)
+
+
+def go(app, page):
+    return settled(app.switch_page(str(ROOT / f"pages/{page}.py")).run())
+
+
+def settled(app):
+    """Run again, as the page's own polling does, until no job is on its way."""
+    waits = ("Repeats: ", "made once, for everyone")
+    while any(b.label == "Cancel" for b in app.button) or any(w in c.value for c in app.caption for w in waits):
+        time.sleep(0.2)  # a page that is drawn all the time takes from its workers
+        app.run()
+    assert not app.exception, [error.value for error in app.exception]
+    return app
+
+
+def put(app, **values):
+    """Set fields by their key, in which a dash is written as an underscore, or label; wait for what comes of it."""
+    found = [field for kind in FIELDS for field in getattr(app, kind)]
+    fields = {field.label: field for field in found} | {(field.key or "").replace("-", "_"): field for field in found}
+    for name, value in values.items():
+        fields[name if name in fields else name.replace("-", "_")].set_value(value)
+    return settled(app.run())
+
+
+def button(app, label):
+    return next(b for b in app.button if b.label == label)
+
+
+def press(app, label):
+    return settled(button(app, label).click().run())
+
+
+def labels(app):
+    return {b.label for b in app.button}
+
+
+def session(app):
+    return app.session_state["session"]
+
+
+def table(app):
+    return session(app).table
+
+
+def figures(app):
+    return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+
+
+def traces(app, number=0):
+    """What a figure draws, by name."""
+    return {trace.get("name"): trace for trace in figures(app)[number]["data"]}
+
+
+def numbers(values):
+    """What Plotly wrote: a list, or the bytes of an array."""
+    if isinstance(values, dict):
+        return np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"]).tolist()
+    return values
+
+
+def dragged(app):
+    """What the bars that follow a slider were given."""
+    return json.loads(next(c for c in app.get("bidi_component") if c.key != "copy-link").proto.json)
+
+
+def dataframe(app, *columns):
+    """The first table that has these columns."""
+    return next(f.value for f in app.dataframe if {*columns} <= {*f.value})
+
+
+def plainly(text):
+    """Without what keeps text from being read as markdown."""
+    return text.replace("\\", "").replace("\u2060", "")
+
+
+def said(app):
+    return " ".join(m.value for m in app.markdown)
+
+
+def shown(app):
+    return plainly(said(app))
+
+
+def captions(app):
+    return plainly(" ".join(c.value for c in app.caption))
+
+
+def wrong(app):
+    return plainly(" ".join(e.value for e in app.error))
+
+
+def everything(app):
+    """All that was sent to the browser, as text."""
+    return " ".join(str(node.proto) for node in app._tree if getattr(node, "proto", None) is not None)
+
+
+def berkeley(algorithm: str, epsilon: float, seed: int) -> Run:
+    """A finished run on the sample of that name, as pages make it."""
+    mine = sample_table("berkeley")
+    rows = mine.rows(mine.domain.names)
+    problem = QueryRelease(Marginals.all(mine.domain, 2), rows.n)
+    return Run(ALGORITHMS[algorithm](), problem, rows, Budget(epsilon, 1e-9), seed=seed).finish()
+
+
+def run_comparison(app, algorithms=("gaussian_maxent",), epsilons=(1.0,), seeds=1):
+    """Run a comparison on Compare, which is open."""
+    put(app, compared=[*algorithms], epsilons=[*epsilons], sweep_seeds=seeds)
+    return press(app, "Run the comparison")
+
+
+def upload(app, content, name="t.csv"):
+    """Bring a table on Data, which is open."""
+    return settled(app.file_uploader(key="upload").set_value((name, content, "text/csv")).run())
