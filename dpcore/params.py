@@ -34,20 +34,23 @@ LETTERS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Param:
-    """The declaration of one parameter. A `default` of None means that `plan` chooses it, as `auto` describes."""
+    """The declaration of one parameter. A `default` of None means that `plan` chooses it, as `auto` describes.
+
+    `log` asks for a logarithmic slider, `also` is another name.
+    """
 
     name: str
     kind: type
     default: Any
     doc: str
-    symbol: str
-    unit: str
-    low: float | None
-    high: float | None
-    choices: tuple[str, ...]
-    log: bool
-    auto: str
-    also: str
+    symbol: str = ""
+    unit: str = ""
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[str, ...] = ()
+    log: bool = False
+    auto: str = ""
+    also: str = ""
 
     @property
     def range(self) -> str:
@@ -96,22 +99,9 @@ class Param:
         return read_number(text, self.name, self.kind, *self.bounds)
 
 
-def param(
-    default: Any,
-    doc: str,
-    *,
-    low: float | None = None,
-    high: float | None = None,
-    choices: tuple[str, ...] = (),
-    symbol: str = "",
-    unit: str = "",
-    log: bool = False,
-    auto: str = "",
-    also: str = "",
-) -> Any:
-    """A dataclass field that declares a parameter; `log` asks for a logarithmic slider, `also` is another name."""
-    facts = {"doc": doc, "low": low, "high": high, "choices": choices, "symbol": symbol, "unit": unit, "log": log}
-    return field(default=default, metadata={**facts, "auto": auto, "also": also})
+def param(default: Any, doc: str, **facts: Any) -> Any:
+    """A dataclass field that declares a parameter; `facts` are fields of `Param`."""
+    return field(default=default, metadata={"doc": doc, **facts})
 
 
 def parameters(cls: type) -> tuple[Param, ...]:

@@ -74,22 +74,33 @@ def singles_of(tables: Marginals) -> Marginals:
 
 
 def shares_of(alone: Evidence) -> list[Array]:
-    """The share of every category by noisy 1-way tables, floored above 0.
+    """The share of every category by noisy 1-way tables drawn to even ones: the nearest distribution, floored."""
+    return [floored(part) for part in drawn_even(alone)]
 
-    The distribution D_c nearest to 1/k + c (y − mean y), with the c whose squared error is least by Stein's unbiased
-    estimate, ‖D_c − y‖² + 2σ² c (cells above 0 − 1) − kσ². c is 0, 0.05..1 times 1/k : (1/k + σ²), as shares of k
-    categories have a mean square distance of at most 1/k from the uniform: were noise larger than all there is, its
-    largest cell would else get all. Source: Stein 1981.
+
+def floored(y: Array) -> Array:
+    """The distribution (k,) nearest to y (k,), with no share of nearly 0."""
+    shares = np.maximum(nearest(y), FLOOR)
+    return shares / shares.sum()
+
+
+def drawn_even(alone: Evidence) -> list[Array]:
+    """The noisy 1-way tables, each drawn to even shares by as much as noise makes it uneven; cells may be below 0.
+
+    1/k + c (y − mean y), with the c for which the distribution D_c nearest to it has the least squared error by Stein's
+    unbiased estimate, ‖D_c − y‖² + 2σ² c (cells above 0 − 1) − kσ². c is 0, 0.05..1 times 1/k : (1/k + σ²), as shares
+    of k categories have a mean square distance of at most 1/k from the uniform: were noise larger than all there is,
+    its largest cell would else get all. Source: Stein 1981.
     """
     out = []
     for part in alone.workload.tables:
         own, variance = alone.y[part], alone.sigma[part.start] ** 2
         k = len(own)
         steps = np.linspace(1, 0, 21) / (1 + k * variance)
-        near = np.array([nearest(1 / k + c * (own - own.mean())) for c in steps])
+        drawn = np.array([1 / k + c * (own - own.mean()) for c in steps])
+        near = np.array([nearest(y) for y in drawn])
         risks = ((near - own) ** 2).sum(axis=1) + 2 * variance * steps * ((near > 0).sum(axis=1) - 1)
-        floored = np.maximum(near[risks.argmin()], FLOOR)
-        out.append(floored / floored.sum())
+        out.append(drawn[risks.argmin()])
     return out
 
 

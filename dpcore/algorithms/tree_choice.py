@@ -26,7 +26,7 @@ from ..types import Array, Axes
 from ..workloads import Marginals, Workload
 from ..workloads.marginals import subsets
 from ..workloads.union import marginal_tables
-from .evidence import Pool, shares_of, singles_of
+from .evidence import Pool, drawn_even, floored, singles_of
 from .fitting import staged
 
 # Names of charges: for drawing pairs, for the tables of a batch of them, and for the tables that the whole tree holds.
@@ -275,9 +275,10 @@ def choose_tree(
     for axes, table in zip(singles.axes, singles.tables, strict=True):
         m = curator.measure(SomeAnswers(singles, table), plan.spend(single(table.stop - table.start)))
         told.add(axes, m.values, m.stddev)
-    shares = {a: part for (a,), part in zip(singles.axes, shares_of(told.evidence), strict=True)}
-    for a, part in shares.items():  # the fit sees what is left of noise, not the noise
-        told.facts[a,] = told.facts[a,][0], part
+    shares = {}
+    for (a,), part in zip(singles.axes, drawn_even(told.evidence), strict=True):
+        shares[a] = floored(part)
+        told.facts[a,] = told.facts[a,][0], part  # not cut off at 0, which the fit does itself
     found = TreeFindings(told, shares, tied(tables.domain), frozenset())
     answers = np.concatenate([np.outer(shares[a], shares[b]).ravel() for a, b in pairs.axes])
     starts, weights, known = [table.start for table in pairs.tables], np.ones(len(pairs.tables)), {}

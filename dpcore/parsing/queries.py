@@ -72,10 +72,10 @@ def _is_count(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 10
 
 
-def join_names(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str], delimiter: str = ",") -> str:
     """The list of column names as a text that `split_names` reads."""
     line = io.StringIO()
-    csv.writer(line, lineterminator="").writerow(names)
+    csv.writer(line, delimiter=delimiter, lineterminator="").writerow(names)
     return line.getvalue()
 
 

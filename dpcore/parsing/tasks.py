@@ -8,9 +8,7 @@ drives answers to the edge of K, objective perturbation's first of all.
 """
 
 import csv
-import io
 import math
-from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -22,6 +20,7 @@ from ..learning.losses import Logistic, Loss, SquaredDistance, absolute, hinge, 
 from ..numbers import read_number
 from ..problems import RiskMinimisation
 from ..types import Array
+from .queries import join_names
 
 HELP = (
     "quantile:COLUMN:0.5 (a quantile), absolute:COLUMN (a median), mean:a,b (a mean), logistic:TARGET:f1,f2 and "
@@ -93,14 +92,8 @@ def task_text(kind: str, target: str, *, level: float | None = None, features: t
     """The text that `read_task` reads as this task, with column names quoted where needed."""
     parts = [target] + ([f"{level:g}"] if level is not None else [])
     if features:
-        parts.append(_joined(features, ","))
-    return f"{kind}:{_joined(parts, ':')}"
-
-
-def _joined(parts: Sequence[str], delimiter: str) -> str:
-    out = io.StringIO()
-    csv.writer(out, delimiter=delimiter, lineterminator="").writerow(parts)
-    return out.getvalue()
+        parts.append(join_names(features))
+    return f"{kind}:{join_names(parts, ':')}"
 
 
 def _parts(text: str) -> tuple[str, list[str]]:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore import Budget, Marginals, QueryRelease, Rows
-from dpcore.algorithms.evidence import FLOOR, Pool, nearest, singles_of
+from dpcore.algorithms.evidence import FLOOR, Evidence, Pool, drawn_even, nearest, singles_of
 from dpcore.algorithms.tree_choice import (
     BATCH,
     DRAWN,
@@ -50,6 +50,13 @@ def test_the_nearest_distribution_moves_what_is_left_alike_and_cuts_off_what_is_
     t = (y - y.max()) - p  # of those left it is the same number, and those cut off were no higher
     assert np.ptp(t[p > 0]) == pytest.approx(0, abs=1e-9)
     assert (t[p == 0] <= t[p > 0].max() + 1e-9).all()
+
+
+def test_noisy_columns_are_drawn_to_even_ones_but_not_cut_off_at_0():
+    workload, y = Marginals.all(codes(3), 1), np.array([0.7, 0.35, -0.05])
+    (near,), (far,) = (drawn_even(Evidence(workload, y, np.full(3, sigma))) for sigma in (1e-3, 1e3))
+    assert near == pytest.approx(y, abs=1e-4), "with little noise"
+    assert far == pytest.approx(np.full(3, 1 / 3), abs=1e-4), "with much"
 
 
 @pytest.mark.parametrize("budget", [Budget(1, 1e-6), Budget(1, 0)], ids=["zCDP", "pure"])
@@ -116,6 +123,7 @@ def test_pairs_are_drawn_by_what_noise_does_not_hide_of_them_each_once():
     chosen = choose_tree(TABLES, 500, plan, script)
     for a, part in SHARES.items():
         assert chosen.shares[a] == pytest.approx(part, abs=FLOOR)
+        assert chosen.told.facts[a,][1] == pytest.approx(part, abs=1e-8)
     (first, *_, last) = asked
     assert len(asked) == 6
     hidden = np.array([chosen.hidden(axes, 0.02) for axes in pairs.axes])
