@@ -165,7 +165,7 @@ def stopped(own: pd.DataFrame) -> str:
         return f"After {steps:,} steps: {last} points."
     since, error = int(late["t"].iloc[0]), late["max_error"]
     if error.max() - error.min() <= 0.1 * end["max_error"]:
-        return f"Yes: {last} points since step {since:,}. More do not help."
+        return f"Yes: {last} points since step {since:,}. Waiting does not help."
     return f"No: {points(error.iloc[0])} points at step {since:,}, but {last} at step {steps:,}. More steps may help."
 
 
