@@ -61,8 +61,8 @@ with chart.container(horizontal=True, vertical_alignment="center"):
     if watch(sweep, "sweep"):
         words = "Runs that are there already are kept. Add an algorithm, an ε or repeats, and only those run."
         st.button(
-            "Run the comparison", type="primary", icon=":material/play_arrow:", key="compare-run", on_click=press,
-            help=words,
+            "Run the comparison", type="secondary" if enough else "primary", icon=":material/play_arrow:",
+            key="compare-run", on_click=press, help=words,
         )  # fmt: skip
 if not sweep.shown or sweep.problem is None:
     if sweep.ended:
