@@ -63,7 +63,7 @@ def verdict(budget: Budget, times: int, planned: Planned | None, right: float) -
     alone = promised(budget, times)
     whose = f"The noise of {planned.name} gives this number." if planned else "This number is for any algorithm."
     st.metric(
-        "Someone who knows everyone else guesses the table right" + (f", after {times} releases" if times > 1 else ""),
+        "Someone who knows everyone else guesses right about you" + (f", after {times} releases" if times > 1 else ""),
         times_in_100(right),
         help=f"{whose} ε = {brief(budget.epsilon)} and δ = {brief(budget.delta)} alone allow any algorithm "
         f"{times_in_100(alone.guess())}. A coin is right 50 times.",
