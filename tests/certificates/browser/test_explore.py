@@ -46,7 +46,8 @@ def people(tmp_path):
 def test_upload_schema_run_chart_download_come_back_and_cancel(page, server, people):
     visit(page, server, "/data", "Data")
     upload(page, *people)
-    expect(page.get_by_text("people.csv: 3,000 rows, 3 columns. Read as UTF-8, separated by commas.")).to_be_visible()
+    said = page.get_by_text("people.csv: 3,000 rows, 3 columns. Read as UTF-8, separated by commas.")
+    expect(said.first).to_be_visible()
     page.get_by_role("link", name="Explore it").click()
     expect(verdict(page)).to_be_visible()
     expect(page.locator(".st-key-marginal .bars path").first).to_be_visible()
@@ -63,6 +64,7 @@ def test_upload_schema_run_chart_download_come_back_and_cancel(page, server, peo
     assert (settings["columns"], settings["queries"]) == (["sex", "age"], ["marginals:2"])
     assert "--queries marginals:2" in settings["command"]
     page.get_by_role("link", name="Data", exact=True).click()
+    page.get_by_role("tab", name="For experts").click()
     expect(page.get_by_text("2 columns in use, 200 combinations")).to_be_visible()
     page.get_by_role("link", name="Explore", exact=True).click()
     expect(page.get_by_text("people.csv · ")).to_be_visible()
