@@ -4,6 +4,7 @@ import streamlit as st
 
 from pages._ui.jobs.pool import pool
 from pages._ui.server import serving
+from pages._ui.shell import link
 from pages._ui.shell.frame import frame
 from pages._ui.shell.menu import MENU
 
@@ -18,4 +19,7 @@ else:
     page = st.navigation(groups, position="top")
     pool()  # so that workers are warm by the time a person has chosen something
     frame(page.title)
-    page.run()
+    try:
+        page.run()
+    finally:
+        link.say()

@@ -52,6 +52,11 @@ def written_out(text: object) -> str:
     return "".join(shown)
 
 
+def shortened(text: str, most: int = 60) -> str:
+    """The text, cut to `most` characters."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 def one_line(message: object) -> str:
     """The message as one printable line, shortened, with control characters escaped."""
     text = str(message)

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from .errors import InputError
@@ -26,6 +26,14 @@ def read_number(text: str, name: str, kind: type[N], low: float = -math.inf, hig
     if not low <= value <= high:
         raise InputError(f"{name}={text[:40]} is outside {low:g}..{high:g}")
     return value
+
+
+def bisected(below: Callable[[float], bool], low: float, high: float, halvings: int) -> tuple[float, float]:
+    """The ends of the part of low..high in which `below(x)` turns from true to false, after so many halvings."""
+    for _ in range(halvings):
+        middle = (low + high) / 2
+        low, high = (middle, high) if below(middle) else (low, middle)
+    return low, high
 
 
 def mean_of_all(values: Sequence[Any]) -> float | None:

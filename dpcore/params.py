@@ -21,7 +21,7 @@ LETTERS = {
     "d": "number of columns",
     "T": "number of rounds",
     "ε": "privacy budget, small for a strong promise: replacing one row changes no probability by a factor above e^ε",
-    "δ": "how far a probability may lie beyond that factor; loosely, the chance that the promise fails",
+    "δ": "how far a probability may lie beyond that factor",
     "ρ": "zero-concentrated differential privacy; adds up over releases",
     "μ": "Gaussian differential privacy: as hard to see as a shift of a standard normal by μ; μ² adds up",
     "σ": "standard deviation of Gaussian noise",
@@ -44,7 +44,6 @@ class Param:
     default: Any
     doc: str
     symbol: str = ""
-    unit: str = ""
     low: float | None = None
     high: float | None = None
     choices: tuple[str, ...] = ()

@@ -12,6 +12,7 @@ from .data.domain import Domain
 from .errors import InputError, check_rows
 from .geometry.regions import Bounded, Region
 from .learning.losses import Loss, SquaredDistance, difference
+from .learning.risks import Risk
 from .types import Array, Json
 from .workloads import Marginals, Workload
 
@@ -160,13 +161,8 @@ class QueryRelease(Grouped):
 
         Where D_0 is not listed the public start itself, of which a model takes what it holds.
         """
-        return self.start if self.start is None or isinstance(self.start, PublicStart) else self.log_prior
-
-    @cached_property
-    def log_prior(self) -> Array | None:
-        """The logarithm log D_0 (k,) of the start, −∞ outside its support; None where D_0 is uniform over all cells."""
-        if self.start is None and self.domain.possible_cells is None:
-            return None
+        if self.start is None or isinstance(self.start, PublicStart):
+            return self.start
         with np.errstate(divide="ignore"):
             return np.log(self.prior)
 
@@ -196,6 +192,10 @@ class RiskMinimisation(Grouped):
         self.check_group()
         if len(self.region.centre) != self.d:
             raise InputError(f"the region has {len(self.region.centre)} dimensions, x has d={self.d}")
+
+    def risk(self, rows: Any) -> Risk:
+        """The risk F on the rows."""
+        return Risk(self.loss, rows.values, rows.weights, location=self.location)
 
     @property
     def d(self) -> int:
@@ -252,8 +252,6 @@ class PointRelease(Grouped):
     def __post_init__(self) -> None:
         if len(self.names) != self.d:
             raise InputError(f"{len(self.names)} names do not match {self.region}, which has d={self.d} coordinates")
-        if self.n < 2:
-            raise InputError(f"n={self.n} points are too few; at least 2 are needed")
         self.check_group()
 
     @property

@@ -1,9 +1,9 @@
 """Released objects: the results of private algorithms."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -13,7 +13,8 @@ from .data.domain import Domain, Rows
 from .errors import InputError
 from .tags import Tag
 from .types import Array, Axes, Rng
-from .workloads import Explicit, Marginals, TableQueries, Union, Workload
+from .workloads import Marginals, Workload
+from .workloads.marginals import subsets
 from .workloads.products import MOST_JOINT, Products, blocks
 
 
@@ -51,19 +52,6 @@ class Histogram:
         cells = systematic(self.D, rows, rng)
         codes = np.column_stack(np.unravel_index(cells, self.domain.shape))
         return self.domain.published(codes, rng)
-
-
-@dataclass(frozen=True, eq=False)
-class StreamedHistogram(Histogram):
-    """A distribution made while queries of a workload arrived in order, with the answer given to each query.
-
-    `given` (m,): the answer to query j when it was last asked (before that, what D says); `asked` (m,): whether it was
-    asked yet; `cost` (m,): whether it was ever answered so badly that it cost an update. All three are paid for.
-    """
-
-    given: Array
-    asked: Array
-    cost: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,31 +100,11 @@ class ProductMixture:
     def sample(self, rows: int, rng: Rng) -> pd.DataFrame:
         """A number `rows` of records: ⌊rows · w_c⌋ or one more from component c, spread evenly over its cells.
 
-        A component with r rows gives each value of a column r · p rounded up or down, or nearly so; the remainders of
-        all components are spread evenly too. Columns are independent within a component; the rows are shuffled.
+        Within a component columns are drawn one by one, each as evenly; the rows are shuffled.
         """
-        owner = np.sort(systematic(self.weights, rows, rng))
-        count = np.bincount(owner, minlength=len(self.weights))
-        first = np.repeat(np.cumsum(count) - count, count)
-        codes = np.empty((rows, len(self.domain.shape)), dtype=np.int64)
-        for i, block in enumerate(blocks(self.domain)):
-            rank = np.empty(rows, dtype=np.int64)
-            rank[np.lexsort((rng.random(rows), owner))] = np.arange(rows)
-            inside = (rng.permutation(rows) + rng.random()) / rows  # of a stratum of width 1/r
-            points = np.minimum((rank - first + inside) / count[owner], 1 - 1e-9)
-            cumulative = np.cumsum(self.probabilities[:, block], axis=1)
-            ladder = (cumulative / cumulative[:, -1:] + np.arange(len(count))[:, None]).ravel()
-            found = np.searchsorted(ladder, owner + points, side="right") - owner * cumulative.shape[1]
-            codes[:, i] = np.clip(found, 0, cumulative.shape[1] - 1)
-        return self.domain.published(codes[rng.permutation(rows)], rng)
-
-
-class Fit(Protocol):
-    """A release that is computed when first needed, from released numbers alone."""
-
-    def release(self) -> Release:
-        """The fitted release, computed at the first call and then kept."""
-        ...
+        owner = systematic(self.weights, rows, rng)
+        codes = [within(self.probabilities[:, block], owner, rng) for block in blocks(self.domain)]
+        return self.domain.published(np.column_stack(codes), rng)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,25 +115,21 @@ class UnbiasedAnswers:
     less all that smaller tables say, one after the other in `parts` (Σ k_S,), as shares. Each has independent noise of
     variance `variances` (spaces,) on an orthonormal basis of what such a part can be. Parts of other sets were not
     measured and are taken to be 0: within a table inside some set nothing is missing, and its cells are unbiased.
-    Rows are drawn from `fit`, which is not.
+    Rows are drawn from what `fit` makes of them when it is called, which is not.
     """
 
     domain: Domain
     spaces: tuple[Axes, ...]
     parts: Array
     variances: Array
-    fit: Fit | None = None
+    fit: Callable[[], Release] | None = None
     tag: ClassVar[Tag] = Tag.PAID
 
     def answers(self, workload: Workload) -> Array:
         """The answers (m,); InputError for a query matrix over too many cells."""
-        if isinstance(workload, Marginals):
-            return np.concatenate([self.table(axes).ravel() for axes in workload.axes])
-        if isinstance(workload, TableQueries):
-            return workload.matrix @ self.answers(workload.base)
-        if isinstance(workload, Union):
-            return np.concatenate([self.answers(member) for member in workload.workloads])
-        if not isinstance(workload, Explicit) or self.domain.size > MOST_JOINT:
+        if workload.base:
+            return workload.read(np.concatenate([self.table(axes).ravel() for axes in workload.base.axes]))
+        if self.domain.size > MOST_JOINT:
             raise InputError(
                 f"a query matrix over {self.domain.size:,} combinations is more than the {MOST_JOINT:,} summed"
             )
@@ -173,7 +137,7 @@ class UnbiasedAnswers:
 
     def table(self, axes: Axes) -> Array:
         """The noisy table on columns `axes` (in rising order): the sum of all its parts, each spread evenly."""
-        shape = [self.domain.shape[a] for a in axes]
+        shape = self.domain.shape_of(axes)
         out = np.full(shape, 1 / math.prod(shape))
         for S, place in self.within(axes):
             sizes = [n if a in S else 1 for a, n in zip(axes, shape, strict=True)]
@@ -184,13 +148,12 @@ class UnbiasedAnswers:
         """The measured column sets inside `axes`, and the slices of their parts."""
         if 2 ** len(axes) > len(self.spaces):
             return [(S, self.places[S]) for S in self.spaces if set(S) <= set(axes)]
-        every = (S for size in range(1, len(axes) + 1) for S in combinations(axes, size))
-        return [(S, self.places[S]) for S in every if S in self.places]
+        return [(S, self.places[S]) for S in subsets(axes, len(axes)) if S in self.places]
 
     @cached_property
     def places(self) -> dict[Axes, slice]:
         """The slice of each column set's part in the vector of all parts."""
-        ends = np.cumsum([0, *(math.prod(self.domain.shape[a] for a in S) for S in self.spaces)]).tolist()
+        ends = np.cumsum([0, *(self.domain.cells(S) for S in self.spaces)]).tolist()
         return {S: slice(a, b) for S, a, b in zip(self.spaces, ends[:-1], ends[1:], strict=True)}
 
     @cached_property
@@ -211,7 +174,7 @@ class UnbiasedAnswers:
         """
         real = tuple(a for a in axes if self.domain.shape[a] > 1)
         total = 0.0 if not real or real in self.places else math.nan
-        cells = math.prod(self.domain.shape[a] for a in real)
+        cells = self.domain.cells(real)
         for S, _ in self.within(real):
             total += self.variance[S] * math.prod(self.domain.shape[a] * (self.domain.shape[a] - 1) for a in S)
         return math.sqrt(total) / cells
@@ -220,7 +183,7 @@ class UnbiasedAnswers:
         """A number `rows` of records of a non-negative fit to these answers; InputError where none can be made."""
         if self.fit is None:
             raise InputError("unbiased answers are no distribution, and no rows can be drawn from them")
-        return self.fit.release().sample(rows, rng)
+        return self.fit().sample(rows, rng)
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,6 +210,32 @@ def systematic(weights: Array, rows: int, rng: Rng) -> Array:
     points = (rng.random() + np.arange(rows)) * (cumulative[-1] / rows)
     last = int(np.flatnonzero(weights)[-1])  # rounding must not reach past it
     return rng.permutation(np.minimum(np.searchsorted(cumulative, points, side="right"), last))
+
+
+def within(table: Array, state: Array, rng: Rng) -> Array:
+    """A column of `table` (S, R) for every row's state (rows,), by systematic sampling among a state's rows.
+
+    r rows of a state get column c ⌊r · share⌋ times or once more, in random order among themselves; what is left over
+    of all states is spread evenly too.
+    """
+    rows = len(state)
+    shuffled = rng.permutation(rows)
+    keys = state.astype(np.uint16) if len(table) <= 2**16 else state  # short keys are sorted by radix
+    order = shuffled[np.argsort(keys[shuffled], kind="stable")]
+    count = np.bincount(state, minlength=len(table))
+    first = np.cumsum(count) - count
+    ladder = np.cumsum(table, axis=1)
+    empty = ladder[:, -1] <= 0  # the columns beside such a state are unknown
+    ladder[empty] = np.arange(1, table.shape[1] + 1)
+    ladder /= ladder[:, -1:]
+    here = state[order]
+    offset = (rng.permutation(len(table)) + rng.random(len(table))) / len(table)
+    points = (np.arange(rows) - first[here] + offset[here]) / count[here]
+    flat = (ladder + np.arange(len(table))[:, None]).ravel()
+    found = np.searchsorted(flat, here + np.minimum(points, 1 - 1e-9), side="right") - here * table.shape[1]
+    out = np.empty(rows, dtype=np.int64)
+    out[order] = np.clip(found, 0, table.shape[1] - 1)
+    return out
 
 
 @dataclass(frozen=True, eq=False)

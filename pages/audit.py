@@ -2,13 +2,14 @@
 
 import streamlit as st
 
-from dpcore.errors import InputError
+from dpcore import InputError
 from pages._ui.audit import game as audits
 from pages._ui.jobs.job import watch
 from pages._ui.shell.session import session
 from pages._ui.shell.text import plain
 
-left, right = st.columns([5, 3], gap="large")
+outcome = st.container()
+left, right = st.columns([3, 2], gap="large")
 with right:
     place = st.container()
     try:
@@ -22,7 +23,9 @@ with left:
     if played is not None:
         audits.picture(played.found)
 if played is not None:
-    with place:
+    with outcome:
         audits.verdict(played)
+    with place:
+        audits.explain(played)
     with st.expander("For experts: bounds and curves", icon=":material/monitoring:"):
         audits.experts(played)

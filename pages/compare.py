@@ -3,12 +3,11 @@
 import streamlit as st
 
 from dpcore.errors import InputError
-from dpcore.tags import Tag
 from pages._ui.compare import ask, causes, measures, others, purposes, report, summary, sweeps
 from pages._ui.compare import overview as compare
 from pages._ui.jobs import counting
 from pages._ui.jobs.job import watch
-from pages._ui.shell.frame import heading, tried, unfinished
+from pages._ui.shell.frame import tried, unfinished
 from pages._ui.shell.state import stakeholder
 from pages._ui.shell.state import table as current_table
 from pages._ui.shell.text import plain
@@ -16,8 +15,10 @@ from pages._ui.shell.words import meaning
 
 TABS = ("Ranking", "Where from", "Conclusions", "Purposes", "Other tools", "Report")
 AT_ONCE = 60.0  # seconds of runs on a public sample that begin without a press
+# On a small screen the answer and the picture come first.
 ORDER = """<style>@media (max-width: 640px), (max-height: 760px) {
-.st-key-front > :has(> .st-key-asked), .st-key-front > .st-key-asked {order: 1;}}</style>"""  # the picture first
+:has(> :is(.st-key-asked, .st-key-chart)), .st-key-asked, .st-key-chart {display: contents !important;}
+:has(> :is(.st-key-asked-what, .st-key-asked-words, .st-key-all-asked)) {order: 1;}}</style>"""
 PRESSED = "compare-pressed"  # kept until it is served: the run that hears a press may end early for a newer one
 
 
@@ -52,17 +53,14 @@ except InputError as error:
     st.error(plain(error, 400))
     st.stop()
 
-limit = asked and asked.tolerance
-enough = (asked.enough, f"{asked.words}: ε = {asked.enough:g}") if asked and asked.enough else None
-with chart.container(horizontal=True, vertical_alignment="center"):
-    words = "At this ε the largest error was within your limit in every repeat.\n\n"
-    words += meaning("frontier", "workload", "sampling floor", "point") or ""
-    heading(compare.finding(sweep, limit), Tag.PEEK, words)
+with chart.container(horizontal=True, vertical_alignment="center", key="all-asked"):
+    words = meaning("frontier", "workload", "sampling floor", "point")
+    st.markdown(compare.finding(sweep, asked), help=words, width="stretch")
     if watch(sweep, "sweep"):
         words = "Runs that are there already are kept. Add an algorithm, an ε or repeats, and only those run."
         st.button(
-            "Run the comparison", type="secondary" if enough else "primary", icon=":material/play_arrow:",
-            key="compare-run", on_click=press, help=words,
+            "Run the comparison", icon=":material/play_arrow:", key="compare-run", on_click=press, help=words,
+            type="secondary" if asked and asked.enough else "primary",
         )  # fmt: skip
 if not sweep.shown or sweep.problem is None:
     if sweep.ended:
@@ -80,9 +78,9 @@ ranking, where, concluded, purposed, others_tab, meeting = st.tabs(
 with others_tab:
     other = others.bring(table, sweep)
 with chart:
-    chosen = compare.panel(sweep, measure, other, look, limit, enough)
+    chosen = compare.panel(sweep, measure, other, look, asked)
     if chosen is not None:
-        compare.dot(table, sweep, chosen)
+        compare.dot(chosen)
 with ranking:
     if ranking.open:
         compare.regrets(sweep, measure)

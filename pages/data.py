@@ -6,7 +6,7 @@ import streamlit as st
 from pages._ui.data import choosing, decisions, measuring, memory
 from pages._ui.data.grid import grid
 from pages._ui.data.on_server import TEXTS
-from pages._ui.data.readiness import begins_with, policies, readiness
+from pages._ui.data.readiness import policies, readiness
 from pages._ui.jobs.counting import ready
 from pages._ui.shell.frame import heading, line
 from pages._ui.shell.session import session
@@ -16,21 +16,18 @@ TABS = ("File and schema", "Rows", "Impossible combinations", "For experts")
 
 current = choosing.choose_table()
 memory.remember(current)
-busy = decisions.decide(current)
-decisions.protected(current)
+place = decisions.decide(current)
 line(current)  # once it is known who is protected
 hidden = decisions.hidden(current)
 if hidden:
     st.caption("Its schema was taken from the data, so this view does not show it.")
 else:
-    grid(current, busy)
+    grid(current, place is None)
     decisions.summary(current)
-choosing.source(current)
+st.text(f"{len(current.names)} columns. {current.source}")
 known = current.domain is not None and not hidden and ready(current)
-if known:
-    begins_with(current)
 if current.opening is not None:
-    measuring.panel(current)
+    measuring.panel(current, place)
 
 files, rows, impossible, cost = st.tabs(TABS, key="data-part", on_change="rerun")
 with rows:
@@ -47,9 +44,9 @@ with impossible:
     if not hidden:
         choosing.impossible(current)
 with cost:
-    if known:
+    if known and cost.open:
         readiness(current)
-    else:
+    elif not known:
         st.caption("Time and memory of every algorithm are known once nothing is left to decide.")
 with files:
     if current.guesses and current.name.lower().endswith(TEXTS) and not stakeholder():
@@ -58,7 +55,7 @@ with files:
         choosing.download_schema(current)
     choosing.upload_schema(current)
     st.markdown(
-        "- **Public**: the schema above, the number of rows, questions, algorithm, ε, δ and all parameters.\n"
+        "- **Public**: the schema (what the lines above state), the number of rows, questions and all settings.\n"
         "- **Private**: every value of every row. Columns that are not in the schema are never read.\n"
         "- **Protected**: what an algorithm releases; its cost is in the budget record.\n"
         "- **Uses real data**: errors and real values on these pages. They are for exploring. Do not publish them."

@@ -70,11 +70,9 @@ if job.results:
             comparison.queries(shown)
             comparison.pair(shown)
     with st.container(key="sections"):
-        names = [
-            "Groups", "Ask a question", "Linked columns", "Budget used",
-            "Two settings", "Download",
-        ]  # fmt: skip
-        group, ask, tied, spent, pin, along = st.tabs(names)
+        group, ask, tied, spent, pin, along = st.tabs(
+            ["Groups", "Ask a question", "Linked columns", "Budget used", "Two settings", "Download"]
+        )
         with group:
             comparison.groups(shown)
         with ask:

@@ -1,5 +1,6 @@
 """Glossary: everyday words beside the experts', tags, letters, and algorithms to sort; from their declarations."""
 
+import re
 from html import escape
 
 import pandas as pd
@@ -8,40 +9,54 @@ import streamlit as st
 from dpcore.algorithms import ALGORITHMS
 from dpcore.params import LETTERS, parameters
 from dpcore.tags import Tag
+from pages._ui.glossary.examples import examples
 from pages._ui.shell.controls import number
 from pages._ui.shell.frame import tag
 from pages._ui.shell.words import PICTURES, PLAIN, WORDS
 
-FIRST = {  # letters that come before the words: what people say, and what it means to them
-    "ε": (
-        "privacy budget",
-        "How much of one person may show through. Small: well hidden, less exact. Large: more exact, less hidden.",
-    ),
-    "δ": ("failure probability", "The chance that the promise fails. Keep it far below 1 in the number of rows."),
-}
-TABLE = (  # its text wraps, as that of a grid does not
-    "<style>.words td, .words th {{padding: 0.75rem 1rem 0.75rem 0; text-align: left; vertical-align: top; "
-    "max-width: 70ch}}</style>"
-    '<table class="words"><tr><th></th><th>people say, experts say</th><th>meaning</th></tr>{}</table>'
+CARDS = (  # a card opens on the rest of its meaning and on its example; the first is wide
+    "<style>.words {{display: grid; gap: 1rem; padding-top: 0.5rem; "
+    "grid-template-columns: repeat(auto-fill, minmax(min(20rem, 100%), 1fr))}}"
+    ".words details {{position: relative; border: 1px solid #8885; border-radius: 0.5rem; overflow-wrap: anywhere; "
+    "padding: 1rem 2rem 1rem 1rem; min-height: 8rem}}"
+    ".words summary {{list-style: none; cursor: pointer}} .words img {{float: right; margin: 0 0 0.5rem 1rem}}"
+    ".words summary::after {{content: '+'; position: absolute; bottom: 0.5rem; right: 0.75rem}}"
+    ".words [open] summary::after {{content: '–'}}"
+    "@media (min-width: 1200px) {{.words > :first-child {{grid-column: span 2}}}}"
+    "@media (max-width: 640px) {{.words {{gap: 0.5rem}} .words details {{padding: 0.5rem 2rem 0.5rem 1rem; "
+    "min-height: 0}}}}</style>"
+    '<div class="words">{}</div>'
 )
 
 
-def line(row: tuple[str, str, str]) -> str:
-    """Return a word, what people say for it and its meaning as a line of the table."""
+def card(row: tuple[str, str, str]) -> str:
+    """Return a card: what people say, the expert's word, the first sentence of its meaning; the rest and an example."""
     word, said, means = map(escape, row)
     picture = f'<img src="{PICTURES[row[0]]}" alt="" width="56">' if row[0] in PICTURES else ""
-    return f"<tr><td>{picture}</td><td><b>{said}</b><br>{word}</td><td>{means}</td></tr>"
+    first, _, rest = means.removesuffix(".").partition(". ")
+    first, rest = (f"{sentence}." * bool(sentence) for sentence in (first, rest))
+    example = f" <i>{escape(examples()[row[0]])}</i>" if row[0] in examples() else ""
+    opened = " open" if asked or word in ("ε", "release") else ""
+    return (
+        f"<details{opened}><summary>{picture}<b>{said}</b> ({word})<br>{first}</summary>"
+        f"<div>{rest}{example}</div></details>"
+    )
 
 
-asked = st.text_input("Search", key="glossary-search", placeholder="A word, a letter or an algorithm").casefold()
-rows = [(letter, *plain) for letter, plain in FIRST.items()]
-rows += [(word, PLAIN[word], WORDS[word]) for word in sorted(WORDS, key=PLAIN.__getitem__)]
-rows += [(letter, "letter", text[0].upper() + text[1:] + ".") for letter, text in LETTERS.items()]
-words, algorithms, tags = st.tabs(("Words and letters", "Algorithms", "Where a number comes from"))
+asked = st.text_input(
+    "Search", key="glossary-search", placeholder="Search for a word, a letter or an algorithm",
+    label_visibility="collapsed",
+).casefold()  # fmt: skip
+rows = [(word, PLAIN[word], means) for word, means in WORDS.items()]
+rows += [
+    (letter, said, means[:1].upper() + means[1:])
+    for letter, text in LETTERS.items() if letter not in WORDS
+    for said, means in re.findall("^([^,:;]*)[,:;]? ?(.*)", text)
+]  # fmt: skip
+words, algorithms, tags = st.tabs(("Words", "Algorithms", "What the labels mean"))
 with words:
     found = [row for row in rows if asked in " ".join(row).casefold()]
-    with st.container(height=560):
-        st.html(TABLE.format("".join(map(line, found))))
+    st.html(CARDS.format("".join(map(card, found))))
     if not found:
         st.caption("No word contains this. Search for a part of it, or look among the algorithms.")
 with algorithms:

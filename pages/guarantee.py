@@ -2,8 +2,7 @@
 
 import streamlit as st
 
-from dpcore.errors import InputError
-from dpcore.privacy.accounting.budget import Budget
+from dpcore import Budget, InputError
 from pages._ui.guarantee import costs, promise, proof, total
 from pages._ui.guarantee.planned import plan
 from pages._ui.shell import controls
@@ -11,14 +10,15 @@ from pages._ui.shell.frame import tried
 from pages._ui.shell.state import table as current_table
 from pages._ui.shell.text import plain
 
-TABS = ("Beliefs", "Mistakes", "Accountants", "Proof", "All releases")
-
 table = current_table()
 tried(table)
-left, right = st.columns([5, 4], gap="large")
+left, right = st.columns([5, 4], gap="medium")
+with left:
+    drawing = st.container()
+    with st.container(horizontal=True):
+        epsilon, times = controls.epsilon_slider(), promise.releases()
 with right:
     headline = st.container()
-    epsilon, times = controls.epsilon_slider(), promise.releases()
     settings = st.expander("For experts", icon=":material/tune:")
     delta = controls.delta_slider(settings)
     try:
@@ -31,24 +31,19 @@ with right:
         st.warning("This schema was filled in from the data. What rests on the plan uses real data, too.")
     guess = promise.promised(budget, times, planned).guess()
     with headline:
-        promise.verdict(budget, times, planned, guess)
-    promise.limits(table)
-with left:
+        promise.verdict(budget, times, planned, guess, table)
+with drawing:
     promise.picture(guess)
 
-beliefs, mistakes, accountants, proofs, releases = st.tabs(TABS, key="expert", on_change="rerun", bind="query-params")
-with beliefs:
-    if beliefs.open:
-        promise.suspicion(budget, times, planned)
-with mistakes:
-    if mistakes.open:
-        promise.mistakes(budget, times, planned)
-with accountants:
-    if accountants.open and planned is not None:
-        costs.costs(budget, planned)
-with proofs:
-    if proofs.open and planned is not None:
-        proof.proof(planned)
-with releases:
-    if releases.open:
-        total.total(table)
+parts = {
+    "Suspicions": lambda: promise.suspicion(budget, times, planned),
+    "Mistakes": lambda: promise.mistakes(budget, times, planned),
+    "Cost": lambda: planned and costs.costs(budget, planned),
+    "Proof": lambda: planned and proof.proof(planned),
+    "All releases": lambda: total.total(table),
+}
+tabs = st.tabs([*parts], key="expert", on_change="rerun", bind="query-params")
+for tab, draw in zip(tabs, parts.values(), strict=True):
+    with tab:
+        if tab.open:
+            draw()

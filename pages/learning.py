@@ -2,10 +2,9 @@
 
 import streamlit as st
 
-from dpcore.errors import InputError
+from dpcore import InputError
 from pages._ui.learning import on_table, plane, privacy, quantile
 from pages._ui.learning.quantile import PARTS
-from pages._ui.shell import link
 from pages._ui.shell.frame import in_memory, tried, unfinished
 from pages._ui.shell.opened import WHOLE
 from pages._ui.shell.state import table as current_table
@@ -17,11 +16,12 @@ table = current_table()
 tried(table, WHOLE)
 if unfinished(table, "learn here"):
     st.stop()
-link.check(link.one_of("part", PARTS))
 try:
-    part = st.radio(
-        "What to learn", PARTS, horizontal=True, key="part", bind="query-params", label_visibility="collapsed"
-    )
+    part = st.segmented_control(
+        "What to learn", PARTS, default=PARTS[0], required=True, key="part", bind="query-params",
+        label_visibility="collapsed",
+    )  # fmt: skip
+    part = part or PARTS[0]  # an empty address asks for nothing, though it is required
     if SHOWN[part] is not privacy.guarantee and not in_memory(table):
         st.stop()
     left, right = st.columns([5, 3], gap="large")

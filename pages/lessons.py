@@ -1,16 +1,19 @@
-"""Lessons: what a published count may tell about one patient, then six links: each predict → reveal → explain."""
+"""Lessons: what a published count may tell about one patient, then six cards that ask."""
 
 import streamlit as st
 
 from pages._ui.lessons import patient
 from pages._ui.lessons.lesson import LESSONS
+from pages._ui.shell.results import QUIET
 
 patient.problem()
-query = "&present=true" * st.toggle("Large type, for a projector", st.session_state["present"], key="large")
+st.html("<style>[data-testid=stLinkButton] p {white-space: normal;}</style>")
 places = [*st.columns(3), *st.columns(3)]
 for number, (place, (key, lesson)) in enumerate(zip(places, LESSONS.items(), strict=True), 1):
-    with place:
+    with place.container(border=True, height="stretch"):
         st.link_button(
-            f"{number}. {lesson.title}", lesson.link(key) + query, width="stretch",
+            f"{number}. {lesson.title}", lesson.link(large=st.session_state["present"]), width="stretch",
             type="secondary" if number > 1 else "primary",
         )  # fmt: skip
+        st.markdown(f"**{lesson.remember}**" if lesson.revealed else lesson.task)
+        st.plotly_chart(lesson.card(), key=key, alt=lesson.task, config=QUIET)

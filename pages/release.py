@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from dpcore.errors import InputError
-from dpcore.publishing.open_release import OpenRelease
+from dpcore import InputError
+from dpcore.publishing.prepared import OpenRelease
 from dpcore.tags import Tag
 from pages._ui.jobs import counting
 from pages._ui.jobs.job import watch
@@ -19,14 +19,19 @@ from pages._ui.shell.opened import AGAIN
 from pages._ui.shell.state import table as current_table
 
 CONSEQUENCE = (
-    "This permanently uses that share of the budget, even if the release fails later. It makes files on this machine "
-    "and sends nothing to anyone."
+    "This permanently uses the share that the bar shows, even if the release fails later. It saves the files in your "
+    "folder. They leave when you send them."
 )
+# On a phone the button stays at the foot of the screen.
+IN_SIGHT = """<style>@media (max-width: 640px) {.st-key-in-sight {position: fixed; inset: auto 0 0 0; z-index: 100;
+  padding: 0.75rem 0.8rem; align-items: center; background: light-dark(white, #181614);}}</style>"""
 
 table, desk = current_table(), release_desk.current()
 tried(table, AGAIN)
-top = st.container(key="top")
-with st.container(border=desk.work is None, key="whose"):
+top = st.container()
+steps, right = st.columns([3, 2], gap="large")
+leaves, gate = right.container(), right.container()
+with steps:
     if desk.work is None:
         heading("1 · Whose data and budget?", Tag.TYPED)
     ledger, fields_place = shared_ledger.where(), st.container()
@@ -62,41 +67,49 @@ try:
     if desk.work is None:
         with fields_place:
             fields = release_request.dataset(table, sets)
-        with st.container(border=True, key="settings"):
+        with steps:
             heading("2 · What is released?")
-            tiles = st.container()
+            slider, tiles = st.container(), st.container()
             needed, reason = release_request.reason(table)
-            request = release_request.request(table, fields, reason or "not given yet" * needed)
-        if not counting.have(table, request.workload):
-            st.stop()
-        ready = release_request.ready_for(request, table)
-        if ready is None:
-            st.stop()
+            request = release_request.request(table, fields, reason or "not given yet" * needed, slider)
+            if not counting.have(table, request.workload):
+                st.stop()
+            ready = release_request.ready_for(request, table)
+            if ready is None:
+                st.stop()
         of = release_request.key(ready, table, ledger, sets)
         with tiles:
             release_request.verdict(ready, of)
-        with line_place():
-            release_request.gauge(ready, sets)
-        if not release_request.known_again(table, ready, ledger, of):
-            st.stop()
-        with st.container(border=True, key="leaves"):
+        release_request.shares(ready, None if ledger is None else sets, line_place(), fields_place)
+        with steps:
+            if not release_request.known_again(table, ready, ledger, of):
+                st.stop()
+        with leaves:
             heading("3 · What leaves?")
             columns = len(request.workload.domain.names)
             release_files.promise(request.rows, columns, measured=isinstance(ready, OpenRelease))
-            release_request.preview(ready, ledger, of, sets)
-            missing = "Name a folder in step 1 first." * (ledger is None)
-            missing = missing or "Give a written reason in step 2 first." * (needed and not reason)
-            press = {} if missing else {"on_click": desk.start, "args": (desk.offer(of), ready, ledger)}
-            with st.container(horizontal=True, vertical_alignment="center"):
-                st.button(
-                    "Release: permanent", type="primary", icon=":material/publish:", key="release-now",
-                    disabled=bool(missing), **press,
-                )  # fmt: skip
-                st.caption(missing or CONSEQUENCE)
-            release_request.details(ready, of)
+        release_request.preview(ready, ledger, of, sets)
+        with gate.container(border=True):
+            named = ledger is not None  # what does not fit its budget was refused above
+            checks = [(True, "Table and questions"), (named, "Name a folder in step 1")]
+            checks.append((named, "Enough budget" if named else "Enough budget: known with the folder"))
+            if needed:
+                checks.append((bool(reason), "Write a reason in step 2"))
+            complete = all(done for done, _ in checks)
+            heading("Ready to release" if complete else "What is still missing?")
+            marks = {True: "check_circle", False: "radio_button_unchecked"}
+            st.markdown("  \n".join(f":material/{marks[done]}: {words}" for done, words in checks))
+            st.html(IN_SIGHT)
+            st.container(key="in-sight").button(
+                "Release: permanent", type="primary", icon=":material/publish:", key="release-now",
+                disabled=not complete, on_click=desk.start, args=(desk.offer(of) * complete, ready, ledger),
+            )  # fmt: skip
+            st.caption(CONSEQUENCE)
+        release_request.details(ready, of)
 except InputError as error:
-    st.error(shared_ledger.words(error, ledger), icon=":material/block:")
-    st.caption("No data was read, and no budget was used.")
-    release_request.way_on(error)
+    with gate:
+        st.error(shared_ledger.words(error, ledger), icon=":material/block:")
+        st.caption("No data was read, and no budget was used.")
+        release_request.way_on(error)
 if desk.work is None or desk.work.ended:
     release_ledger.view(ledger, sets)

@@ -5,31 +5,44 @@ import streamlit as st
 from pages._ui.shell import controls
 from pages._ui.start import admissions as start
 
-# A card is one door: all of it is the link.
+# A door is a card that is a link as a whole; its three are as tall as the chart and its slider.
 STYLE = """<style>
-[class*="st-key-door-"], .st-key-next-door {position: relative; transition: border-color 0.2s;}
-[class*="st-key-door-"]:hover, .st-key-next-door:hover {border-color: var(--st-primary-color, #0072B2);}
-[class*="st-key-door-"] a::after, .st-key-next-door a::after {content: ""; position: absolute; inset: 0;}
-[class*="st-key-door-"] a {padding-left: 0;} [class*="st-key-door-"] a:hover {background: none;}
-[class*="st-key-door-"] [data-testid="stPageLink"], .st-key-next-door [data-testid="stPageLink"] {position: static;}
-@media (max-height: 760px) {.st-key-hint [data-testid="stCaptionContainer"] {display: none;}}
+.st-key-lead {display: block !important;} .st-key-lead p {font-size: 1.125rem;}
+.st-key-lead [data-testid="stCaptionContainer"] {opacity: 1;}
+.block-container h3 {padding-bottom: 0;}
+[class*="st-key-door-"] {position: relative; min-height: 9rem; padding: 1rem; gap: 0; justify-content: center;
+  border: 1px solid #0072B2; border-radius: 0.5rem;}
+[class*="st-key-door-"]:hover {box-shadow: 0 0 0 1px #0072B2;}
+[class*="st-key-door-"] a {position: static; background: none !important;}
+[class*="st-key-door-"] a::after {content: ""; position: absolute; inset: 0;}
+[class*="st-key-door-"] a :is(p, span) {font-size: 1.125rem;}
+[class*="st-key-door-"] [data-testid="stCaptionContainer"] {padding-left: 2.1rem;}
+.st-key-door-table {background: #0072B2;} .st-key-door-table * {color: white !important; opacity: 1 !important;}
+@media (max-height: 760px) {[class*="st-key-door-"] {min-height: 6rem; padding: 0.5rem;}}
+/* On a phone the doors are a row above the chart. */
+@media (max-width: 640px) {[data-testid="stColumn"]:has(.st-key-doors) {order: -1; margin-bottom: -1.5rem;}
+  .st-key-doors {flex-direction: row; gap: 0.5rem;} .st-key-doors > * {flex: 1 1 0; width: auto; min-width: 0;}
+  [class*="st-key-door-"] {min-height: 2.75rem; padding: 0;} [class*="st-key-door-"] a {margin: 0 auto;}
+  [class*="st-key-door-"] :is([data-testid="stCaptionContainer"], a > span:first-child) {display: none;}
+  [class*="st-key-door-"] a :is(p, span) {font-size: 1rem;}}
 </style>"""
 epsilon = start.chosen()
 left, right = st.columns([3, 2], gap="large")
+st.html(STYLE)
+at = {"or-epsilon": controls.number(epsilon)}  # where the address names none
 with left:
     start.draw(epsilon)
-with right:
-    at = {"or-epsilon": controls.number(epsilon)}  # where the address names none
-    doors = (
-        ("next-door", "pages/data.py", "Use my table", ":material/upload:", "Bring a CSV, Excel or Parquet file.", {}),
-        ("door-sample", "pages/explore.py", "Take a sample", ":material/query_stats:", "See what privacy costs.",
-         {"sample": start.SAMPLE, **at}),
-        ("door-class", "pages/lessons.py", "Teach a class", ":material/school:", "Six short questions.", {}),
-    )  # fmt: skip
-    st.html(STYLE)
-    for key, page, label, icon, words, query in doors:
-        with st.container(border=True, key=key, gap="xxsmall"):
-            st.page_link(page, label=f"**{label}**", icon=icon, query_params=query)
-            st.caption(words)
     st.page_link("pages/guarantee.py", label="What does this ε mean?", icon=":material/verified_user:", query_params=at)
-    st.caption("This table is public. With private data, every release uses up budget.")
+with right.container(key="doors"):
+    this_table = f"Try every setting on these {start.releases().n:,} applicants."
+    for key, page, label, icon, words, query in (
+        ("table", "pages/data.py", "Use my table", ":material/upload:",
+         "Choose a file (CSV, Excel, Parquet).", {}),
+        ("sample", "pages/explore.py", "Take a sample", ":material/query_stats:",
+         this_table, {"sample": start.SAMPLE, **at}),
+        ("class", "pages/lessons.py", "Teach a class", ":material/school:",
+         "Guess an answer, move the bars, see who was right.", {}),
+    ):  # fmt: skip
+        with st.container(key=f"door-{key}"):
+            st.page_link(page, label=f"**{label}**", icon=icon, query_params=query, width="stretch")
+            st.caption(words)

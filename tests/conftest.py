@@ -53,6 +53,7 @@ def _entered(self, *args, **kwargs):
 PagesManager.__init__ = _entered
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     return Together(config, log)
 
@@ -66,7 +67,7 @@ def here(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def hostile() -> tuple[pd.DataFrame, dict]:
+def hostile():
     """A table whose names and values are attacks on a page, and its schema; new for every test."""
     values = ["<b>bold</b>", "**stars** :smile:", "![y](http://evil.example/y.png)", "&lt;i&gt;"]
     frame = pd.DataFrame({name: [values[(i + j) % 4] for i in range(400)] for j, name in enumerate(HOSTILE)})
@@ -74,13 +75,15 @@ def hostile() -> tuple[pd.DataFrame, dict]:
     return frame, schema
 
 
-@pytest.fixture
-def tab(monkeypatch):
-    """What a headless tab leaves behind is freed at the end, as when a browser's tab closes; the workers stay.
+@pytest.fixture(autouse=True)
+def tab(request, monkeypatch):
+    """What a page's headless tab leaves behind is freed at the end, as when a browser's closes; the workers stay.
 
-    A sample that a page compares by itself is compared by one algorithm at one budget; an opening game is short.
+    A sample that a page compares by itself is compared by one algorithm at one budget.
     """
-    monkeypatch.setattr("pages._ui.audit.game.GAMES", 1000)
+    if "pages" not in request.path.parts:
+        yield
+        return
     monkeypatch.setattr("pages._ui.compare.overview.FIRST", ("gaussian_maxent",))
     monkeypatch.setattr("pages._ui.compare.overview.EPSILONS", (1.0,))
     yield

@@ -1,12 +1,13 @@
 """Small tasks and brute-force twins that several test files share, and one hypothesis profile: no clock, no chance."""
 
 import itertools
+import json
 import math
 import signal
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import lru_cache
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +16,6 @@ from hypothesis import settings
 from dpcore import (
     ALGORITHMS,
     Budget,
-    Domain,
     Explicit,
     InputError,
     Marginals,
@@ -28,10 +28,14 @@ from dpcore import (
 )
 from dpcore.algorithms import solving
 from dpcore.algorithms.base import make_plan
+from dpcore.data.sources.base import Chunk
+from dpcore.data.sources.in_order import ReadInOrder
 from dpcore.params import build, parameters
 
 settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=40)
 settings.load_profile("fixed")
+approx, parametrize = pytest.approx, pytest.mark.parametrize
+quiet = pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")
 
 QUERIES = solving(QueryRelease)  # the registered algorithms by name
 
@@ -40,13 +44,56 @@ BUDGETS = [Budget(1, 1e-9), Budget(0.01, 1e-6), Budget(9, 1e-3), Budget(1, 0), B
 HUGE = 10**400  # a whole number that is no float
 
 
-def refused(words: str):
-    """Expect an InputError in words that this pattern finds."""
-    return pytest.raises(InputError, match=words)
+def seeded(seed):
+    """A generator of random numbers that are the same every time."""
+    return np.random.default_rng(seed)
+
+
+def write_json(path, content):
+    """Write a file that `read_json` reads."""
+    Path(path).write_text(json.dumps(content))
+
+
+def categorical(*values, **more):
+    """A schema's entry for a column of these values."""
+    return {"kind": "categorical", "values": [*values], **more}
+
+
+def integer(low, high, **more):
+    """A schema's entry for a column of whole numbers."""
+    return {"kind": "integer", "low": low, "high": high, **more}
+
+
+def numeric(low, high, bins, **more):
+    """A schema's entry for a column of numbers in bins of equal width."""
+    return {"kind": "numeric", "low": low, "high": high, "bins": bins, **more}
+
+
+def domain_of(columns):
+    """The domain of a schema with these entries by name."""
+    return domain_from_json({"columns": columns})
+
+
+def refused(words, kind=InputError):
+    """Expect an error of this kind in words that this pattern finds."""
+    return pytest.raises(kind, match=words)
+
+
+class InParts(ReadInOrder):
+    """A table in memory as a source, some rows at a time."""
+
+    name = "the table"
+
+    def __init__(self, frame, rows=100):
+        self.frame, self.rows, self.columns = frame, rows, tuple(frame.columns)
+
+    def chunks(self, names):
+        for start in range(0, len(self.frame), self.rows):
+            yield Chunk(self.frame[list(names)].iloc[start : start + self.rows], self.name)
 
 
 @contextmanager
-def within(seconds: int):
+def within(seconds):
     """Fail instead of hanging: TimeoutError after so many seconds (main thread, Unix)."""
 
     def stop(_signal, _frame):
@@ -61,32 +108,32 @@ def within(seconds: int):
         signal.signal(signal.SIGALRM, before)
 
 
-def codes(*sizes: int) -> Domain:
+def codes(*sizes):
     """A domain of integer codes with columns a, b, c, …"""
     return domain_from_json({"abcdefghijklmnop"[i]: size for i, size in enumerate(sizes)})
 
 
 @lru_cache
-def cells(domain: Domain) -> np.ndarray:
+def cells(domain):
     """The codes (k, d) of every cell, the last column fastest."""
     out = np.array(list(itertools.product(*(range(size) for size in domain.shape))))
     out.flags.writeable = False
     return out
 
 
-def rows_of(domain: Domain, indices) -> Rows:
+def rows_of(domain, indices):
     """Records standing in the given cells."""
     values, weights = np.unique(cells(domain)[np.asarray(indices)], axis=0, return_counts=True)
     return Rows(values, weights)
 
 
-def random_rows(domain: Domain, n: int, seed: int = 0) -> Rows:
+def random_rows(domain, n, seed=0):
     """n records from a skewed distribution."""
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     return rows_of(domain, rng.choice(domain.size, size=n, p=rng.dirichlet(np.full(domain.size, 0.5))))
 
 
-def histogram(domain: Domain, rows: Rows) -> np.ndarray:
+def histogram(domain, rows):
     """P_n (k,) counted cell by cell."""
     place = {tuple(cell): i for i, cell in enumerate(cells(domain))}
     out = np.zeros(domain.size)
@@ -95,7 +142,7 @@ def histogram(domain: Domain, rows: Rows) -> np.ndarray:
     return out
 
 
-def matrix_of(domain: Domain, columns) -> np.ndarray:
+def matrix_of(domain, columns):
     """The m × k matrix of marginal queries on sets of column names, one indicator row after the other."""
     out = []
     for names in columns:
@@ -105,35 +152,35 @@ def matrix_of(domain: Domain, columns) -> np.ndarray:
     return np.array(out, dtype=float)
 
 
-def matrix(workload) -> np.ndarray:
+def matrix(workload):
     """The (m, k) matrix of any workload, column by column."""
     return np.array([workload.answers(cell) for cell in np.eye(workload.domain.size)]).T
 
 
-def signs(domain: Domain, m: int, seed: int = 0) -> Explicit:
+def signs(domain, m, seed=0):
     """m random ±1 queries."""
-    return Explicit(domain, np.random.default_rng(seed).choice([-1.0, 1.0], size=(m, domain.size)))
+    return Explicit(domain, seeded(seed).choice([-1.0, 1.0], size=(m, domain.size)))
 
 
-def data_sets(k: int, n: int):
+def data_sets(k, n):
     """All multisets of n cells out of k."""
     return itertools.combinations_with_replacement(range(k), n)
 
 
-def neighbours(k: int, n: int):
+def neighbours(k, n):
     """All ordered pairs of data sets that differ in one replaced record."""
     for rest in data_sets(k, n - 1):
         for old, new in itertools.permutations(range(k), 2):
             yield (*rest, old), (*rest, new)
 
 
-def softmax(scores: np.ndarray) -> np.ndarray:
+def softmax(scores):
     """exp(scores)/Σ, for expected selection probabilities."""
     weights = np.exp(scores - scores.max())
     return weights / weights.sum()
 
 
-def flip_law(scores: np.ndarray, scale: float) -> np.ndarray:
+def flip_law(scores, scale):
     """The law of permute-and-flip: p_i E[1/(1 + other heads)] = p_i ∫_0^1 Π_{j≠i} (1 − p_j + p_j t) dt, exactly."""
     p = np.exp((scores - scores.max()) / scale)
     nodes, weights = np.polynomial.legendre.leggauss(len(p) // 2 + 1)
@@ -142,17 +189,17 @@ def flip_law(scores: np.ndarray, scale: float) -> np.ndarray:
     return p * (others @ weights) / 2
 
 
-def hockey_stick(p: np.ndarray, q: np.ndarray, epsilon: float) -> float:
+def hockey_stick(p, q, epsilon):
     """Σ max(p − e^ε q, 0): the smallest δ for this pair at ε."""
     return float(np.maximum(p - math.exp(epsilon) * q, 0).sum())
 
 
-def few_rounds(name: str) -> dict[str, str]:
+def few_rounds(name):
     """Settings for a dozen rounds, where an algorithm has a parameter for that."""
     return {p.name: "12" for p in parameters(QUERIES[name]) if p.name == "rounds"}
 
 
-def variants() -> list[tuple[str, dict[str, str]]]:
+def variants():
     """Every query-release algorithm in a dozen rounds, and once more for each other choice of each parameter."""
     out = []
     for name, cls in QUERIES.items():
@@ -163,18 +210,18 @@ def variants() -> list[tuple[str, dict[str, str]]]:
     return out
 
 
-def arrays(release) -> dict[str, np.ndarray]:
+def arrays(release):
     """The numbers a release consists of, by name."""
     return {f.name: value for f in fields(release) if isinstance(value := getattr(release, f.name), np.ndarray)}
 
 
-def identical(a, b) -> bool:
+def identical(a, b):
     """Whether two releases are of one kind and equal bit for bit."""
     ours, theirs = arrays(a), arrays(b)
     return type(a) is type(b) and bool(ours) and all(np.array_equal(ours[name], theirs[name]) for name in ours)
 
 
-def serves(name: str, settings: dict[str, str], where: str, budget: Budget) -> bool:
+def serves(name, settings, where, budget):
     """Whether an algorithm plans for this instead of saying why not."""
     try:
         make_plan(build(ALGORITHMS[name], settings), task(where)[0], budget)
@@ -183,20 +230,20 @@ def serves(name: str, settings: dict[str, str], where: str, budget: Budget) -> b
     return True
 
 
-def task(name: str) -> tuple[QueryRelease, Rows]:
+def task(name):
     """A named small problem with its records."""
     domain, n, workload = TASKS[name]
     return QueryRelease(workload(domain), n), random_rows(domain, n)
 
 
-def finished(name: str, problem: QueryRelease, rows: Rows, budget: Budget = BUDGET, seed: int = 0, **settings) -> Run:
+def finished(name, problem, rows, budget=BUDGET, seed=0, **settings):
     """The run of an algorithm with these settings, to its end."""
     return Run(ALGORITHMS[name](**settings), problem, rows, budget, seed=seed).finish()
 
 
-def wide_task(ways: int = 2, n: int = 2000) -> tuple[QueryRelease, Rows]:
+def wide_task(ways=2, n=2000):
     """Sixteen columns of four values, tied in pairs: 4^16 cells, which nobody lists."""
-    domain, rng = codes(*[4] * 16), np.random.default_rng(0)
+    domain, rng = codes(*[4] * 16), seeded(0)
     halves = np.minimum(rng.integers(0, 4, (n, 8)), rng.integers(0, 4, (n, 8)))
     return QueryRelease(Marginals.all(domain, ways), n), domain.group(np.repeat(halves, 2, axis=1))
 
@@ -223,7 +270,7 @@ TASKS = {
 }
 
 
-def one_line_of_error(capsys: Any, named: str = "") -> None:
+def one_line_of_error(capsys, named=""):
     """A refused command says one short line of error that has `named`, and nothing else."""
     told = capsys.readouterr()
     assert told.out == ""
@@ -231,3 +278,11 @@ def one_line_of_error(capsys: Any, named: str = "") -> None:
     assert told.err.count("\n") == 1
     assert len(told.err) < 600
     assert named in told.err
+
+
+def refusal(code, capsys, words):
+    """A command ended with this code, 2, and its last line is an error that has these words."""
+    assert code == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("error: ")
+    assert words in last

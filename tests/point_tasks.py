@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from dpcore import PointRelease, Rows
+from dpcore import PointRelease
 from dpcore.algorithms import solving
 from dpcore.algorithms.evolution_parts import PRESETS
 from dpcore.geometry.regions import Ball, box, point_rows
@@ -14,7 +14,7 @@ REGIONS = {"disc": BALL, "line": box([0], [1], ["x"]), "cuboid": box([0, 0, -1],
 POINTS = solving(PointRelease)
 
 
-def variants() -> list[tuple[str, dict[str, str]]]:
+def variants():
     """Every algorithm for points, once more for each other choice of each parameter, and the presets."""
     out = [(name, {}) for name in POINTS]
     for name, cls in POINTS.items():
@@ -22,13 +22,13 @@ def variants() -> list[tuple[str, dict[str, str]]]:
     return [*out, *(("private_evolution", preset) for preset in PRESETS.values())]
 
 
-def quarter(n: int, seed: int = 0, radius: float = 1.0) -> np.ndarray:
+def quarter(n, seed=0, radius=1.0):
     """Points of the quarter disc, or of the whole disc where the radius is below 1, as in the paper's Figure 4."""
     X = Ball(np.zeros(2), radius).uniform(n, np.random.default_rng(seed))
     return X if radius < 1 else np.abs(X)
 
 
-def task(X: np.ndarray, region=BALL) -> tuple[PointRelease, Rows]:
+def task(X, region=BALL):
     """The problem of points X (n, d), and its records."""
     names = tuple("xyzu"[: region.d])
     rows = point_rows(region, names, pd.DataFrame(X, columns=list(names)))

@@ -3,25 +3,24 @@
 import numpy as np
 import pandas as pd
 
-from dpcore import RiskMinimisation, Rows, domain_from_json
+from dpcore import RiskMinimisation
 from dpcore.algorithms import solving
 from dpcore.params import parameters
 from dpcore.parsing.tasks import read_task
+from tests.helpers import categorical, domain_of, numeric
 
 LEARNERS = solving(RiskMinimisation)
-DOMAIN = domain_from_json(
+DOMAIN = domain_of(
     {
-        "columns": {
-            "x": {"kind": "numeric", "low": -2, "high": 2, "bins": 4},
-            "y": {"kind": "numeric", "low": 0, "high": 10, "bins": 5},
-            "group": {"kind": "categorical", "values": ["a", "b", "c"]},
-            "label": {"kind": "categorical", "values": ["no", "yes"]},
-        }
+        "x": numeric(-2, 2, 4),
+        "y": numeric(0, 10, 5),
+        "group": categorical("a", "b", "c"),
+        "label": categorical("no", "yes"),
     }
 )
 
 
-def table(n: int = 60, seed: int = 0) -> pd.DataFrame:
+def table(n=60, seed=0):
     """n people whose y and label depend on x."""
     rng = np.random.default_rng(seed)
     x = np.clip(rng.normal(size=n), -2, 2).round(2)
@@ -46,13 +45,13 @@ TASKS = {
 }
 
 
-def task(name: str, n: int = 60) -> tuple[RiskMinimisation, Rows]:
+def task(name, n=60):
     """A problem of TASKS and its records."""
     text, options = TASKS[name]
     return read_task(text, DOMAIN, table(n), **options)
 
 
-def variants() -> list[tuple[str, dict[str, str]]]:
+def variants():
     """Every learner in few steps, and once more for each other choice of each parameter."""
     out = []
     for name, cls in LEARNERS.items():
@@ -63,7 +62,7 @@ def variants() -> list[tuple[str, dict[str, str]]]:
     return [*out, ("regularized_exponential", {"stages": "3"}), ("noisy_gd", {"rounds": "8", "clip": "0.3"})]
 
 
-def quadrature(potential: np.ndarray, width: float) -> np.ndarray:
+def quadrature(potential, width):
     """The density ∝ exp(−potential) at midpoints `width` apart."""
     p = np.exp(potential.min() - potential)
     return p / (p.sum() * width)

@@ -24,7 +24,15 @@ START = 90  # seconds a server may take to answer
 OURS = ("STREAMLIT_", "DPCORE_")  # settings of the machine the tests run on stay out
 
 
-def free_port() -> int:
+def eventually(what, seconds=90):
+    """Wait until something comes true."""
+    until = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < until
+        time.sleep(0.5)
+
+
+def free_port():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return free.getsockname()[1]
@@ -37,10 +45,10 @@ class Server:
     log: Path
 
     @property
-    def address(self) -> str:
+    def address(self):
         return f"http://127.0.0.1:{self.port}"
 
-    def get(self, path: str, timeout: float = 60) -> int:
+    def get(self, path, timeout=60):
         """The status of an answer."""
         try:
             with urllib.request.urlopen(self.address + path, timeout=timeout) as answer:
@@ -48,17 +56,17 @@ class Server:
         except urllib.error.HTTPError as error:
             return error.code
 
-    def said(self) -> str:
+    def said(self):
         return self.log.read_text(errors="replace")
 
-    def megabytes(self) -> int:
+    def megabytes(self):
         """What the server itself holds, without its workers."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) // 1024
 
 
 @contextmanager
-def serving(log: Path, *options: str, command: tuple[str, ...] = ("streamlit", "run", "app.py"), **environment: str):
+def serving(log, *options, command=("streamlit", "run", "app.py"), **environment):
     """The app, started as documented, with these settings; stopped at the end."""
     port = free_port()
     environment = {k: v for k, v in os.environ.items() if not k.startswith(OURS)} | environment
@@ -85,7 +93,7 @@ def serving(log: Path, *options: str, command: tuple[str, ...] = ("streamlit", "
             process.wait()
 
 
-def documented() -> dict[str, str]:
+def documented():
     """The environment of the image as its file says: its ENV lines, and the run line's -e with the example's name."""
     text = (ROOT / ".deploy/Dockerfile").read_text()
     env = re.search(r"^ENV ((?:.*\\\n)*.*)$", text, re.MULTILINE)[1].replace("\\\n", " ")
@@ -95,7 +103,7 @@ def documented() -> dict[str, str]:
     return dict(pair.split("=", 1) for pair in [*shlex.split(env), *given])
 
 
-def handshake(port: int, *, host: str | None = None, origin: str | None = None, timeout: float = 60) -> int:
+def handshake(port, *, host=None, origin=None, timeout=60):
     """The status of the answer to a WebSocket's opening: 101 when it is let in."""
     line = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
     headers = {
@@ -114,10 +122,10 @@ def handshake(port: int, *, host: str | None = None, origin: str | None = None, 
 
 
 class Tab:
-    """One connection as a browser's tab makes it; `text` is all that the last run sent."""
+    """One connection as a browser's tab makes it; `parts` are what the last run sent, `text` is all of it."""
 
-    def __init__(self, port: int) -> None:
-        self.port, self.session, self.text, self.hashes = port, "", "", {}
+    def __init__(self, port):
+        self.port, self.session, self.parts, self.hashes = port, "", [], {}
         address = f"ws://127.0.0.1:{port}/_stcore/stream"
         self._opened = connect(address, subprotocols=["streamlit"], max_size=None, open_timeout=60)
 
@@ -128,7 +136,7 @@ class Tab:
     def __exit__(self, *told):
         self._opened.__exit__(*told)
 
-    def ask(self, page: str = "", query: str = "") -> None:
+    def ask(self, page="", query=""):
         """Ask for a page ("" is Start), and do not wait."""
         message = BackMsg()
         message.rerun_script.query_string = query
@@ -136,8 +144,12 @@ class Tab:
         message.rerun_script.page_script_hash = self.hashes.get(page, "")
         self.line.send(message.SerializeToString())
 
-    def wait(self, seconds: float = 120) -> str:
-        """Read to the end of a run; all that it sent, as text."""
+    @property
+    def text(self):
+        return "\n".join(map(str, self.parts))
+
+    def wait(self, seconds=300):
+        """Read to the end of a run."""
         until, parts = time.monotonic() + seconds, []
         while True:
             message = ForwardMsg.FromString(self.line.recv(timeout=max(until - time.monotonic(), 0.01)))
@@ -150,16 +162,17 @@ class Tab:
             elif kind == "navigation":
                 self.hashes |= {p.url_pathname: p.page_script_hash for p in message.navigation.app_pages}
             elif kind == "delta":
-                parts.append(str(message.delta))
+                parts.append(message.delta)
             elif kind == "script_finished" and message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
-                self.text = "\n".join(parts)
-                return self.text
+                self.parts = parts
+                return
 
-    def open(self, page: str = "", query: str = "") -> str:
+    def open(self, page="", query=""):
         self.ask(page, query)
-        return self.wait()
+        self.wait()
+        return self.text
 
-    def put(self, content: bytes, name: str = "t.csv", file: str = "f") -> int:
+    def put(self, content, name="t.csv", file="f"):
         """Upload bytes into this session, as an uploader would; the status of the answer."""
         token = self._token()
         edge = "edge-of-parts"
@@ -182,7 +195,7 @@ class Tab:
         finally:
             line.close()
 
-    def _token(self) -> str:
+    def _token(self):
         line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         line.request("GET", "/_stcore/health")
         cookie = line.getresponse().getheader("Set-Cookie", "")
@@ -194,9 +207,9 @@ class Listener:
     """A proxy on the loopback that hears who is asked for, and answers nobody."""
 
     def __enter__(self):
-        self.heard: list[str] = []
+        self.heard = []
         self._socket = socket.create_server(("127.0.0.1", 0))
-        self._lines: list[socket.socket] = []
+        self._lines = []
         self.address = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
         threading.Thread(target=self._listen, daemon=True).start()
         return self
@@ -206,7 +219,7 @@ class Listener:
         for line in self._lines:
             line.close()
 
-    def _listen(self) -> None:
+    def _listen(self):
         with suppress(OSError):
             while True:
                 line = self._socket.accept()[0]
@@ -214,6 +227,6 @@ class Listener:
                 line.settimeout(2)
                 self.heard.append(line.recv(200).decode("latin-1").split("\r\n")[0])
 
-    def environment(self) -> dict[str, str]:
+    def environment(self):
         names = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")
         return dict.fromkeys(names, self.address) | {"no_proxy": "", "NO_PROXY": ""}

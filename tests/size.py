@@ -16,7 +16,7 @@ BEGIN = {tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}  # a string behind 
 FREE = {tokenize.COMMENT, tokenize.NL, tokenize.ENDMARKER, tokenize.ENCODING}
 
 
-def tokens(text: str) -> int:
+def tokens(text):
     """The tokens of a file's text that count."""
     count, first = 0, True
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -27,20 +27,20 @@ def tokens(text: str) -> int:
     return count
 
 
-def rooms(top: str) -> Counter[str]:
+def rooms(top):
     """The tokens of each folder right below `top`; "." holds the files beside them."""
-    found: Counter[str] = Counter()
+    found = Counter()
     for path in (ROOT / top).rglob("*.py"):
         parts = path.relative_to(ROOT / top).parts
-        found[parts[0] if len(parts) > 1 else "."] += tokens(path.read_text(encoding="utf-8"))
+        found[parts[0] if len(parts) > 1 else "."] += tokens(path.read_text())
     return found
 
 
-def main() -> int:
+def main():
     """Print the tokens of all rooms; 1 where a budget is exceeded."""
     from tests.test_boundary import CURATORS, trusted
 
-    budget, over = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["budget"], 0
+    budget, over = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["budget"], 0
     for top, most in budget.items():
         found = rooms(top)
         print(f"{top}: {found.total():,} tokens, at most {most:,}")

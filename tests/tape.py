@@ -17,7 +17,7 @@ from tests.helpers import identical
 class Recorder:
     """Passes every call to a curator; keeps the answers, and what was charged for which question."""
 
-    def __init__(self, curator) -> None:
+    def __init__(self, curator):
         self._curator, self.tape, self.asked = curator, [], []
 
     def __getattr__(self, name):
@@ -38,7 +38,7 @@ class Recorder:
 class Replayer:
     """Answers from the tape; holds no data. Asking for anything else, or in another order, fails."""
 
-    def __init__(self, tape) -> None:
+    def __init__(self, tape):
         self._tape = list(tape)
 
     def __getattr__(self, verb):
@@ -53,36 +53,36 @@ class Replayer:
 class Exact:
     """A curator's stand-in without noise: it selects the best, answers truly, and keeps what it was asked."""
 
-    def __init__(self, problem, rows) -> None:
+    def __init__(self, problem, rows):
         self.problem, self.rows, self.asked = problem, rows, []
         self.truth = problem.workload.answers_of_rows(rows)
 
-    def select(self, score, spend) -> int:
+    def select(self, score, spend):
         self.asked.append(("select", score, spend))
         return int(np.argmax(score.value(self.truth)))
 
-    def measure(self, statistic, spend) -> Measurement:
+    def measure(self, statistic, spend):
         self.asked.append(("measure", statistic, spend))
         values = statistic.workload.answers_of_rows(self.rows)[getattr(statistic, "part", slice(None))]
         return Measurement(values, deviation(statistic, spend, self.problem.n), statistic, spend)
 
 
-def exact_run(algorithm, problem, rows, budget, seed: int = 0):
+def exact_run(algorithm, problem, rows, budget, seed=0):
     """The plan, the curator without noise and the steps of a run on it."""
     plan, curator = make_plan(algorithm, problem, budget), Exact(problem, rows)
     return plan, curator, list(algorithm.steps(problem, plan, curator, np.random.default_rng(seed)))
 
 
-def kind(statistic) -> type:
+def kind(statistic):
     return statistic if isinstance(statistic, type) else type(statistic)
 
 
-def sizes(statistic) -> dict[str, float]:
+def sizes(statistic):
     """What the noise on a statistic depends on."""
     return {name: getattr(statistic, name) for name in ("l1", "l2", "sensitivity") if hasattr(statistic, name)}
 
 
-def asked_as_planned(algorithm, plan, asked) -> None:
+def asked_as_planned(algorithm, plan, asked):
     """The statistic, score or target of every charge of the plan is what the run asked for."""
     counted = Counter((verb, spend, kind(question)) for verb, spend, question in asked)
     said = Counter()
@@ -99,14 +99,14 @@ def asked_as_planned(algorithm, plan, asked) -> None:
         assert isinstance(named, type) or sizes(named) == pytest.approx(sizes(question), rel=1e-12)
 
 
-def recorded(algorithm, problem, rows, budget, plan=None) -> Run:
+def recorded(algorithm, problem, rows, budget, plan=None):
     """A run that keeps all its releases and, in its curator's place, a Recorder of what it asks."""
     run = Run(algorithm, problem, rows, budget, plan=plan, path=True)
     run._curator = Recorder(run._curator)
     return run
 
 
-def replay(run: Run) -> None:
+def replay(run):
     """A recorded run, finished, asked what its plan says; again without data it releases the same bit for bit."""
     asked_as_planned(run.algorithm, run.plan, run._curator.asked)
     replayer = Replayer(run._curator.tape)

@@ -12,7 +12,7 @@ import pytest
 from dpcore import ALGORITHMS, Budget, InputError, Marginals, PointRelease, QueryRelease, RiskMinimisation, Rows, Run
 from dpcore.algorithms.base import Step, make_plan
 from dpcore.errors import PrivacyWarning
-from dpcore.evaluation.run import Record, compare, pairs_with, subgroups
+from dpcore.evaluation.run import compare, pairs_with, subgroups
 from dpcore.geometry.transport import w1
 from dpcore.params import build, parameters
 from dpcore.releases import Histogram, UnbiasedAnswers
@@ -21,13 +21,17 @@ from tests import point_tasks, risk_tasks
 from tests.helpers import (
     QUERIES,
     TASKS,
+    approx,
     arrays,
     codes,
     few_rounds,
     histogram,
     identical,
+    parametrize,
+    quiet,
     random_rows,
     refused,
+    seeded,
     serves,
     task,
     variants,
@@ -37,7 +41,6 @@ from tests.tape import recorded, replay
 
 BUDGET, PURE = Budget(1, 1e-6), Budget(1, 0)
 BUDGETS = [BUDGET, PURE, Budget(0.01, 1e-9)]
-quiet = pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")
 KINDS = {
     QueryRelease: (variants(), TASKS, ("mixed", "union")),
     PointRelease: (point_tasks.variants(), point_tasks.REGIONS, ()),
@@ -61,21 +64,21 @@ def grid_of_cases():
                     yield pytest.param(name, setting, where, budget, id=label)
 
 
-every_case = pytest.mark.parametrize(("name", "settings", "where", "budget"), list(grid_of_cases()))
-every_variant = pytest.mark.parametrize(("name", "settings"), variants(), ids=str)
+every_case = parametrize("name, settings, where, budget", list(grid_of_cases()))
+every_variant = parametrize("name, settings", variants(), ids=str)
 
 # sepFEM, AIM and residual need queries on columns; these tasks hold a query matrix.
 REFUSED = dict.fromkeys(("sepfem", "aim", "residual"), ("explicit", "union", "one query", "constant queries"))
 
 
-def records(name: str, where: str):
+def records(name, where):
     """The problem of a case, and its records."""
     kind = ALGORITHMS[name].problem
     if kind is QueryRelease:
         return task(where)
     if kind is PointRelease:
         region = point_tasks.REGIONS[where]
-        return point_tasks.task(region.uniform(60, np.random.default_rng(0)), region)
+        return point_tasks.task(region.uniform(60, seeded(0)), region)
     return risk_tasks.task(where, 3 if name == "alternating_sampler" else 60)
 
 
@@ -90,17 +93,17 @@ def served(name, settings, where, budget):
         return algorithm, problem, rows, None
 
 
-def start(name, settings, where, budget, **options) -> Run:
+def start(name, settings, where, budget, **options):
     problem, rows = task(where)
     return Run(build(ALGORITHMS[name], settings), problem, rows, budget, **options)
 
 
-def same(a: Record, b: Record) -> bool:
+def same(a, b):
     """Equal in everything but the clock."""
     return (a.t, a.spent, a.empirical, a.population, a.note) == (b.t, b.spent, b.empirical, b.population, b.note)
 
 
-@pytest.mark.parametrize("name", QUERIES)
+@parametrize("name", QUERIES)
 def test_every_algorithm_serves_every_task_with_its_defaults(name):
     for where in TASKS:
         assert serves(name, {}, where, BUDGET) == (where not in REFUSED.get(name, ())), where
@@ -145,7 +148,7 @@ def test_a_run_keeps_the_contract(name, settings, where, budget):
     RELEASED[ALGORITHMS[name].problem](run, rows)
 
 
-def answers_hold(run: Run, rows: Rows) -> None:
+def answers_hold(run, rows):
     answers, workload = run.release.answers(run.problem.workload), run.problem.workload
     assert answers.shape == (workload.m,)
     free = isinstance(run.release, UnbiasedAnswers)  # may be below 0 and above 1, and says so
@@ -154,34 +157,34 @@ def answers_hold(run: Run, rows: Rows) -> None:
         D = run.release.D
         assert D.shape == (run.problem.domain.size,)
         assert (D >= 0).all()
-        assert D.sum() == pytest.approx(1, abs=1e-9)
+        assert D.sum() == approx(1, abs=1e-9)
     whole = run.release.answers(Marginals(run.problem.domain, [run.problem.domain.names]))
     assert free or (whole > -1e-12).all()
-    assert whole.sum() == pytest.approx(1, abs=1e-9)
+    assert whole.sum() == approx(1, abs=1e-9)
     gaps = np.abs(answers - run.truth.answers)
     last = run.records[-1].empirical
     exact = 1e-15 * max(1.0, gaps.sum() if free else 0.0)
-    assert (last.max_error, last.mean_error) == pytest.approx((gaps.max(), gaps.mean()), abs=exact)
-    assert last.rmse == pytest.approx(np.sqrt((gaps**2).mean()), abs=exact)
+    assert (last.max_error, last.mean_error) == approx((gaps.max(), gaps.mean()), abs=exact)
+    assert last.rmse == approx(np.sqrt((gaps**2).mean()), abs=exact)
     tables = [gaps[table].sum() for table in workload.tables]
-    assert last.mean_l1 == (pytest.approx(np.mean(tables), abs=exact) if tables else None)
+    assert last.mean_l1 == (approx(np.mean(tables), abs=exact) if tables else None)
     assert (run.truth.answers == workload.answers_of_rows(rows)).all()
 
 
-def parameter_holds(run: Run, _rows: Rows) -> None:
+def parameter_holds(run, _rows):
     assert run.spent.epsilon > 0.98 * run.plan.budget.epsilon, "nothing is left over"
     assert run.release.x.shape == (run.problem.d,)
     assert run.problem.region.contains(run.release.x[None])[0]
     last = run.records[-1].empirical
     assert last.excess_risk > -1e-6
-    assert last.excess_risk == pytest.approx(last.risk - run.truth.least)
+    assert last.excess_risk == approx(last.risk - run.truth.least)
 
 
-def points_hold(run: Run, rows: Rows) -> None:
+def points_hold(run, rows):
     release = run.release
-    assert run.problem.region.project(release.points) == pytest.approx(release.points, abs=1e-12)
+    assert run.problem.region.project(release.points) == approx(release.points, abs=1e-12)
     assert release.weights.min() >= 0
-    assert release.weights.sum() == pytest.approx(1, abs=1e-12)
+    assert release.weights.sum() == approx(1, abs=1e-12)
     assert run.records[-1].empirical.w1 == w1(rows.values, rows.weights, release.points, release.weights).value
     assert run.to_json()["final"] == run.records[-1].empirical.to_json()
     frame = run.sample(40)
@@ -195,7 +198,7 @@ RELEASED = {QueryRelease: answers_hold, PointRelease: points_hold, RiskMinimisat
 @every_variant
 def test_same_seed_same_run_whatever_is_recorded_of_it_and_another_seed_another(name, settings):
     """Fewer records are the same ones, and a population that errors are compared with is not used to fit."""
-    P = np.random.default_rng(3).dirichlet(np.ones(24))
+    P = seeded(3).dirichlet(np.ones(24))
     first, other = (start(name, settings, "2-way", BUDGET, seed=seed).finish() for seed in (4, 5))
     assert len(first.records) != len(other.records) or not all(map(same, first.records, other.records))
     again = start(name, settings, "2-way", BUDGET, seed=4, every=4, population=P).finish()
@@ -208,13 +211,13 @@ def test_same_seed_same_run_whatever_is_recorded_of_it_and_another_seed_another(
     assert not first.sample(30).equals(first.sample(30)), "drawn anew each time"
     workload, found = first.problem.workload, again.records[-1].population
     gaps = np.abs(again.release.answers(workload) - workload.answers(P))
-    assert (found.max_error, found.mean_error) == pytest.approx((gaps.max(), gaps.mean()))
+    assert (found.max_error, found.mean_error) == approx((gaps.max(), gaps.mean()))
     assert again.records[-1].to_json()["population_max_error"] == found.max_error
     assert first.records[-1].population is None
 
 
 @quiet
-@pytest.mark.parametrize(("name", "settings"), [*point_tasks.variants(), *risk_tasks.variants()[::3]], ids=str)
+@parametrize("name, settings", [*point_tasks.variants(), *risk_tasks.variants()[::3]], ids=str)
 def test_same_seed_same_points_and_parameters_and_another_seed_others(name, settings):
     where = COMMON[ALGORITHMS[name].problem]
     algorithm, problem, rows, plan = served(name, settings, where, BUDGET)
@@ -260,7 +263,7 @@ def test_nothing_is_drawn_before_something_was_released():
         run.sample()
 
 
-@pytest.mark.parametrize("name", [name for name, cls in QUERIES.items() if cls.graphical])
+@parametrize("name", [name for name, cls in QUERIES.items() if cls.graphical])
 def test_tables_too_large_are_refused_before_memory_with_their_size(name):
     domain = codes(*[1000] * 6)
     values = np.zeros((1, 6), dtype=int)
@@ -278,7 +281,7 @@ MATRIX += [
 ]
 
 
-@pytest.mark.parametrize(("name", "settings", "message"), MATRIX)
+@parametrize("name, settings, message", MATRIX)
 def test_a_query_matrix_is_refused_in_words(name, settings, message):
     for where in ("explicit", "union"):
         with refused(message):
@@ -293,8 +296,8 @@ def test_what_a_wide_table_forbids_is_said_in_words():
 
 
 @quiet
-@pytest.mark.parametrize("budget", [Budget(1, 1e-6), Budget(20, 0)], ids=str)
-@pytest.mark.parametrize("name", [name for name, cls in QUERIES.items() if cls.graphical])
+@parametrize("budget", [Budget(1, 1e-6), Budget(20, 0)], ids=str)
+@parametrize("name", [name for name, cls in QUERIES.items() if cls.graphical])
 def test_a_table_whose_cells_cannot_be_listed_is_served_within_its_budget(name, budget):
     problem, rows = wide_task()
     algorithm = build(ALGORITHMS[name], few_rounds(name) | {"cells": "1500"})
@@ -310,19 +313,19 @@ def test_a_table_whose_cells_cannot_be_listed_is_served_within_its_budget(name, 
     assert run.release.junction.cells <= run.plan["cells"] <= 1500
     answers = run.release.answers(problem.workload)
     assert (answers >= -1e-12).all()
-    assert np.add.reduceat(answers, [table.start for table in problem.workload.tables]) == pytest.approx(1)
+    assert np.add.reduceat(answers, [table.start for table in problem.workload.tables]) == approx(1)
     assert len(run.sample(50)) == 50
     uniform = np.abs(1 / 16 - problem.workload.answers_of_rows(rows)).max()
     assert run.records[-1].empirical.max_error < uniform
 
 
-@pytest.mark.parametrize("P", [np.ones(23) / 23, np.r_[2.0, -1.0, np.zeros(22)], np.full(24, np.nan)])
+@parametrize("P", [np.ones(23) / 23, np.r_[2.0, -1.0, np.zeros(22)], np.full(24, np.nan)])
 def test_a_population_that_is_no_distribution_is_refused(P):
     with refused("the population must be 24 probabilities"):
         start("dpfw", {}, "2-way", Budget(1, 1e-6), population=P)
 
 
-@pytest.mark.parametrize("seed", [-1, 1.5, True])
+@parametrize("seed", [-1, 1.5, True])
 def test_a_seed_is_a_whole_number(seed):
     with refused(f"seed={seed} must be a whole number ≥ 0"):
         start("dpfw", {}, "2-way", Budget(1, 1e-6), seed=seed)
@@ -344,8 +347,8 @@ def test_a_comparison_shows_both_sides_and_is_a_peek():
     other = Marginals(problem.domain, [["c"]])
     shown = compare(run.release, rows, other)
     expected = random_rows(problem.domain, problem.n)
-    assert shown.real == pytest.approx(other.answers(histogram(problem.domain, expected)))
-    assert shown.synthetic == pytest.approx(other.answers(run.release.D))
+    assert shown.real == approx(other.answers(histogram(problem.domain, expected)))
+    assert shown.synthetic == approx(other.answers(run.release.D))
     assert shown.tag is Tag.PEEK
 
 
@@ -360,9 +363,9 @@ def test_a_subgroups_error_is_the_share_of_all_that_is_said_about_it_on_which_th
         with_a = np.abs((real - synthetic).sum(axis=2)[:, value]).sum()
         with_c = np.abs((real - synthetic).sum(axis=0)[value]).sum()
         said = 2 * (real[:, value].sum() + synthetic[:, value].sum())  # in two tables, by two tables
-        assert found.error[value] == pytest.approx((with_a + with_c) / said)
-    assert found.error == pytest.approx(again.error)
-    assert found.share == pytest.approx(real.sum(axis=(0, 2)))
+        assert found.error[value] == approx((with_a + with_c) / said)
+    assert found.error == approx(again.error)
+    assert found.share == approx(real.sum(axis=(0, 2)))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dpcore import InputError
 from dpcore.errors import LONGEST, QUOTED, one_line, place_of_error
 from dpcore.numbers import read_number
-from tests.helpers import refused
+from tests.helpers import parametrize, refused
 
 
 @given(st.text(max_size=50) | st.sampled_from(["'", '"', "\n", "\x1b[2J", "\u202e", "\udcff"]).map(lambda t: t * 3000))
@@ -41,8 +41,8 @@ def test_the_place_of_an_error_is_told_without_its_words():
     assert place_of_error(KeyError("secret")) == "KeyError"
 
 
-@pytest.mark.parametrize(
-    ("text", "kind", "message"),
+@parametrize(
+    "text, kind, message",
     [
         ("x", float, "n='x' is not a finite number in 0..5"),
         ("nan", float, "is not a finite number"),

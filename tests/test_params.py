@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dpcore import ALGORITHMS, InputError, RiskMinimisation
 from dpcore.params import build, check_parameters, param, parameters
-from tests.helpers import HUGE, refused
+from tests.helpers import HUGE, parametrize, refused
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,8 +40,8 @@ def test_declaration_is_read_in_order_without_plain_fields():
     assert [p.range for p in parameters(Example)[:3]] == ["1..200", "0.5..2", "last | average"]
 
 
-@pytest.mark.parametrize(
-    ("settings", "expected"),
+@parametrize(
+    "settings, expected",
     [
         ({}, Example()),
         ({"rounds": "200", "alpha": "0.5"}, Example(rounds=200, alpha=0.5)),
@@ -53,30 +53,30 @@ def test_build_reads_texts(settings, expected):
     assert build(Example, settings) == expected
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
+@parametrize(
+    "name, text, message",
     [
-        ({"rounds": "0"}, "rounds=0 is outside 1..200"),
-        ({"rounds": "201"}, "rounds=201 is outside 1..200"),
-        ({"rounds": "1" + "0" * 400}, "is not a whole number in 1..200"),
-        ({"rounds": "1.5"}, "rounds='1.5' is not a whole number in 1..200"),
-        ({"rounds": "auto"}, "rounds='auto' is not a whole number in 1..200"),
-        ({"rounds": ""}, "rounds='' is not a whole number"),
-        ({"alpha": "nan"}, "alpha='nan' is not a finite number in 0.5..2"),
-        ({"alpha": "inf"}, "alpha='inf' is not a finite number in 0.5..2"),
-        ({"alpha": "x"}, "alpha='x' is not a finite number in 0.5..2"),
-        ({"mode": "first"}, "mode=first is outside last | average"),
-        ({"strict": "yes"}, "strict=yes is not a bool"),
-        ({"speed": "1"}, "there is no parameter 'speed' here; the parameters are rounds, alpha, mode, strict"),
-        ({"internal": "1"}, "there is no parameter 'internal'"),
+        ("rounds", "0", "rounds=0 is outside 1..200"),
+        ("rounds", "201", "rounds=201 is outside 1..200"),
+        ("rounds", "1" + "0" * 400, "is not a whole number in 1..200"),
+        ("rounds", "1.5", "rounds='1.5' is not a whole number in 1..200"),
+        ("rounds", "auto", "rounds='auto' is not a whole number in 1..200"),
+        ("rounds", "", "rounds='' is not a whole number"),
+        ("alpha", "nan", "alpha='nan' is not a finite number in 0.5..2"),
+        ("alpha", "inf", "alpha='inf' is not a finite number in 0.5..2"),
+        ("alpha", "x", "alpha='x' is not a finite number in 0.5..2"),
+        ("mode", "first", "mode=first is outside last | average"),
+        ("strict", "yes", "strict=yes is not a bool"),
+        ("speed", "1", "there is no parameter 'speed' here; the parameters are rounds, alpha, mode, strict"),
+        ("internal", "1", "there is no parameter 'internal'"),
     ],
 )
-def test_bad_texts_are_refused_with_name_value_and_limit(settings, message):
+def test_bad_texts_are_refused_with_name_value_and_limit(name, text, message):
     with refused(re.escape(message)):
-        build(Example, settings)
+        build(Example, {name: text})
 
 
-@pytest.mark.parametrize(("cls", "p"), NUMBERS)
+@parametrize("cls, p", NUMBERS)
 @given(data=st.data())
 def test_numbers_inside_the_range_are_accepted(cls, p, data):
     whole = p.kind is int
@@ -86,7 +86,7 @@ def test_numbers_inside_the_range_are_accepted(cls, p, data):
     assert getattr(build(cls, {p.name: repr(value)}), p.name) == value
 
 
-@pytest.mark.parametrize(("cls", "p"), NUMBERS)
+@parametrize("cls, p", NUMBERS)
 @given(data=st.data())
 def test_numbers_outside_the_range_are_refused(cls, p, data):
     if p.kind is int:
@@ -97,14 +97,14 @@ def test_numbers_outside_the_range_are_refused(cls, p, data):
         cls(**{p.name: data.draw(outside)})
 
 
-@pytest.mark.parametrize(("cls", "p"), NUMBERS)
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, True, False, "1", pytest.param(HUGE, id="huge")])
+@parametrize("cls, p", NUMBERS)
+@parametrize("value", [math.nan, math.inf, -math.inf, True, False, "1", pytest.param(HUGE, id="huge")])
 def test_no_number_is_refused(cls, p, value):
     with pytest.raises(InputError):
         cls(**{p.name: value})
 
 
-@pytest.mark.parametrize(("cls", "p"), CHOICES)
+@parametrize("cls, p", CHOICES)
 @given(text=st.text())
 def test_only_the_choices_are_accepted(cls, p, text):
     for choice in p.choices:
@@ -114,7 +114,7 @@ def test_only_the_choices_are_accepted(cls, p, text):
             build(cls, {p.name: text})
 
 
-@pytest.mark.parametrize("cls", ALGORITHMS.values(), ids=ALGORITHMS)
+@parametrize("cls", ALGORITHMS.values(), ids=ALGORITHMS)
 def test_registered_algorithms_declare_everything_a_page_needs(cls):
     assert parameters(cls) or cls.problem is RiskMinimisation, "a draw of ranks has nothing to choose"
     for p in parameters(cls):

@@ -11,12 +11,12 @@ from dpcore import domain_from_json
 from dpcore.cli import COMMANDS, main, parser
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text()
 
 
 def test_ci_runs_exactly_the_readme_test_command():
     command = next(line for line in README.splitlines() if line.endswith("-m pytest"))
-    assert command in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    assert command in (ROOT / ".ci" / "run").read_text().splitlines()
 
 
 def test_the_library_example_runs(capsys):

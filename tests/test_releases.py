@@ -1,42 +1,41 @@
 """Releases: synthetic rows answer and draw like the histogram they are, and where no histogram could be held."""
 
 import numpy as np
-import pytest
 
 from dpcore import Marginals, TableQueries, Union
 from dpcore.releases import Histogram, Records
-from tests.helpers import cells, codes, signs
+from tests.helpers import approx, cells, codes, parametrize, seeded, signs
 
 SMALL = codes(3, 2, 4)
-ROWS = cells(SMALL)[np.random.default_rng(0).integers(8, size=30)]
+ROWS = cells(SMALL)[seeded(0).integers(8, size=30)]
 SHARES = np.bincount(SMALL.index(ROWS), minlength=24) / 30
 WORKLOADS = [Marginals.all(SMALL, 2), TableQueries.ranges(SMALL, ["a", "c"]), signs(SMALL, 5)]
 
 
-@pytest.mark.parametrize("workload", [*WORKLOADS, Union(WORKLOADS)])
+@parametrize("workload", [*WORKLOADS, Union(WORKLOADS)])
 def test_rows_answer_like_their_histogram(workload):
     release = Records.of(SMALL, ROWS)
     assert release.counts.sum() == 30
     assert len(release.codes) == len(np.unique(ROWS, axis=0))
-    assert release.answers(workload) == pytest.approx(Histogram(SMALL, SHARES).answers(workload))
+    assert release.answers(workload) == approx(Histogram(SMALL, SHARES).answers(workload))
 
 
-@pytest.mark.parametrize("wanted", [1, 7, 1000])
-@pytest.mark.parametrize("release", [Records.of(SMALL, ROWS), Histogram(SMALL, SHARES)], ids=type)
+@parametrize("wanted", [1, 7, 1000])
+@parametrize("release", [Records.of(SMALL, ROWS), Histogram(SMALL, SHARES)], ids=type)
 def test_rows_are_drawn_in_proportion_to_within_one(release, wanted):
-    frame = release.sample(wanted, np.random.default_rng(1))
+    frame = release.sample(wanted, seeded(1))
     assert frame.shape == (wanted, 3)
     drawn = np.bincount(SMALL.index(frame.to_numpy()), minlength=24)
     assert np.abs(drawn - wanted * SHARES).max() < 1
-    again = release.sample(wanted, np.random.default_rng(2))
+    again = release.sample(wanted, seeded(2))
     assert wanted == 1 or not frame.equals(again)
 
 
 def test_rows_need_no_cells():
     domain = codes(*[1000] * 14)
-    rows = np.random.default_rng(0).integers(1000, size=(50, 14))
+    rows = seeded(0).integers(1000, size=(50, 14))
     release = Records.of(domain, rows)
     answers = release.answers(Marginals(domain, [["a"], ["b", "n"]]))
-    assert answers[:1000] == pytest.approx(np.bincount(rows[:, 0], minlength=1000) / 50)
-    assert answers[1000:].sum() == pytest.approx(1)
-    assert len(release.sample(20, np.random.default_rng(0))) == 20
+    assert answers[:1000] == approx(np.bincount(rows[:, 0], minlength=1000) / 50)
+    assert answers[1000:].sum() == approx(1)
+    assert len(release.sample(20, seeded(0))) == 20

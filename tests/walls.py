@@ -5,7 +5,6 @@ is asked by its verbs or handed on, and no private attribute, no records, no fil
 """
 
 import ast
-from collections.abc import Iterator
 
 VERBS = {"measure", "measure_sample", "select", "above_threshold", "draw_queries", "keep_draws", "draw_parameter"}
 ASKED = {*VERBS, "affords"}
@@ -23,14 +22,14 @@ PACKAGES = {"math", "numpy", "collections", "collections.abc", "dataclasses", "f
 PACKAGES |= {"scipy.linalg", "scipy.optimize", "scipy.sparse", "scipy.special"}
 
 
-def breaches(tree: ast.Module) -> list[str]:
+def breaches(tree):
     """What a file writes that it may not, each with its line."""
     above = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
     holders = {a.arg for a in ast.walk(tree) if isinstance(a, ast.arg) and "Curator" in ast.unparse(a)} | {"curator"}
     return [f"line {node.lineno}: {ast.unparse(node)[:60]}" for node in _wrong(tree, above, holders)]
 
 
-def _wrong(tree: ast.Module, above: dict[ast.AST, ast.AST], holders: set[str]) -> Iterator[ast.AST]:
+def _wrong(tree, above, holders):
     for node in ast.walk(tree):
         parent = above.get(node)
         match node:
@@ -53,7 +52,7 @@ def _wrong(tree: ast.Module, above: dict[ast.AST, ast.AST], holders: set[str]) -
                     yield node
 
 
-def _asked_or_handed_on(node: ast.Name, parent: ast.AST | None, above: dict[ast.AST, ast.AST]) -> bool:
+def _asked_or_handed_on(node, parent, above):
     """Whether a curator is asked by one of its verbs, or is an argument of a call."""
     if isinstance(parent, ast.Attribute):
         call = above[parent]

@@ -5,15 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ..errors import BudgetError, InputError
 from ..params import check_parameters, param, parameter_values
-from ..privacy.accounting.budget import Budget
-from ..privacy.accounting.ledger import Choice, Plan
+from ..privacy.accounting import Budget, Choice, Plan
 from ..problems import QueryRelease
 from ..releases import Release
-from ..types import Array, Rng
+from ..types import Rng
 from .evidence import tables_read
 
 KEPT = "the schema's constraints are public: what they forbid has no mass, and noise there is known to be noise"
@@ -99,10 +96,10 @@ def make_plan(algorithm: Algorithm, problem: Any, budget: Budget) -> Plan:
     plan = algorithm.plan(problem, budget)
     if plan.budget != budget:
         raise BudgetError(f"{type(algorithm).__name__} made a plan for {plan.budget}, not for {budget}")
-    return _told(algorithm, problem, plan)
+    return _with_constraints(algorithm, problem, plan)
 
 
-def _told(algorithm: Algorithm, problem: Any, plan: Plan) -> Plan:
+def _with_constraints(algorithm: Algorithm, problem: Any, plan: Plan) -> Plan:
     """The plan with a note on the schema's constraints, where there are any."""
     count = len(problem.domain.constraints) if isinstance(problem, QueryRelease) else 0
     if not count:
@@ -120,9 +117,9 @@ def stars(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> dict[s
 
 # Seconds that one pass over a cell takes, and how many passes and arrays of k doubles a round takes at the most, and of
 # m answers with those that a run compares them with; cells of a tree are passed over in small pieces, clique by clique.
-# A tree that is chosen takes half of its iterations, answers all pairs four times and counts them three times; COUNTED
-# and TRIED are seconds for a record in a table, and for a pair of columns that may be tied.
-PASS, PASSES, TREE_PASSES, ARRAYS, ANSWERS, COUNTED, TRIED = 2e-9, 15, 45, 40, 12, 1e-8, 6e-3
+# A tree that is chosen takes half of its iterations, counts all pairs three times, and answers each table in about one
+# pass; COUNTED and TRIED are seconds for a record in a table, and for a pair that may be tied, beside each column.
+PASS, PASSES, TREE_PASSES, ARRAYS, ANSWERS, COUNTED, TRIED = 2e-9, 15, 45, 40, 12, 1e-8, 2e-4
 
 
 def forecast(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tuple[float, float]:
@@ -132,20 +129,9 @@ def forecast(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tup
     rounds, m = said.get("iterations", said["rounds"]), problem.workload.m
     k = said.get("cells", problem.domain.size if algorithm.enumerates or algorithm.graphical else 0)
     if {"pairs", "iterations"} <= said.keys():  # a fit on a tree that is chosen
-        pairs, tables = math.comb(len(problem.domain.shape), 2), len(tables_read(problem.workload).tables)
-        counted = COUNTED * problem.n * (tables + 3 * pairs) + TRIED * pairs
-        passed = PASSES * rounds / 2 + 8 * pairs + 0.004 * m
-        return counted + PASS * k * passed, 8.0 * (ARRAYS * k + ANSWERS * m)
+        columns, tables = len(problem.domain.shape), len(tables_read(problem.workload).tables)
+        pairs = math.comb(columns, 2)
+        counted = COUNTED * problem.n * (tables + 3 * pairs) + TRIED * columns * pairs
+        return counted + PASS * k * (PASSES * rounds / 2 + pairs + tables), 8.0 * (ARRAYS * k + ANSWERS * m)
     passes = PASSES if k == problem.domain.size else TREE_PASSES
     return rounds * (1e-4 + PASS * (passes * k + PASSES * 2 * m)), 8.0 * (ARRAYS * k + ANSWERS * m)
-
-
-def softmax(x: Array, scale: float = 1.0, log_start: Array | None = None) -> Array:
-    """The distribution D_0 exp(scale · x)/Σ D_0 exp(scale · x) for potentials x (k,); D_0 is uniform unless given."""
-    out = scale * x
-    if log_start is not None:
-        out += log_start
-    out -= out.max()
-    np.exp(out, out=out)
-    out /= out.sum()
-    return out

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..numbers import bisected
 from ..params import param
-from ..privacy.accounting.budget import BoundedRange, Budget
-from ..privacy.accounting.calibrations import MARGIN
-from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.statistics.answers import SignedErrors
-from ..privacy.statistics.query_draws import AcceptProbabilities, bit_range
+from ..privacy.accounting import MARGIN, BoundedRange, Budget, Charge, Choice, Plan
+from ..privacy.statistics import AcceptProbabilities, SignedErrors, bit_range
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..releases import Records
@@ -25,7 +23,7 @@ RULE = {False: (1.0, 2 / 3), True: (0.4, 1 / 2)}  # T = constant · signal^power
 FEWEST_ROUNDS, MOST_ROUNDS = 20, {True: 1000, False: 400}  # limits of the rule, by whether cells can be listed
 FORGOTTEN = 0.01  # weight below which an earlier draw no longer counts, so that integer programs stay small
 REJECTED = 2.1  # draws are planned to be kept with probability e^(−2.1 ηw): 2 by design, the rest found in runs
-LOWEST, HIGHEST = 1e-12, 1e12  # step sizes ηw that are searched
+LOWEST, HIGHEST, HALVINGS = 1e-12, 1e12, 26  # step sizes ηw that are searched, to a millionth of them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +51,7 @@ class DualQuery(Algorithm):
     memory: float = param(
         0.8, "how much an earlier round's draws count, compared with the next round's", low=0, high=0.99
     )
-    seconds: float = param(0.25, "time limit of one best response", low=1e-6, high=3600, unit="s", log=True)
+    seconds: float = param(0.25, "time limit of one best response, in seconds", low=1e-6, high=3600, log=True)
 
     about = About(
         title="DualQuery",
@@ -99,6 +97,7 @@ class DualQuery(Algorithm):
         return rounds, self.settled("samples", SAMPLES[budget.delta == 0], why)
 
     def _choices(self, rounds: Choice, samples: Choice, eta: float) -> tuple[Choice, ...]:
+        """All choices of a plan with these rounds, draws a round, and step size η."""
         why = "step size η: the largest that the budget allows"
         return (rounds, samples, Choice("eta", eta, why), *self.given("memory", "seconds"))
 
@@ -132,12 +131,14 @@ class DQRS(DualQuery):
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges of the bits and of the expected fresh draws, at the largest η for which they fit the budget."""
         T, s = self._sizes(problem, budget)
-        low, high = math.log(LOWEST), math.log(HIGHEST)
-        while high - low > 1e-6:
-            middle = (low + high) / 2
-            fits = _Expected(problem, budget, T.value, s.value, math.exp(middle)).cost <= MARGIN
-            low, high = (middle, high) if fits else (low, middle)
-        found = _Expected(problem, budget, T.value, s.value, math.exp(low))
+
+        def expected(log_step: float) -> _Expected:
+            return _Expected(problem, budget, T.value, s.value, math.exp(log_step))
+
+        def fits(log_step: float) -> bool:
+            return bool(expected(log_step).cost <= MARGIN)
+
+        found = expected(bisected(fits, math.log(LOWEST), math.log(HIGHEST), HALVINGS)[0])
         return Plan(budget, found.charges(problem), self._choices(T, s, found.eta))
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Iterator[Step]:
@@ -165,7 +166,7 @@ class _Expected:
 
     def __init__(self, problem: QueryRelease, budget: Budget, T: int, s: int, step: float) -> None:
         n = problem.effective_n
-        self.s, self.eta, self.bit = s, step / problem.width, BoundedRange(bit_range(step, n))
+        self.eta, self.bit = step / problem.width, BoundedRange(bit_range(step, n))
         draws = 2 * step * np.arange(1, T) / n  # the bounded range of a draw in rounds 2..T
         share = -math.expm1(-REJECTED * step)
         if budget.delta == 0:

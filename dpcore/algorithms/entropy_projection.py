@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from ..params import param
-from ..privacy.accounting.ledger import Choice
+from ..privacy.accounting import Choice
 from .base import About
 from .evidence import TINY
 from .ground import Ground
@@ -69,7 +69,7 @@ class PEP(SelectAndMeasure):
 
 def to_the_edge(fact: Fact, p: float, variance: float, slack: float) -> float:
     """The step of θ that projects D on |⟨q, D⟩ − a| ≤ slack · σ, from p = ⟨q, D⟩ and the current θ."""
-    a = min(max(fact.answer, 0.0 if isinstance(fact.q, float) else -1.0), 1.0)
+    a = min(max(fact.answer, 0.0 if isinstance(fact.at.q, float) else -1.0), 1.0)
     gamma = slack / math.sqrt(fact.precision)
     up, down = (_distance(fact, p, variance, edge) for edge in (a - gamma, a + gamma))
     return up if fact.theta + up > 0 else down if fact.theta + down < 0 else -fact.theta
@@ -77,11 +77,12 @@ def to_the_edge(fact: Fact, p: float, variance: float, slack: float) -> float:
 
 def _distance(fact: Fact, p: float, variance: float, edge: float) -> float:
     """The step of θ that moves ⟨q, D⟩ from p to `edge`; one Newton step where q is no indicator."""
-    if isinstance(fact.q, float):
+    if isinstance(fact.at.q, float):
         return _logit(edge) - _logit(p)
     return min(max((edge - p) / max(variance, TINY), -LONGEST), LONGEST)
 
 
 def _logit(p: float) -> float:
+    """The log odds log(p/(1 − p)) of a probability, kept away from 0 and 1."""
     p = min(max(p, NEVER), 1 - NEVER)
     return math.log(p / (1 - p))

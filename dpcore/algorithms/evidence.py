@@ -7,8 +7,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..types import Array, Axes
-from ..workloads import Marginals, Union, Workload
-from ..workloads.union import marginal_tables
+from ..workloads import Marginals, Workload
 
 FLOOR = 1e-4  # least share of a category in the product of noisy 1-way marginals
 TINY = 1e-12  # standard deviation where nothing moves, so that residuals can be scaled by it
@@ -24,53 +23,58 @@ class Evidence:
 
 
 class Pool:
-    """Measured tables of a workload's domain, each once: repeated measurements are averaged by precision."""
+    """Measured tables, each once: repeated measurements are averaged by precision.
+
+    `facts` are the precision of a cell and the mean values, by a table's columns; `precision` is that over all
+    measurements.
+    """
 
     def __init__(self, workload: Workload) -> None:
-        self.domain = workload.domain
-        self.facts: dict[Axes, tuple[float, Array]] = {}  # by columns: precision of a cell, and mean
-        self.told = 0.0  # Σ precision of all measurements of whole tables
+        self.workload = workload
+        self.facts: dict[Axes, tuple[float, Array]] = {}
+        self.precision = 0.0
 
     def add(self, axes: Axes, values: Array, stddev: float) -> None:
-        """Add a measurement of the table over these columns, each cell with the given standard deviation."""
+        """Add a measurement of the table over these columns, each value with the given standard deviation."""
         precision = max(stddev, TINY) ** -2.0
         before, mean = self.facts.get(axes, (0.0, 0.0))
         both = before + precision
         self.facts[axes] = both, (before * mean + precision * values) / both
-        self.told += precision
+        self.precision += precision
 
     def add_all(self, tables: Marginals, values: Array, stddev: Array) -> None:
         """Add joint measurements of several tables, with standard deviations (m,) that are equal within a table."""
         for axes, table in zip(tables.axes, tables.tables, strict=True):
-            self.add(axes, values[table], stddev[table.start])
+            self.add(axes, values[table], float(stddev[table.start]))
 
     @property
     def evidence(self) -> Evidence:
         """All measured tables with their averaged answers and standard deviations."""
         y = np.concatenate([mean for _, mean in self.facts.values()])
         sigma = np.concatenate([np.full(len(mean), precision**-0.5) for precision, mean in self.facts.values()])
-        return Evidence(Marginals.over(self.domain, self.facts), y, sigma)
+        return Evidence(Marginals.over(self.workload.domain, self.facts), y, sigma)
 
 
 def tables_of(workload: Workload) -> tuple[Marginals, slice] | None:
     """The marginal tables of a workload, and the slice of their answers among all; None if there are none."""
-    if isinstance(workload, Union):
-        places = zip(workload.workloads, workload.places, strict=True)
-        return next(((w, place) for w, place in places if isinstance(w, Marginals)), None)
-    return (workload, slice(workload.m)) if isinstance(workload, Marginals) else None
+    return next(((w, place) for w, place in workload.members if isinstance(w, Marginals)), None)
 
 
 def tables_read(workload: Workload, who: str = "this algorithm") -> Marginals:
     """The tables from which all queries are computed; InputError, naming the algorithm, where there are none."""
-    tables = marginal_tables(workload)
-    if tables is None:
+    if workload.base is None:
         raise InputError(f"{who} needs queries on marginal tables; for a query matrix choose measure=query")
-    return tables
+    return workload.base
 
 
-def singles_of(tables: Marginals) -> Marginals:
-    """The 1-way tables of every column that some table reads."""
-    return Marginals.over(tables.domain, [(a,) for a in sorted({a for axes in tables.axes for a in axes})])
+def columns_read(workload: Workload) -> list[int]:
+    """The numbers of the columns whose tables some query is computed from, in rising order."""
+    return sorted({a for w, _ in workload.members if w.base for axes in w.base.axes for a in axes})
+
+
+def singles_of(workload: Workload) -> Marginals:
+    """The 1-way tables of every column whose tables some query is computed from."""
+    return Marginals.over(workload.domain, [(a,) for a in columns_read(workload)])
 
 
 def shares_of(alone: Evidence) -> list[Array]:

@@ -4,25 +4,23 @@ One loop; the paper's Algorithms 1, 2, 3 and section 4.2 are settings of it, `ev
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..errors import InputError
 from ..params import param
-from ..privacy.accounting.budget import Budget
-from ..privacy.accounting.calibrations import equal_thresholded, noise_share
-from ..privacy.accounting.ledger import Charge, Choice, Plan
+from ..privacy.accounting import Budget, Charge, Choice, Plan, equal_thresholded, noise_share
 from ..privacy.measurement import deviation
 from ..privacy.point_curator import PointCurator
-from ..privacy.statistics.votes import Votes
+from ..privacy.statistics import Votes
 from ..problems import PointRelease
 from ..releases import Points, systematic
 from ..theory import evolution as theory
 from ..types import Array, Rng
 from .base import About, Algorithm, Step
-from .evolution_parts import PRESETS, Gaussians, Given, Random, Uniform, Variation, copies, treat
+from .evolution_parts import PRESETS, Given, Random, Variation, copies, gaussians, treat, uniform
 
 CROWD = 4  # Algorithm 1 may have at most this many points for each of the n
 GONE = "no vote was left: the points stay as they were"
@@ -45,7 +43,7 @@ class PrivateEvolution(Algorithm):
     they were before variation.
     rounds = 0 releases the initial points.
 
-    `random` and `variation` are objects to replace; see `evolution_parts` for what they must keep.
+    `random` and `variation` are functions to replace; see `evolution_parts` for what they must keep.
     Raises InputError for "laplace" at δ = 0, a multiplicity without threshold, or more than 5,000,000 candidates.
     Source: Gonzalez, Fanti, Ramdas 2025, Algorithms 1 to 4 and section 4.2; Lin et al. 2024.
     """
@@ -69,8 +67,8 @@ class PrivateEvolution(Algorithm):
         "short", "steps where none are given: ln(nε), or 2 ln(nε) as in the paper's simulations",
         choices=("short", "paper"),
     )  # fmt: skip
-    random: Random = field(default_factory=Uniform)
-    variation: Variation = field(default_factory=Gaussians)
+    random: Random = uniform
+    variation: Variation = gaussians
 
     problem = PointRelease
     about = About(
@@ -123,11 +121,13 @@ class PrivateEvolution(Algorithm):
         return Plan(budget, (Charge("measure", spend, T, Votes),) if T else (), choices)
 
     def _rounds(self, n: float, epsilon: float) -> Choice:
+        """The choice of T: as given, or ln(nε) by the schedule."""
         factor, word = (2, "2 ") if self.schedule == "paper" else (1, "")
         why = f"{word}ln(nε), rounded: votes get noisier with every step more"
         return self.settled("rounds", theory.voting_rounds(n=n, epsilon=epsilon, factor=factor), why)
 
     def _samples(self, n: int, best: int) -> Choice:
+        """The choice of n_s: as given, n for Algorithm 1, or `best`."""
         if self.multiplicity:
             return self.settled("samples", n, "n, as Algorithm 1 starts with")
         return self.settled("samples", best, "(2L + 1)^{1/max(d,2) − 1}/σ: noise and sampling balance (Theorem 4.1)")
@@ -158,4 +158,5 @@ class PrivateEvolution(Algorithm):
 
     @staticmethod
     def _points(S: Array, names: tuple[str, ...]) -> Points:
+        """The release of the points S (r, d), all with the same weight."""
         return Points(S, np.full(len(S), 1 / len(S)), names)

@@ -35,13 +35,9 @@ class Variation(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Uniform:
-    """Uniformly random initial points of the region."""
-
-    def __call__(self, region: Bounded, count: int, rng: Rng) -> Array:
-        """An array of `count` uniform points of the region."""
-        return region.uniform(count, rng)
+def uniform(region: Bounded, count: int, rng: Rng) -> Array:
+    """Uniformly random initial points (count, d) of the region."""
+    return region.uniform(count, rng)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,20 +51,17 @@ class Given:
         return region.project(np.array(self.points, dtype=float))
 
 
-@dataclass(frozen=True)
-class Gaussians:
+def gaussians(region: Bounded, S: Array, alpha: float, levels: int, rng: Rng) -> Array:
     """Variations by two normal steps at each of L levels, s_l = α 2^{l−1}/(√π c_d), projected: a (γ, 2L + 1, α)-API.
 
+    S itself comes first, then a block of |S| varied points for every level and step.
     Source: Gonzalez, Fanti, Ramdas 2025, equation (1) and Lemma D.1.
     """
-
-    def __call__(self, region: Bounded, S: Array, alpha: float, levels: int, rng: Rng) -> Array:
-        """The variations V: S itself, then a block of |S| varied points for every level and step."""
-        blocks = [S]
-        for level in range(1, levels + 1):
-            deviation = variation_deviation(alpha=alpha, level=level, d=region.d)
-            blocks += [region.project(S + deviation * rng.standard_normal(S.shape)) for _ in range(2)]
-        return np.concatenate(blocks)
+    blocks = [S]
+    for level in range(1, levels + 1):
+        deviation = variation_deviation(alpha=alpha, level=level, d=region.d)
+        blocks += [region.project(S + deviation * rng.standard_normal(S.shape)) for _ in range(2)]
+    return np.concatenate(blocks)
 
 
 def treat(m: Array, post: str, V: Array, D: float, height: float) -> Array:

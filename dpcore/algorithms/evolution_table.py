@@ -6,19 +6,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..params import param, parameter_values
-from ..privacy.accounting.budget import Budget
-from ..privacy.accounting.calibrations import gaussian_share
-from ..privacy.accounting.ledger import Charge, Choice, Plan
+from ..privacy.accounting import Budget, Charge, Choice, Plan, gaussian_share
 from ..privacy.measurement import deviation
-from ..privacy.statistics.answers import Answers
-from ..privacy.statistics.votes import CodeVotes
+from ..privacy.statistics import Answers, CodeVotes
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
-from ..releases import Records, systematic
+from ..releases import Records, systematic, within
 from ..types import Array, Rng
 from ..workloads import Marginals
 from .base import About, Algorithm, Step
-from .evidence import nearest
+from .evidence import TINY, Evidence, nearest, shares_of
 
 UNIT = 1024  # distance of two different categories; two numbers are at most twice that apart
 VARIATIONS = 2  # variations of every row in each round
@@ -38,8 +35,8 @@ class PrivateEvolutionTable(Algorithm):
     projection on distributions; systematic resampling. Released at each step: n rows from V with these weights, whose
     columns are moved to the noisy marginals by maximal coupling (categories) or a quantile map (numbers).
 
-    Noisy marginals are first drawn towards uniform by the share of noise in them, so that a small budget does not end
-    in one cell.
+    Noisy marginals are first drawn towards uniform by as much as noise makes them uneven (`shares_of`), so that a small
+    budget does not end in one cell.
 
     A column has an order if the schema says so; one of more than 50 integer codes is taken to have one. A wrong guess
     costs accuracy, never privacy. Raises InputError at δ = 0.
@@ -84,10 +81,8 @@ class PrivateEvolutionTable(Algorithm):
         single, T = _single(problem), plan["rounds"]
         votes = plan.spend("votes")
         noisy = curator.measure(Answers(single), plan.spend("columns"))
-        columns = [
-            _Coarse(_calmed(noisy.values[table], float(noisy.stddev)), self.bins, *_order(problem, i))
-            for i, table in enumerate(single.tables)
-        ]
+        shares = shares_of(Evidence(single, noisy.values, np.full(single.m, noisy.stddev)))
+        columns = [_Coarse(fine, self.bins, *_order(problem, i)) for i, fine in enumerate(shares)]
         rows = min(problem.n, MOST_ROWS)
         S = np.column_stack([rng.choice(len(c.P), self.samples, p=c.P) for c in columns])
         for t in range(1, T + 1):
@@ -117,17 +112,6 @@ class PrivateEvolutionTable(Algorithm):
 def _single(problem: QueryRelease) -> Marginals:
     """All 1-way marginals of the problem's domain."""
     return Marginals.all(problem.domain, 1)
-
-
-def _calmed(noisy: Array, sigma: float) -> Array:
-    """A distribution (k,) from noisy shares: s · noisy + (1 − s)/k, projected; s is the share of signal.
-
-    With u uniform, ‖noisy − u‖² is ‖P − u‖² + kσ² on average. Source: James, Stein 1961, the positive part.
-    """
-    k = len(noisy)
-    spread = float(((noisy - 1 / k) ** 2).sum())
-    signal = max(1 - k * sigma**2 / spread, 0.0) if spread > 0 else 0.0
-    return nearest(1 / k + signal * (noisy - 1 / k))
 
 
 def _order(problem: QueryRelease, i: int) -> tuple[bool, int]:
@@ -176,13 +160,8 @@ class _Coarse:
         """The codes (m,) for bins (m,), with the shares of the fine marginal within each bin."""
         if len(self.P) == len(self.fine):
             return column
-        out = np.empty(len(column), dtype=np.int64)
-        for b in np.unique(column):
-            inside, codes = np.flatnonzero(column == b), np.flatnonzero(self.bins == b)
-            shares = self.fine[codes]
-            shares = shares / shares.sum() if shares.sum() > 0 else np.full(len(codes), 1 / len(codes))
-            out[inside] = codes[systematic(shares, len(inside), rng)]
-        return out
+        inside = self.bins == np.arange(len(self.P))[:, None]
+        return within(inside * np.maximum(self.fine, TINY), column, rng)
 
 
 def _quantiles(P: Array, most: int) -> Array:

@@ -2,17 +2,19 @@
 
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 
-from ..models.base import Model
+from ..models.tree import Tree
 from ..problems import PublicStart
 from ..types import Array, Axes
 from ..workloads import Marginals, Workload
 from .evidence import Evidence, shares_of, singles_of, summed, tables_of
 
 FIRST_STAGE = 0.6  # its weight of the prior, as a share of the last one's
+LITTLE = 0.02  # least weight of a table that seems to be noise alone
 Known = dict[tuple[int, Axes], Array]  # potentials by stage and table, to go on from
 SETTLED = 1e-3  # gradient, in standard deviations of the noise, below which a fit is at its optimum
 
@@ -27,7 +29,7 @@ def stages_of(workload: Workload) -> list[Workload]:
     return [Marginals.over(workload.domain, sorted(lower)), workload]
 
 
-def product(evidence: Evidence, model: Model) -> Array:
+def product(evidence: Evidence, model: Tree) -> Array:
     """The potentials (size,) of the product of noisy 1-way marginals, floored; uniform in columns without one."""
     found = tables_of(evidence.workload)
     if not found:
@@ -37,7 +39,7 @@ def product(evidence: Evidence, model: Model) -> Array:
     return model.reader(singles).adjoint(np.log(np.concatenate(shares)))
 
 
-def base_of(evidence: Evidence, model: Model, start: Array | PublicStart | None) -> Array:
+def base_of(evidence: Evidence, model: Tree, start: Array | PublicStart | None) -> Array:
     """The potentials (size,) from which a fit starts: a public start's, else the noisy 1-way marginals' product."""
     if isinstance(start, PublicStart):
         return model.potentials(start)
@@ -48,20 +50,26 @@ def staged(
     evidence: Evidence,
     weight: float,
     rounds: int,
-    model: Model,
+    model: Tree,
     start: Array | PublicStart | None = None,
     known: Known | None = None,
+    *,
+    weighed: bool = False,
 ) -> Iterator[tuple[Array, str]]:
     """The beliefs (size,) after each iteration of the fit, at most `rounds` a stage, and the stage in words.
 
     Tables with one column less (pairs at least) are fitted first, with FIRST_STAGE of the weight; what they say is the
     prior of the fit to all. Before that it is the potentials `start`, or the product of the noisy 1-way marginals.
     `known` is what an earlier fit to fewer tables found: this one goes on from there, and leaves there what it finds.
+    With `weighed` the first stage weighs tables by their `signals`. Not where tables were drawn for what they tell.
     """
     theta = base_of(evidence, model, start)
     stages = stages_of(evidence.workload)
     for number, workload in enumerate(stages, start=1):
         own, share = summed(evidence, workload), 1 if number == len(stages) else FIRST_STAGE
+        if weighed and number < len(stages):
+            before = model.reader(workload).answers(model.normalise(theta)[1])
+            own = replace(own, sigma=own.sigma / np.sqrt(signals(own, before)))
         phi = begun(own, share * weight, known, number)
         for theta, D in fit(own, share * weight, theta, rounds, model, phi):  # noqa: B007, B020
             yield D, f"fit {number} of {len(stages)}"
@@ -69,6 +77,20 @@ def staged(
             found = (phi / own.sigma / (share * weight))[tables[1]]
             for axes, table in zip(tables[0].axes, tables[0].tables, strict=True):
                 known[number, axes] = found[table]
+
+
+def signals(evidence: Evidence, before: Array) -> Array:
+    """The share (m,) of each table's distance from `before` (m,) that is not noise: 1 − k_S σ_S²/‖y_S − before_S‖².
+
+    Within LITTLE..1; of single columns 1. It follows from released values alone.
+    """
+    out = np.ones(evidence.workload.m)
+    tables: Marginals = evidence.workload  # type: ignore[assignment]
+    for axes, table in zip(tables.axes, tables.tables, strict=True):
+        if len(axes) > 1:
+            noise, distance = ((part[table] ** 2).sum() for part in (evidence.sigma, evidence.y - before))
+            out[table] = np.clip(1 - noise / max(distance, noise), LITTLE, 1)
+    return out
 
 
 def begun(evidence: Evidence, weight: float, known: Known | None, stage: int) -> Array:
@@ -82,7 +104,7 @@ def begun(evidence: Evidence, weight: float, known: Known | None, stage: int) ->
 
 
 def fit(
-    evidence: Evidence, weight: float, base: Array, rounds: int, model: Model, phi: Array | None = None
+    evidence: Evidence, weight: float, base: Array, rounds: int, model: Tree, phi: Array | None = None
 ) -> Iterator[tuple[Array, Array]]:
     """The iterates of argmin_D ½ Σ ((answers(D) − y)/σ)² + weight · KL(D ‖ exp base): potentials, beliefs (size,).
 

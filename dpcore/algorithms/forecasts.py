@@ -2,7 +2,7 @@
 
 from ..errors import InputError
 from ..numbers import machine_memory
-from ..privacy.accounting.budget import Budget
+from ..privacy.accounting import Budget
 from ..problems import QueryRelease
 from .base import Algorithm, forecast
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..params import param
-from ..privacy.accounting.budget import Budget
-from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.statistics.answers import SignedErrors
+from ..privacy.accounting import Budget, Charge, Choice, Plan
+from ..privacy.statistics import SignedErrors
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease, query_words
 from ..theory import schedules
@@ -97,8 +96,8 @@ class DPFW(Algorithm):
                 scale *= 1 - gamma
             if scale < 1e-100:
                 u, scale = u * scale, 1.0
-            reader.add_query(u, j, gamma * s / scale)
-            D = ground.tilted(u, scale / alpha)
+            ground.model.add_query(u, workload, j, gamma * s / scale)
+            _, D = ground.normalise(u, scale / alpha)
             if not paper:
                 averaged += t + 1 > T / 2
                 total = total + D if averaged > 1 else D
@@ -139,5 +138,6 @@ def _public(problem: QueryRelease, budget: Budget) -> Json:
 
 
 def _alpha_star(problem: QueryRelease, budget: Budget) -> float:
+    """The regularisation α* of eq. (8), corrected, kept within 1e-5..10."""
     star = schedules.frank_wolfe_alpha(k=problem.domain.size, **_public(problem, budget))
     return min(max(star, 1e-5), 10.0)

@@ -5,37 +5,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from ..errors import InputError
 from ..params import param
-from ..privacy.accounting.budget import Budget, Gaussian, SubsampledGaussian
-from ..privacy.accounting.calibrations import gaussian_share, sampled_steps
-from ..privacy.accounting.ledger import Charge, Choice, Plan
+from ..privacy.accounting import (
+    Budget,
+    Charge,
+    Choice,
+    Gaussian,
+    Plan,
+    SubsampledGaussian,
+    gaussian_share,
+    sampled_steps,
+)
 from ..privacy.measurement import deviation
 from ..privacy.risk_curator import RiskCurator
-from ..privacy.statistics.gradients import MeanGradient
+from ..privacy.statistics import MeanGradient
 from ..problems import RiskMinimisation
 from ..releases import Parameter
 from ..types import Array, Rng
 from .base import About, Algorithm, Step
-
-
-class _Average:
-    """A running mean of the iterates: of the last part of a run, or of all of them."""
-
-    def __init__(self, which: str, rounds: int) -> None:
-        self.first = {"all": 1, "tail": rounds // 2 + 1, "last": rounds}[which]
-        self.sum, self.count, self.last = np.zeros(1), 0, np.zeros(1)
-
-    def add(self, t: int, x: Array) -> None:
-        self.last = x
-        if t >= self.first:
-            self.sum, self.count = self.sum + x, self.count + 1
-
-    @property
-    def x(self) -> Array:
-        return self.sum / self.count if self.count else self.last
 
 
 def _free(doc: str, symbol: str, auto: str) -> Any:
@@ -80,6 +68,7 @@ class _Descent(Algorithm):
         raise NotImplementedError
 
     def _sampling(self, clip: float, n: float) -> float:  # noqa: ARG002 - for samples
+        """The square of the length that sampling rows adds to a gradient: 0 without sampling."""
         return 0.0
 
     def _said(self, spend: Any) -> tuple[Choice, ...]:
@@ -88,17 +77,20 @@ class _Descent(Algorithm):
 
     def steps(self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: Rng) -> Iterator[Step]:
         """Steps of one noisy gradient each."""
-        x, spend, mean = problem.region.centre, plan.spend("measure"), _Average(self.average, plan["rounds"])
-        for t in range(1, plan["rounds"] + 1):
+        spend, T = plan.spend("measure"), plan["rounds"]
+        first = {"all": 1, "tail": T // 2 + 1, "last": T}[self.average]  # iterate that counts in the mean
+        x = total = problem.region.centre
+        for t in range(1, T + 1):
             statistic = _statistic(problem, x, plan["clip"])
             sampled = isinstance(spend, SubsampledGaussian)
             measured = curator.measure_sample(statistic, spend) if sampled else curator.measure(statistic, spend)
             x = problem.region.project(x - plan["step"] * measured.values)
-            mean.add(t, x)
-            yield Step(t, Parameter(problem.names, problem.region.project(mean.x)))
+            total = total + x if t > first else x  # before the mean begins, the last iterate
+            yield Step(t, Parameter(problem.names, problem.region.project(total / max(t - first + 1, 1))))
 
 
 def _statistic(problem: RiskMinimisation, x: Array, clip: float) -> MeanGradient:
+    """The mean gradient at x, every row's cut to length `clip`."""
     return MeanGradient(problem.loss, problem.region, x, clip, problem.location)
 
 
@@ -123,9 +115,11 @@ class NoisyGD(_Descent):
     )
 
     def _spend(self, problem: RiskMinimisation, budget: Budget) -> Gaussian:  # noqa: ARG002 - the same for all
+        """The spend of one gradient: Gaussian noise of μ/√T."""
         return gaussian_share(budget, 1 / self.rounds)
 
     def _said(self, spend: Gaussian) -> tuple[Choice, ...]:
+        """The choice that states the GDP parameter of the whole."""
         return (Choice("s", spend.mu * math.sqrt(self.rounds), "GDP parameter of the whole"),)
 
 
@@ -153,6 +147,7 @@ class DPSGD(_Descent):
     )
 
     def _spend(self, problem: RiskMinimisation, budget: Budget) -> SubsampledGaussian:
+        """The spend of one gradient on a sample; InputError where a person has several rows."""
         if problem.effective_n < problem.n:
             raise InputError("dp_sgd protects single rows only, not several rows of a person; use noisy_gd")
         return sampled_steps(budget, self.rate, self.rounds)
@@ -162,5 +157,6 @@ class DPSGD(_Descent):
         return clip**2 / (self.rate * n)
 
     def _said(self, spend: SubsampledGaussian) -> tuple[Choice, ...]:
+        """The choices of the sampling rate and of the noise that it needs."""
         multiplier = Choice("noise_multiplier", spend.noise_multiplier, "the smallest that keeps the promise, to 0.3%")
         return (*self.given("rate"), multiplier)

@@ -3,18 +3,14 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 
 from ..models.graphical import Graphical
 from ..params import param
-from ..privacy.accounting.budget import BoundedRange, Budget, Gaussian, Pure
-from ..privacy.accounting.calibrations import MARGIN
-from ..privacy.accounting.ledger import Charge, Choice, Plan
+from ..privacy.accounting import MARGIN, BoundedRange, Budget, Charge, Choice, Gaussian, Plan, Pure
 from ..privacy.measurement import deviation
-from ..privacy.statistics.answers import ONE_TABLE, SomeAnswers
-from ..privacy.statistics.scores import TableErrors
+from ..privacy.statistics import ONE_TABLE, SomeAnswers, TableErrors
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..releases import Records, Release
@@ -22,7 +18,7 @@ from ..types import Array, Rng
 from ..workloads import Marginals
 from ..workloads.marginals import subsets
 from .base import About, Algorithm, Step, model_cells
-from .evidence import Pool, tables_read
+from .evidence import Pool, columns_read, tables_read
 from .fitting import staged
 from .tree_choice import MOST_WEIGHED, Room, barring, cells_of, expected, lists
 
@@ -83,16 +79,18 @@ class AIM(Algorithm):
         n, listed = problem.effective_n, lists(problem, self.cells)
         whole_domain = Choice("cells", problem.domain.size, "all there are")
         room = whole_domain if listed else cells_of(closure(tables), n, budget, self.cells)
-        d = len({*chain(*tables.axes)})
-        T = self.rounds - 1 if self.rounds else ROUNDS * d
-        why = "given" if self.rounds else f"{ROUNDS} for each of {d} columns, and one for the 1-way tables"
+        d = len(columns_read(tables))
+        rounds = self.settled(
+            "rounds", ROUNDS * d + 1, f"{ROUNDS} for each of {d} columns, and one for the 1-way tables"
+        )
+        T = rounds.value - 1
         whole = budget.rho if budget.delta > 0 else budget.epsilon
         first = whole / (SHARE * d + T) * MARGIN
         select, measure = _spends(first, budget)
         sigma = deviation(ONE_TABLE, measure, problem.effective_n)
         letter = "ρ" if budget.delta > 0 else "ε"
         choices = (
-            Choice("rounds", T + 1, why),
+            rounds,
             Choice("share", SHARE, "of each round for measuring, as published"),
             Choice("first", first, f"{letter} of a round before it is enlarged: T of them and {d} tables use it all"),
             Choice("sigma", sigma, "standard deviation of the noise on every count of the first tables"),
@@ -111,7 +109,7 @@ class AIM(Algorithm):
 
         def refit(rounds: int) -> Release:
             """The fit to all that was measured, up to so many iterations in each of its stages."""
-            weight, model = ENTROPY * math.sqrt(2 * past.told), room.model(past.facts)
+            weight, model = ENTROPY * math.sqrt(2 * past.precision), room.model(past.facts)
             *_, (D, _) = staged(past.evidence, weight, rounds, model, problem.log_start, known)
             return model.release(D)
 

@@ -8,14 +8,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..models.base import Model, Reader
 from ..models.cells import Cells
-from ..models.tree import Tree
-from ..privacy.accounting import conversions
-from ..privacy.accounting.budget import SMALLEST, SMALLEST_DELTA, BoundedRange, Budget, Pure
-from ..privacy.accounting.calibrations import MARGIN, equal_selections, measure_once
-from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.statistics.scores import TableErrors
+from ..models.tree import Reader, Tree
+from ..numbers import bisected
+from ..privacy.accounting import (
+    MARGIN,
+    SMALLEST,
+    SMALLEST_DELTA,
+    BoundedRange,
+    Budget,
+    Charge,
+    Choice,
+    Plan,
+    Pure,
+    conversions,
+    equal_selections,
+    measure_once,
+)
+from ..privacy.statistics import TableErrors
 from ..privacy.table_curator import TableCurator
 from ..problems import PublicStart, QueryRelease
 from ..types import Array
@@ -34,31 +44,33 @@ from .tree_choice import (
     single_share,
 )
 
+HALVINGS = 50  # of a range of log δ
+
 
 @dataclass(frozen=True, eq=False)
 class Ground:
     """A model, the queries it answers, and the potentials (size,) of D_0; None: uniform."""
 
-    model: Model
+    model: Tree
     workload: Workload
     base: Array | None
 
     @property
     def prior(self) -> Array:
         """The beliefs (size,) of D_0."""
-        return self.tilted(np.zeros(self.model.size))
+        return self.normalise(np.zeros(self.model.size))[1]
 
     @property
     def reader(self) -> Reader:
         """The reader that computes the queries' answers from beliefs."""
         return self.model.reader(self.workload)
 
-    def tilted(self, q: Array, scale: float = 1.0) -> Array:
-        """The beliefs (size,) of D ∝ D_0 exp(scale · q)."""
+    def normalise(self, q: Array, scale: float = 1.0) -> tuple[float, Array]:
+        """The log normaliser and the beliefs (size,) of D ∝ D_0 exp(scale · q)."""
         theta = scale * q
         if self.base is not None:
             theta += self.base
-        return self.model.normalise(theta)[1]
+        return self.model.normalise(theta)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +101,9 @@ def model_setup(problem: QueryRelease, budget: Budget, most: int | None, who: st
     InputError where queries are not read off tables, or the tables have too many cells.
     """
     if (model := model_of(problem, problem.workload, most)) is not None:
-        of = "of the tree that holds all tables asked" if isinstance(model, Tree) else "all there are"
-        return ModelSetup(budget, (), (Choice("cells", model.size, of),), listed=isinstance(model, Cells))
+        listed = isinstance(model, Cells)
+        of = "all there are" if listed else "of the tree that holds all tables asked"
+        return ModelSetup(budget, (), (Choice("cells", model.size, of),), listed)
     tables = tables_read(problem.workload, who)
     n = problem.effective_n
     cells = cells_of(tables, n, budget, most)
@@ -119,12 +132,12 @@ def promise_of(rho: float, budget: Budget) -> Budget:
     epsilon = conversions.zcdp_epsilon(rho, budget.delta)
     if epsilon >= SMALLEST:
         return Budget(epsilon, budget.delta, additive=True)
-    low, high = math.log(SMALLEST_DELTA), math.log(budget.delta)
-    while high - low > 1e-12:
-        middle = (low + high) / 2
-        fits = conversions.zcdp_rho(budget.epsilon, math.exp(middle)) <= rho
-        low, high = (middle, high) if fits else (low, middle)
-    return Budget(budget.epsilon, math.exp(low), additive=True)
+
+    def fits(log_delta: float) -> bool:
+        return conversions.zcdp_rho(budget.epsilon, math.exp(log_delta)) <= rho
+
+    least, _ = bisected(fits, math.log(SMALLEST_DELTA), math.log(budget.delta), HALVINGS)
+    return Budget(budget.epsilon, math.exp(least), additive=True)
 
 
 def grounded(problem: QueryRelease, plan: Plan, curator: TableCurator, most: int | None) -> Ground:

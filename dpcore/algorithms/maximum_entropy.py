@@ -1,30 +1,29 @@
 """Gaussian noise on every answer once, then the maximum-entropy fit. Sees a Curator, never records."""
 
 import math
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 import numpy as np
 
-from ..models.base import Model
 from ..models.cells import Cells
 from ..models.tree import Tree
 from ..params import param
-from ..privacy.accounting.budget import Budget
-from ..privacy.accounting.calibrations import gaussian_share
-from ..privacy.accounting.ledger import Charge, Choice, Plan
+from ..privacy.accounting import Budget, Charge, Choice, Plan, gaussian_share
 from ..privacy.measurement import deviation
-from ..privacy.statistics.answers import Answers
+from ..privacy.statistics import Answers
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..types import Array, Rng
-from ..workloads import Marginals, TableQueries, Union, Workload
+from ..workloads import Marginals, Union, Workload
 from .base import About, Algorithm, Step, model_cells
-from .evidence import TINY, Evidence, tables_of, tables_read
+from .evidence import TINY, Evidence, columns_read, singles_of, tables_of, tables_read
 from .fitting import staged, stages_of
 from .tree_choice import chosen_tables, measure_chosen, model_of
 
-CHOSEN = 0.5  # factor on alpha where a tree was chosen: each of its fewer tables carries more information
+CHOSEN = 0.35  # factor on alpha where a tree was chosen: each of its fewer tables carries more information
 WHY_ALPHA = "in units of μ·n, so that the prior weighs alike at every ε"
 
 
@@ -38,13 +37,15 @@ class GaussianMaxEnt(Algorithm):
 
         base    D_0 = product of the noisy 1-way marginals (uniform where no tables are measured), or a public start
         stage 1 D_1 = argmin_D ½ Σ_j (⟨q_j, D⟩ − y_j)²/σ_j² + 0.6 α μ n KL(D ‖ D_0) on the lower-way marginals
-                (pairs, for 3-way tables) summed out of the noisy ones
+                (pairs, for 3-way tables) summed out of the noisy ones, those of pairs and more with σ_S²/w_S for
+                σ_S², w_S the share of ‖y_S − D_0‖² that is more than noise (`signals`)
         stage 2 D_2 = argmin_D the same on all answers, with α μ n KL(D ‖ D_1)
 
     each through its smooth dual, strongly concave in the noise-scaled residuals φ: log D = log base − Σ_j (φ_j/σ_j) q_j
     /(αμn) − log Z, with gradient φ + (y − answers(D))/σ. α scales with μn so that one value serves every ε and n; the
     default was chosen on two public tables. D is held on listed cells, or on a junction tree over the measured tables
-    where that is small. Where neither is possible tables are chosen in batches (`measure_chosen`), and α is halved.
+    where that is small. Where neither is possible tables are chosen in batches (`measure_chosen`), with CHOSEN · α and
+    all w_S = 1.
     Raises InputError at δ = 0.
     Source: not in the papers; the baseline to beat. Log-linear fits: McKenna, Sheldon, Miklau 2019.
     """
@@ -80,7 +81,7 @@ class GaussianMaxEnt(Algorithm):
             spends, choices = chosen_tables(tables, problem.effective_n, budget, self.cells)
             return Plan(budget, spends, (shown, most, alpha, *choices))
         rounds, of = (replace(most, name="rounds"),), "all there are"
-        if isinstance(model, Tree):
+        if not isinstance(model, Cells):
             rounds, of = (shown, most), "of the tree that holds all measured tables"
         cells = Choice("cells", model.size, of)
         spend = gaussian_share(budget)
@@ -99,21 +100,23 @@ class GaussianMaxEnt(Algorithm):
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Iterator[Step]:
         """Steps of one iteration of the fit each; the first one uses the whole budget."""
         measured, model = self._setting(problem)
+        chosen = model is None
         if model is None:
             tables = tables_read(problem.workload, "gaussian_maxent")
-            told, model = measure_chosen(tables, problem.effective_n, plan, curator, problem.log_start)
-            evidence, weight = told.evidence, plan["alpha"] * math.sqrt(2 * told.told)
+            pool, model = measure_chosen(tables, problem.effective_n, plan, curator, problem.log_start)
+            evidence, weight = pool.evidence, plan["alpha"] * math.sqrt(2 * pool.precision)
         else:
             spend = plan.spend("measure")
             m = curator.measure(Answers(measured), spend)
             evidence = Evidence(measured, m.values, np.full(len(m.values), max(m.stddev, TINY)))
             weight = plan["alpha"] * spend.mu * problem.effective_n
-        iterates = staged(evidence, weight, self.rounds, model, problem.log_start)  # type: ignore[arg-type]
+        start = problem.log_start
+        iterates = staged(evidence, weight, self.rounds, model, start, weighed=not chosen)  # type: ignore[arg-type]
         shown = iterates if isinstance(model, Cells) else thinned(iterates)
         for t, (D, note) in enumerate(shown, start=1):
             yield Step(t, model.release(D), note)
 
-    def _setting(self, problem: QueryRelease) -> tuple[Workload, Model | None]:
+    def _setting(self, problem: QueryRelease) -> tuple[Workload, Tree | None]:
         """The workload to measure, and the model for it; see `model_of`."""
         measured = _measured(problem.workload)
         return measured, model_of(problem, measured, self.cells)
@@ -121,17 +124,9 @@ class GaussianMaxEnt(Algorithm):
 
 def thinned(iterates: Iterator[tuple[Array, str]]) -> Iterator[tuple[Array, str]]:
     """The first and the last iterate of every stage, because all answers of a wide domain take long."""
-    stage, last = "", None
-    for D, note in iterates:
-        if note == stage:
-            last = D, note
-            continue
-        if last:
-            yield last
-        stage, last = note, None
-        yield D, note
-    if last:
-        yield last
+    for _, stage in groupby(iterates, key=lambda iterate: iterate[1]):
+        yield next(stage)
+        yield from deque(stage, maxlen=1)  # noqa: B031 - its rest
 
 
 def _measured(workload: Workload) -> Workload:
@@ -140,11 +135,9 @@ def _measured(workload: Workload) -> Workload:
     Queries on tables that are not measured get their 1-way tables beside them, for the base, unless Δ₂² then doubles.
     """
     measured = workload.measured
-    base = measured.base if isinstance(measured, TableQueries | Union) else None
-    if not base or tables_of(measured):
+    if not columns_read(measured) or tables_of(measured):
         return measured
-    names = [workload.domain.names[a] for a in sorted({a for axes in base.axes for a in axes})]
-    single = Marginals(workload.domain, [[name] for name in names])
+    single = singles_of(measured)
     return Union([single, measured]) if Answers(single).l2 <= Answers(measured).l2 else measured
 
 

@@ -7,24 +7,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import InputError
-from ..models.base import Model
-from ..models.cells import Cells
 from ..params import param
-from ..privacy.accounting.budget import Budget, Gaussian
-from ..privacy.accounting.calibrations import gaussian_share, measure_once
-from ..privacy.accounting.ledger import Charge, Choice, Plan
+from ..privacy.accounting import Budget, Charge, Choice, Gaussian, Plan, gaussian_share, measure_once
 from ..privacy.measurement import noise_scale
-from ..privacy.statistics.answers import Answers, CellAnswers
+from ..privacy.statistics import Answers, CellAnswers
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease, query_words
-from ..releases import Histogram
 from ..theory import schedules
 from ..theory.width import gaussian_width_bound
 from ..types import Array, Rng
 from ..workloads import Explicit, Marginals, Workload
-from .base import About, Algorithm, Step, model_cells, softmax
+from .base import About, Algorithm, Step, model_cells
 from .evidence import TINY, tables_read
-from .ground import ModelSetup, grounded, model_setup
+from .ground import Ground, ModelSetup, grounded, model_setup
 
 LOWEST_ALPHA, HIGHEST_ALPHA = 1e-7, 10.0
 ENTROPY = 0.1  # weight of H beside the log-likelihood of the noise, in units of nμ; fitted on two public tables
@@ -145,24 +140,24 @@ class DPAM(Algorithm):
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Iterator[Step]:
         """Steps of one round each; with reused noise the first one uses the whole budget."""
+        ground, spend = grounded(problem, plan, curator, self.cells), plan.spend("measure")
         if self.noise == "reused":
-            ground, spend = grounded(problem, plan, curator, self.cells), plan.spend("measure")
             statistic, _, _ = _release(ground.workload.measured)
             y = curator.measure(statistic, spend).values
             best, tau = _schedule(statistic, spend, problem)
-            path = _descend(statistic.workload, y, self.alpha or best, tau, plan["rounds"], ground.base, ground.model)
+            path = _descend(ground, statistic.workload, y, self.alpha or best, tau, plan["rounds"])
             for t, (D_ag, heat) in enumerate(path, start=1):
                 yield Step(t, ground.model.release(D_ag), f"smoothed at {heat:.2g}")
         else:
-            yield from self._follow(problem, plan, curator)
+            yield from self._follow(ground, plan, curator)
 
-    def _follow(self, problem: QueryRelease, plan: Plan, curator: TableCurator) -> Iterator[Step]:
+    def _follow(self, ground: Ground, plan: Plan, curator: TableCurator) -> Iterator[Step]:
         """The iterates of Algorithm 2 with new noise each round and the printed steps η_t = t + √(4/(ασ)) + 1."""
-        workload, alpha, k = problem.workload, plan["alpha"], problem.domain.size
+        workload, alpha = ground.workload, plan["alpha"]
         statistic = CellAnswers(workload, subspace=self.noise == "subspace")
         offset = math.sqrt(4 / (alpha * max(plan["sigma"], TINY))) + 1
-        D = D_ag = problem.prior
-        q_bar, A = np.zeros(k), 0.0
+        D = D_ag = ground.prior
+        q_bar, A = np.zeros_like(D), 0.0
         for t in range(1, plan["rounds"] + 1):
             A += t + offset
             theta = (t + offset) / A
@@ -170,11 +165,11 @@ class DPAM(Algorithm):
             errors = curator.measure(statistic, plan.spend("measure")).values - workload.answers(D_md)
             j = int(np.abs(errors).argmax())
             q_bar *= 1 - theta
-            workload.add_query(q_bar, j, theta * float(np.sign(errors[j])))
-            D = softmax(q_bar, 1 / alpha, problem.log_prior)
+            ground.model.add_query(q_bar, workload, j, theta * float(np.sign(errors[j])))
+            _, D = ground.normalise(q_bar, 1 / alpha)
             D_ag = (1 - theta) * D_ag + theta * D
             note = f"{'more' if errors[j] > 0 else 'less'} {query_words(workload, j)}"
-            yield Step(t, Histogram(problem.domain, D_ag), note)
+            yield Step(t, ground.model.release(D_ag), note)
 
 
 def _schedule(statistic: Answers | CellAnswers, spend: Gaussian, problem: QueryRelease) -> tuple[float, float]:
@@ -185,6 +180,7 @@ def _schedule(statistic: Answers | CellAnswers, spend: Gaussian, problem: QueryR
 
 
 def _clipped(alpha: float) -> float:
+    """The regularisation α, kept in the range of its parameter."""
     return min(max(alpha, LOWEST_ALPHA), HIGHEST_ALPHA)
 
 
@@ -218,15 +214,9 @@ def _release(workload: Workload) -> tuple[Answers | CellAnswers, str, str]:
 
 
 def _descend(
-    workload: Workload,
-    y: Array,
-    alpha: float,
-    tau: float,
-    rounds: int,
-    log_start: Array | None = None,
-    model: Model | None = None,
+    ground: Ground, workload: Workload, y: Array, alpha: float, tau: float, rounds: int
 ) -> Iterator[tuple[Array, float]]:
-    """The iterates (D_ag (size,), temperature) for min_D Φ(D) + α KL(D ‖ D_0), D_0 uniform or a public start.
+    """The iterates (D_ag (size,), temperature) for min_D Φ(D) + α KL(D ‖ D_0), D_0 the ground's start.
 
     Φ(D) = τ log mean_{j,s} exp(s(y_j − ⟨q_j, D⟩)/τ).
 
@@ -234,10 +224,9 @@ def _descend(
     ≤ α A_{t-1} KL(D_{t+1} ‖ D_t), which is all that the potential argument asks of η_t: while it holds, the gap falls
     like 1/A_t. The temperature starts where D_2 is nearly uniform, and falls geometrically; Φ rises meanwhile.
     """
-    model = model or Cells(workload.domain)
-    reader = model.reader(workload)
-    q_bar, theta = np.zeros(model.size), 1.0
-    log_Z, D = model.normalise(q_bar if log_start is None else q_bar + log_start)
+    reader = ground.model.reader(workload)
+    q_bar, theta = np.zeros(ground.model.size), 1.0
+    log_Z, D = ground.normalise(q_bar)
     D_ag = D
     a = a_ag = reader.answers(D)  # answers of D_t and D_ag
     start = max(tau, float(np.abs(reader.adjoint(y - a)).max()) / (workload.m * alpha))
@@ -248,8 +237,7 @@ def _descend(
             a_md = (1 - theta) * a_ag + theta * a
             before, w = _soft_max(y - a_md, heat)
             q_next = (1 - theta) * q_bar + theta * reader.adjoint(w)
-            potential = q_next / alpha
-            log_Z_next, D_next = model.normalise(potential if log_start is None else potential + log_start)
+            log_Z_next, D_next = ground.normalise(q_next / alpha)
             a_next = reader.answers(D_next)
             a_ag_next = (1 - theta) * a_ag + theta * a_next
             after, _ = _soft_max(y - a_ag_next, heat)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ..params import param
-from ..privacy.accounting.ledger import Choice
+from ..privacy.accounting import Choice
 from ..types import Array
 from .base import About
 from .past_measurements import Rules, SelectAndMeasure
@@ -58,11 +58,6 @@ class MWEM(SelectAndMeasure):
         cost="a pass for the m answers, and two passes over the support of every past query, a round",
         source="Hardt, Ligett, McSherry 2012",
     )
-
-    @property
-    def measures(self) -> str:
-        """The kind of statistic that a round measures: a query or a table."""
-        return self.measure
 
     def own_choices(self, sigma: float) -> tuple[Choice, ...]:  # noqa: ARG002 - for others
         """The choices of what is measured, and of what is released."""

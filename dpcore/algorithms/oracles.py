@@ -9,19 +9,17 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import csr_array
+from scipy.sparse import block_array, csr_array, lil_array
 
 from ..errors import InputError
 from ..problems import require_enumerable
 from ..types import Array, Rng
-from ..workloads import Explicit, Union, Workload
-from ..workloads.union import marginal_tables, reading
+from ..workloads import Workload
 
 ENUMERATED = 1_000_000  # cells up to which one pass over all of them (10 ms) beats an integer program
 TIE = 1e-9  # relative difference below which two cells are equally good
 GAP = 1e-6  # relative gap at which an integer program counts as solved
 Solved = tuple[Array, float, bool]
-SWEEPS = 50  # most sweeps of coordinate ascent
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +46,7 @@ class Oracle:
         self.workload, self.seconds = workload, seconds
         self.shape = workload.domain.shape
         self.enumerates = workload.domain.size <= enumerated
-        members = workload.workloads if isinstance(workload, Union) else (workload,)
-        if any(isinstance(member, Explicit) for member in members):
+        if workload.base is None:
             require_enumerable(workload.domain)
             self.enumerates = True
 
@@ -65,12 +62,8 @@ class Oracle:
         codes, values, late = zip(*found, strict=True)
         return BestResponses(np.array(codes), np.array(values), sum(late))
 
-    def argmin(self, weights: Array, rng: Rng, scores: Array | None = None) -> BestResponses:
-        """The cells that minimise the weighted sum, with the same arguments as `argmax`."""
-        found = self.argmax(-weights, rng, None if scores is None else -scores)
-        return BestResponses(found.codes, -found.values, found.late)
-
     def _enumerate(self, weights: Array, rng: Rng, scores: Array | None) -> BestResponses:
+        """The best responses, found by looking at every cell."""
         values = self.workload.adjoint(weights)
         if scores is None:
             top = float(values.max())
@@ -91,159 +84,115 @@ class Counter:
     """Sums of query values over public rows, kept as table cells: one row costs one addition a table."""
 
     def __init__(self, workload: Workload) -> None:
-        self.workload, self.rows = workload, 0
-        self._tables = marginal_tables(workload)
-        self._sums = np.zeros(workload.m if self._tables is None else self._tables.m)
+        self.workload = workload
+        self._sums = np.zeros(workload.base.m if workload.base else workload.m)
 
     def add(self, codes: Array) -> None:
         """Add public rows (r, d) to the counts."""
-        self.rows += len(codes)
-        if self._tables is None:
+        tables = self.workload.base
+        if tables is None:
             counts = np.bincount(self.workload.domain.index(codes), minlength=self.workload.domain.size)
             self._sums += self.workload.answers(counts.astype(float))
             return
-        for axes, shape, table in zip(self._tables.axes, self._tables.shapes, self._tables.tables, strict=True):
+        for axes, shape, table in zip(tables.axes, tables.shapes, tables.tables, strict=True):
             np.add.at(self._sums, table.start + np.ravel_multi_index(tuple(codes[:, a] for a in axes), shape), 1.0)
 
     @property
     def sums(self) -> Array:
         """The sums Σ q_j(x) over all rows (m,)."""
-        direct = self._tables is None or self._tables is self.workload
-        return self._sums.copy() if direct else reading(self.workload) @ self._sums
+        return self.workload.read(self._sums) if self.workload.base else self._sums
 
 
 class _Conjunctions:
-    """A weighted sum of queries as weighted table cells; `cells` (N, d) holds a value for each column, −1 for any."""
+    """A weighted sum of table cells as a function of one-hot rows x (Σ_i d_i), columns side by side.
+
+    `named` (N, Σ_i d_i) says which values each of the N cells asks for, and `size` (N,) how many.
+    """
 
     def __init__(self, workload: Workload, weights: Array) -> None:
-        tables = marginal_tables(workload)
+        tables = workload.base
         if tables is None:
             raise InputError("a best response to an explicit query matrix needs combinations that can be enumerated")
-        if tables is not workload:
-            weights = reading(workload).T @ weights
+        weights = workload.spread(weights)
         chosen = np.flatnonzero(weights)
-        starts = np.array([table.start for table in tables.tables])
-        self.table = np.searchsorted(starts, chosen, side="right") - 1
-        self.weights = weights[chosen]
-        self.shape = workload.domain.shape
-        self.cells = np.full((len(chosen), len(self.shape)), -1)
-        for t in np.unique(self.table):
-            own = self.table == t
-            found = np.unravel_index(chosen[own] - starts[t], tables.shapes[t])
-            self.cells[np.ix_(own, tables.axes[t])] = np.column_stack(found)
-        self._build()
+        self.weights, self.shape = weights[chosen], workload.domain.shape
+        self.starts = np.cumsum([0, *self.shape[:-1]])
+        firsts = np.array([table.start for table in tables.tables])
+        table, named = np.searchsorted(firsts, chosen, side="right") - 1, lil_array((len(chosen), sum(self.shape)))
+        for t in np.unique(table):
+            own = np.flatnonzero(table == t)
+            found = np.unravel_index(chosen[own] - firsts[t], tables.shapes[t])
+            for axis, values in zip(tables.axes[t], found, strict=True):
+                named[own, self.starts[axis] + values] = 1.0
+        self.named: Any = named.tocsr()
+        self.size = self.named.sum(axis=1)
+        self.rows, self.low, self.high = self._rules(table)
 
-    def _build(self) -> None:
-        """The solver's variables x (one-hot, `slot[i][v]` for value v of column i) and z, and their constraints."""
-        self.slot, self.own, start = [], [], 0
-        for i, size in enumerate(self.shape):
-            used = np.unique(self.cells[:, i])
-            used = used[used >= 0]
-            slot = np.full(size, start + len(used))  # all values that no cell names are one variable
-            slot[used] = start + np.arange(len(used))
-            count = len(np.unique(slot)) if len(used) else 0
-            self.slot.append(slot)
-            self.own.append(slice(start, start + count))
-            start += count
-        named = self.cells >= 0
-        single = named.sum(axis=1) <= 1
-        self.linear = np.zeros(start)
-        for i in range(len(self.shape)):
-            here = single & named[:, i]
-            np.add.at(self.linear, self.slot[i][self.cells[here, i]], self.weights[here])
-        self.constant = float(self.weights[~named.any(axis=1)].sum())
-        z = np.flatnonzero(~single)
-        up = self.weights[z] > 0
-        entries = []  # (row, variable, coefficient)
-        row, high = 0, []
+    def _rules(self, table: Array) -> tuple[Any, Any, Any]:
+        """The constraints low ≤ rows (x, z) ≤ high, with a variable z for each cell; `table` (N,) holds the cells."""
+        count, width = self.named.shape
+        up, down = self.weights > 0, self.weights < 0
         # z may be 1 only if its values are taken; cells of one table exclude each other, so they share a constraint.
-        for i in range(len(self.shape)):
-            where = np.flatnonzero(up & named[z, i])
-            if len(where):
-                x = self.slot[i][self.cells[z[where], i]]
-                pairs, group = np.unique(np.column_stack([self.table[z[where]], x]), axis=0, return_inverse=True)
-                entries += [(row + group.ravel(), start + where, 1.0), (row + np.arange(len(pairs)), pairs[:, 1], -1.0)]
-                row += len(pairs)
-                high += [0.0] * len(pairs)
+        cell, value = self.named.multiply(up[:, None]).nonzero()
+        pairs, group = np.unique(table[cell] * width + value, return_inverse=True)
         # z of a negative weight must be 1 if all its values are taken.
-        down = np.flatnonzero(~up)
-        for i in range(len(self.shape)):
-            where = np.flatnonzero(named[z[down], i])
-            entries.append((row + where, self.slot[i][self.cells[z[down[where]], i]], 1.0))
-        entries.append((row + np.arange(len(down)), start + down, -1.0))
-        high += list(named[z[down]].sum(axis=1) - 1.0)
-        row += len(down)
-        width = start + len(z)
-        self.x, self.z = start, z
-        ones = [(np.full(own.stop - own.start, i), np.arange(own.start, own.stop), 1.0)
-                for i, own in enumerate(self.own)]  # fmt: skip
-        chosen = np.array([float(own.stop > own.start) for own in self.own])
-        rules: list[tuple[Any, ...]] = [(_sparse(ones, (len(self.shape), width)), chosen, chosen)]
-        if row:
-            rules.append((_sparse(entries, (row, width)), -np.inf, np.array(high)))
-        self.rules = [LinearConstraint(*rule) for rule in rules]
+        rows = block_array([
+            [_ones(np.repeat(np.arange(len(self.shape)), self.shape), np.arange(width), width), None],
+            [-_ones(np.arange(len(pairs)), pairs % width, width), _ones(group, cell, count)],
+            [self.named[down], -_ones(np.arange(down.sum()), np.flatnonzero(down), count)],
+        ])  # fmt: skip
+        high = np.concatenate([np.ones(len(self.shape)), np.zeros(len(pairs)), self.size[down] - 1])
+        return rows.tocsc(), np.where(np.arange(len(high)) < len(self.shape), 1, -np.inf), high
 
     def solve(self, scores: Array | None, seconds: float, rng: Rng) -> Solved:
         """The best cell (d,), its value, and whether the time limit cut the search short."""
-        each = self._split(scores, rng)
-        objective = np.concatenate([self.linear, self.weights[self.z]])
-        best = [np.zeros(0, dtype=int)] * len(self.shape)  # the best value of every variable
-        for i, own in enumerate(self.own):
-            if own.stop > own.start:
-                order = np.lexsort((each[i], self.slot[i]))
-                last = np.flatnonzero(np.append(np.diff(self.slot[i][order]) > 0, True))
-                best[i] = order[last]
-                objective[own] += each[i][best[i]] if scores is not None else 0.0
-        point = np.array([int(score.argmax()) for score in each])
-        late = False
-        if self.x:
-            result = milp(
-                -objective, constraints=self.rules, bounds=Bounds(0, 1),
-                integrality=np.arange(len(objective)) < self.x,
-                options={"time_limit": seconds, "mip_rel_gap": GAP},
-            )  # fmt: skip
-            late = result.status != 0
-            if result.x is not None:
-                for i, own in enumerate(self.own):
-                    if own.stop > own.start:
-                        point[i] = best[i][int(result.x[own].argmax())]
-        value = self._value(point, scores)
+        each = np.zeros(sum(self.shape)) if scores is None else scores
+        order, free = rng.random(len(each)) if scores is None else scores, self.named.sum(axis=0) == 0
+        # Of a column's values that no cell names, the best one, or any, stands for all.
+        kept = np.append(self._one_hot(np.where(free, order, -np.inf)) + ~free, np.ones(len(self.weights))) > 0
+        result = milp(
+            -np.append(each, self.weights)[kept],
+            constraints=LinearConstraint(self.rows[:, kept], self.low, self.high), bounds=Bounds(0, 1),
+            integrality=np.arange(len(kept))[kept] < len(each),
+            options={"time_limit": seconds, "mip_rel_gap": GAP},
+        )  # fmt: skip
+        found, late = order, result.status != 0
+        if result.x is not None:
+            found = np.zeros(len(kept))
+            found[kept] = result.x
+        x = self._one_hot(found[: len(each)])
         if late:
-            other = self._ascend(np.array([rng.integers(size) for size in self.shape]), each, scores is not None)
-            other = max((other, self._ascend(point, each, scores is not None)), key=lambda p: self._value(p, scores))
-            if self._value(other, scores) > value:
-                point, value = other, self._value(other, scores)
-        return point, value, late
+            others = (self._ascend(x, each), self._ascend(self._one_hot(rng.random(len(x))), each))
+            x = max((x, *others), key=lambda x: self._value(x, each))
+        return np.flatnonzero(x) - self.starts, self._value(x, each), late
 
-    def _split(self, scores: Array | None, rng: Rng) -> list[Array]:
-        """The scores by column; without scores, random ones that break ties."""
-        row = rng.random(sum(self.shape)) if scores is None else scores
-        return np.split(row, np.cumsum(self.shape)[:-1])
+    def _of_column(self, x: Array) -> Array:
+        """The sums of x over the values of each column, written to each of its values."""
+        return np.repeat(np.add.reduceat(x, self.starts), self.shape)
 
-    def _value(self, point: Array, scores: Array | None) -> float:
-        hit = ((self.cells == point) | (self.cells < 0)).all(axis=1)
-        starts = np.cumsum([0, *self.shape[:-1]])
-        return float(self.weights[hit].sum() + (0.0 if scores is None else scores[starts + point].sum()))
+    def _one_hot(self, order: Array) -> Array:
+        """The row with each column's value of the highest order."""
+        x = np.zeros(len(order))
+        x[self.starts + [part.argmax() for part in np.split(order, self.starts[1:])]] = 1
+        return x
 
-    def _ascend(self, point: Array, each: list[Array], scored: bool) -> Array:
-        """The end of a search that sets one column after the other to its best value until nothing improves."""
-        point = point.copy()
-        for _ in range(SWEEPS):
-            before = point.copy()
-            for i, size in enumerate(self.shape):
-                wrong = (self.cells != point) & (self.cells >= 0)
-                wrong[:, i] = False
-                counts = ~wrong.any(axis=1) & (self.cells[:, i] >= 0)
-                gains = np.bincount(self.cells[counts, i], self.weights[counts], size)
-                gains = gains + each[i] if scored else gains
-                if gains.max() > gains[point[i]]:
-                    point[i] = gains.argmax()
-            if np.array_equal(before, point):
-                break
-        return point
+    def _value(self, x: Array, each: Array) -> float:
+        """The weighted sum of the queries at a row, with its scores."""
+        return float(self.weights[self.named @ x == self.size].sum() + each @ x)
+
+    def _ascend(self, x: Array, each: Array) -> Array:
+        """The end of a search that takes the best change of a single column until none is better."""
+        while True:
+            missing = self.size - self.named @ x
+            there, one_more = (self.named.T @ (self.weights * (missing == k)) for k in (0, 1))
+            gains = each + np.where(x > 0, there, one_more)
+            gains -= self._of_column(gains * x)
+            if gains.max() <= TIE:
+                return x
+            best = np.arange(len(x)) == gains.argmax()
+            x = np.where(self._of_column(best) > 0, best, x)
 
 
-def _sparse(entries: list, shape: tuple[int, int]) -> csr_array:
-    rows, columns = (np.concatenate([e[i] for e in entries]) for i in (0, 1))
-    data = np.concatenate([np.full(len(e[0]), e[2]) for e in entries])
-    return csr_array((data, (rows, columns)), shape=shape)
+def _ones(rows: Array, columns: Array, width: int) -> Any:
+    """The sparse matrix of that width with ones at these places."""
+    return csr_array((np.ones(len(rows)), (rows, columns)), shape=(rows.max(initial=-1) + 1, width))

@@ -10,18 +10,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..models.base import Model, Where
 from ..models.cells import Cells
-from ..privacy.accounting.budget import Budget, Gaussian, Pure
-from ..privacy.accounting.calibrations import select_and_measure
-from ..privacy.accounting.ledger import Charge, Choice, Plan
+from ..models.tree import Support, Tree
+from ..privacy.accounting import Budget, Charge, Choice, Gaussian, Plan, Pure, select_and_measure
 from ..privacy.measurement import deviation
-from ..privacy.statistics.answers import ONE_TABLE, Sensitivity, SignedErrors, SomeAnswers
+from ..privacy.statistics import ONE_TABLE, Sensitivity, SignedErrors, SomeAnswers
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease, query_words
 from ..types import Array, Rng
-from ..workloads import Marginals, Workload
-from ..workloads.union import reading
+from ..workloads import Workload
 from .base import Algorithm, Step, model_cells, rounds_param
 from .evidence import TINY, Pool, tables_read
 from .fitting import fit, product
@@ -86,20 +83,14 @@ class SelectAndMeasure(Algorithm):
 
     graphical = True
     who: ClassVar[str]  # its name in messages
+    measure: ClassVar[str] = "query"  # what a round measures: the query selected, or the "marginal" table that it is in
     shares: ClassVar[dict[str, float]]  # of the budget for measurements, by what is measured
     rules: ClassVar[Rules]  # of T
     work: ClassVar[dict[str, int]]  # rounds times cells at the most, by what is measured; of the rule
 
-    @property
-    def measures(self) -> str:
-        """The kind of statistic that a round measures: the selected "query", or the "marginal" table that
-        contains it.
-        """
-        return "query"
-
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges of T equal selections and measurements; T from n, m and the budget unless given."""
-        measure, share = self.measures, self.shares[self.measures]
+        measure, share = self.measure, self.shares[self.measure]
         stand = model_setup(problem, budget, self.cells, self.who)
         most = min(MOST_ROUNDS, max(20, self.work[measure] // stand.cells))
         best = measured_rounds(problem, stand.left, self.rules, measure, most)
@@ -117,7 +108,7 @@ class SelectAndMeasure(Algorithm):
 
     def past(self, ground: Ground) -> "Queries | Tables":
         """An empty record of past measurements, which knows how D will explain them."""
-        return past_of(self.measures, ground)
+        return past_of(self.measure, ground)
 
     def released(self, D: Array, total: Array, t: int) -> Array:  # noqa: ARG002 - for others
         """The distribution that step t releases, from the newest D and the sum of all so far."""
@@ -131,11 +122,19 @@ class SelectAndMeasure(Algorithm):
         D, total = ground.prior, np.zeros(1)
         for t in range(1, T + 1):
             j = curator.select(SignedErrors(workload, reader.answers(D)), select) % workload.m
-            m = curator.measure(past.statistic(j), spend)
+            m = curator.measure(asked_statistic(workload, self.measure, j), spend)
             D = past.explain(D, j, m.values, m.stddev, last=t == T)
             total = total + D
             release = ground.model.release(self.released(D, total, t))
             yield Step(t, release, f"worst: {query_words(workload, j)}")
+
+
+def asked_statistic(workload: Workload, measure: str, j: int) -> SomeAnswers:
+    """The statistic to measure where query j was chosen: its answer or, for "marginal", the table that it reads."""
+    if measure == "query":
+        return SomeAnswers(workload, slice(j, j + 1))
+    tables = tables_read(workload, "measure=marginal")
+    return SomeAnswers(tables, tables.tables[tables.axes.index(workload.support(j)[0])])
 
 
 def past_of(measure: str, ground: Ground) -> "Queries | Tables":
@@ -145,11 +144,9 @@ def past_of(measure: str, ground: Ground) -> "Queries | Tables":
 
 @dataclass
 class Fact:
-    """A measured query: the model's part that answers it, its support there, its values, its noisy answer, and θ."""
+    """A measured query: where the model holds it, its noisy answer, and θ."""
 
-    part: int
-    support: Where
-    q: Array | float  # 1.0 for an indicator
+    at: Support
     answer: float
     precision: float
     theta: float = 0.0
@@ -181,46 +178,42 @@ class Queries:
         self,
         workload: Workload,
         move: Callable[[Fact, float, float], float],
-        model: Model | None = None,
+        model: Tree | None = None,
         sweeps: tuple[int, int] = SWEEPS,
     ) -> None:
         self.workload, self.move, self.model, self.sweeps = workload, move, model or Cells(workload.domain), sweeps
         self.facts: dict[int, Fact] = {}
-
-    def statistic(self, j: int) -> SomeAnswers:
-        """The statistic measured for query j: its answer."""
-        return SomeAnswers(self.workload, slice(j, j + 1))
 
     def explain(self, D: Array, j: int, y: Array, sigma: float, *, last: bool = False) -> Array:
         """The distribution D (size,), reweighted after query j was measured as y (1,), of standard deviation sigma.
 
         A query measured c times counts once, with the mean answer and sigma²/c.
         """
-        fact = self.facts.pop(j, None) or Fact(*self.model.support(self.workload, j), 0.0, 0.0)
+        fact = self.facts.pop(j, None) or Fact(self.model.support(self.workload, j), 0.0, 0.0)
         precision = max(sigma, TINY) ** -2.0
         fact.hear(float(y[0]), precision)
         self.facts[j] = fact
-        D, parts = D.copy(), {fact.part for fact in self.facts.values()}
+        D, parts = D.copy(), {fact.at.part for fact in self.facts.values()}
         for _ in range(self.sweeps[last]):
             mass = 1.0
             for own, table in self.model.tour(D, parts):
                 for fact in reversed(self.facts.values()):
-                    if fact.part == own:
+                    if fact.at.part == own:
                         mass += self._visit(fact, table, mass)
-            D /= D.sum() / self.model.parts
+            D /= D.sum() / len(self.model.cliques)
         return D
 
     def _visit(self, fact: Fact, table: Array, mass: float) -> float:
         """Reweight a table, whose sum is `mass`, by one step of a fact's θ; return the change of its sum."""
-        whole = table.reshape(-1) if isinstance(fact.support, Array) else table
-        part = whole[fact.support]
-        weighted = fact.q * part
+        whole, q = fact.at.view(table), fact.at.q
+        part = whole[fact.at.cells]
+        weighted = q * part
         p = float(weighted.sum()) / mass
-        variance = float((fact.q * weighted).sum()) / mass - p * p
+        variance = float((q * weighted).sum()) / mass - p * p
         step = self.move(fact, p, variance)
-        changed = part * np.exp(step * fact.q)
+        changed = part * np.exp(step * q)
         grown = float(changed.sum() - part.sum())
-        whole[fact.support] = changed
+        whole[fact.at.cells] = changed
         fact.turn(step)
         return grown
 
@@ -229,29 +222,13 @@ class Tables:
     """Past measurements of marginal tables, and the maximum-entropy fit to them."""
 
     def __init__(self, ground: Ground) -> None:
-        self.ground, self.workload = ground, ground.workload
-        self.tables = tables_read(ground.workload, "measure=marginal")
-        self.pool = Pool(ground.workload)
-
-    def statistic(self, j: int) -> SomeAnswers:
-        """The statistic measured for query j: the table that contains it."""
-        return SomeAnswers(self.tables, self.tables.tables[self._table(j)])
+        self.ground, self.pool = ground, Pool(ground.workload)
 
     def explain(self, D: Array, j: int, y: Array, sigma: float, *, last: bool = False) -> Array:  # noqa: ARG002
         """The fit (size,) to all tables after the table of query j was measured as y."""
-        self.pool.add(self.tables.axes[self._table(j)], y, sigma)
+        self.pool.add(self.ground.workload.support(j)[0], y, sigma)
         evidence, model, base = self.pool.evidence, self.ground.model, self.ground.base
         base = product(evidence, model) if base is None else base
         weight = TABLE_PRIOR * math.sqrt(2) / max(sigma, TINY)
-        for _, D in fit(evidence, weight, base, FIT_ROUNDS, model):  # noqa: B007
-            pass
+        *_, (_, D) = fit(evidence, weight, base, FIT_ROUNDS, model)
         return D
-
-    def _table(self, j: int) -> int:
-        """The table that contains query j; any, for a query that is 0 everywhere."""
-        w = self.workload
-        if isinstance(w, Marginals):
-            return w.place(j)[0]
-        matrix = reading(w)
-        read = matrix.indices[slice(*matrix.indptr[j : j + 2])]
-        return self.tables.place(int(read[0]))[0] if len(read) else 0

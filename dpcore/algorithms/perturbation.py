@@ -7,13 +7,10 @@ from dataclasses import dataclass
 from ..errors import InputError
 from ..learning.losses import Logistic, PiecewiseLinear
 from ..params import param
-from ..privacy.accounting.budget import Approximate, Budget
-from ..privacy.accounting.calibrations import MARGIN, gaussian_share
-from ..privacy.accounting.ledger import Charge, Choice, Plan
+from ..privacy.accounting import MARGIN, Approximate, Budget, Charge, Choice, Plan, gaussian_share
 from ..privacy.measurement import deviation
 from ..privacy.risk_curator import RiskCurator
-from ..privacy.statistics.gradients import RegularisedMinimiser
-from ..privacy.statistics.targets import PerturbedRisk
+from ..privacy.statistics import PerturbedRisk, RegularisedMinimiser
 from ..problems import RiskMinimisation
 from ..releases import Parameter
 from ..types import Rng
@@ -56,13 +53,14 @@ class OutputPerturbation(Algorithm):
         G = _minimiser(problem, 1.0).G
         star = math.sqrt(2 * math.sqrt(problem.d) * G * L / (n * spend.mu)) / R
         strong = problem.loss.strength > 0
-        mu = self.mu or (0.0 if strong else star)
+        why = "strongly convex: none needed" if strong else "pull and noise cost the same"
+        weight = self.settled("mu", 0.0 if strong else star, why)
+        mu = weight.value
         _minimiser(problem, mu).check()
         sigma = deviation(_minimiser(problem, mu), spend, n)
-        why = "given" if self.mu else "strongly convex: none needed" if strong else "pull and noise cost the same"
         choices = (
             Choice("rounds", 1, "one solve"),
-            Choice("mu", mu, why),
+            weight,
             Choice("mu_star", star, "pull and noise cost the same"),
             Choice("sigma", sigma, "deviation of the noise on every coordinate"),
             Choice("s", spend.mu, "GDP parameter"),
@@ -77,6 +75,7 @@ class OutputPerturbation(Algorithm):
 
 
 def _minimiser(problem: RiskMinimisation, mu: float) -> RegularisedMinimiser:
+    """The minimiser of the risk with regulariser weight μ, kinks rounded off, as a statistic."""
     width = ROUND_OFF * problem.R
     return RegularisedMinimiser(problem.loss, problem.region, mu, width, problem.n, problem.location)
 
@@ -113,7 +112,7 @@ class ObjectivePerturbation(OneDraw):
         lam, sigma = target.settle(problem.n, problem.effective_n, spend)
         choices = (
             Choice("rounds", 1, "one solve"),
-            Choice("share", self.share, "given"),
+            *self.given("share"),
             Choice("lambda", lam, "regulariser Λ that pays for the determinant"),
             Choice("sigma", sigma, "deviation of the tilt ξ on every coordinate"),
             Choice("mu", lam / problem.n, "Λ/n, the weight beside F"),

@@ -9,15 +9,13 @@ import numpy as np
 
 from ..errors import InputError
 from ..params import param
-from ..privacy.accounting.budget import Budget
-from ..privacy.accounting.calibrations import equal_selections
-from ..privacy.accounting.ledger import Charge, Plan
-from ..privacy.statistics.answers import SignedErrors
+from ..privacy.accounting import Budget, Charge, Plan, equal_selections
+from ..privacy.statistics import SignedErrors
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease, query_words
 from ..releases import Records
 from ..types import Rng
-from ..workloads import Explicit, Marginals, Union, Workload
+from ..workloads import Marginals, Union, Workload
 from .base import About, Algorithm, Step
 from .oracles import Counter, Oracle
 from .past_measurements import balanced_rounds
@@ -63,7 +61,7 @@ class FEM(Algorithm):
     output: str = param(
         "tail", "rows released: of the last three quarters of rounds, or of all", choices=("tail", "all")
     )
-    seconds: float = param(0.25, "time limit of one best response", low=1e-6, high=3600, unit="s", log=True)
+    seconds: float = param(0.25, "time limit of one best response, in seconds", low=1e-6, high=3600, log=True)
 
     noise: ClassVar[str] = "exponential"
     about = About(
@@ -139,12 +137,12 @@ class SepFEM(FEM):
     )
 
     def _asked(self, problem: QueryRelease) -> Workload:
+        """The workload with the 1-way tables that it lacks; InputError for a query matrix."""
         workload = problem.workload
-        members = workload.workloads if isinstance(workload, Union) else (workload,)
-        if any(isinstance(member, Explicit) for member in members):
+        if workload.base is None:
             raise InputError(
                 "sepfem needs queries on columns that tell any two combinations apart; a query matrix has none"
             )
-        there = {axes for member in members if isinstance(member, Marginals) for axes in member.axes}
+        there = {axes for w, _ in workload.members if isinstance(w, Marginals) for axes in w.axes}
         missing = [[name] for i, name in enumerate(workload.domain.names) if (i,) not in there]
         return Union([workload, Marginals(workload.domain, missing)]) if missing else workload

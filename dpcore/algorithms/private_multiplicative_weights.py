@@ -6,21 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..models.graphical import StreamedGraphical
-from ..models.tree import Tree
 from ..params import param
-from ..privacy.accounting.budget import Budget, Pure
-from ..privacy.accounting.calibrations import select_and_measure
-from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.statistics.answers import SomeAnswers
-from ..privacy.statistics.scores import AbsoluteErrors, sparse_scales
+from ..privacy.accounting import Budget, Charge, Choice, Plan, Pure, select_and_measure
+from ..privacy.statistics import AbsoluteErrors, SomeAnswers, sparse_scales
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease, query_words
-from ..releases import Release, StreamedHistogram
 from ..types import Array, Rng
 from .base import About, Algorithm, Step, model_cells
-from .ground import Ground, grounded, model_setup
-from .past_measurements import Rules, measured_rounds, past_of
+from .ground import grounded, model_setup
+from .past_measurements import Rules, asked_statistic, measured_rounds, past_of
 
 SHARE = {"query": 0.15, "marginal": 0.5}  # share of the budget for measurements; all constants fitted on two tables
 RULE: Rules = {  # U = constant · signal^power, by what is measured and whether δ = 0
@@ -45,10 +39,10 @@ class PMW(Algorithm):
     A threshold is paid for when it is drawn, ε₀-DP in all up to its "above": U of them and U measurements cost U
     randomised responses of ε₀ and one Gaussian release of μ√U, composed optimally; at δ = 0, with Laplace noise of ε',
     U (ε₀ + ε'). Fewer updates cost less: the plan is an upper bound. With several passes the same queries arrive again,
-    at levels that fall geometrically from 0.3 to `threshold`, so that the largest errors are mended first. Releases are
-    `StreamedHistogram`s: D, and what was said to each query.
+    at levels that fall geometrically from 0.3 to `threshold`, so that the largest errors are mended first. A step
+    releases D; what was said to the free queries before it are the answers of the step before.
     Where cells cannot be listed, 1-way tables and a tree are found first (`ground`): D_0 is their product, and the
-    queries that arrive are cells of the tree's tables (`StreamedGraphical`).
+    queries that arrive are cells of the tree's tables.
     Raises InputError for "marginal" where a query is not read off a marginal table. Source: Hardt, Rothblum 2010, with
     the replay of Hardt, Ligett, McSherry 2012 and a threshold per update from Dwork, Roth 2014, section 4.2.
     """
@@ -113,42 +107,28 @@ class PMW(Algorithm):
         past, D = past_of(self.measure, ground), ground.prior
         order = rng.permutation(workload.m) if self.order == "random" else np.arange(workload.m)
         answers = reader.answers(D)
-        given, asked, cost = answers.copy(), np.zeros(workload.m, dtype=bool), np.zeros(workload.m, dtype=bool)
         t = 0
         for number, level in enumerate(levels(plan["threshold"], self.passes), start=1):
             queue = order
             while len(queue):
                 place = curator.above_threshold(AbsoluteErrors(workload, queue, answers[queue], level), compare)
-                free = queue[:place]
-                given[free], asked[free] = answers[free], True
-                queue = queue[len(free) :]
-                note = f"{len(free)} free, then none above until the end of pass {number}"
+                free = len(queue) if place is None else place
+                queue = queue[free:]
+                note = f"{free} free, then none above until the end of pass {number}"
                 if place is not None:
                     j, queue, left = int(queue[0]), queue[1:], left - 1
-                    m = curator.measure(past.statistic(j), spend)
+                    m = curator.measure(asked_statistic(workload, self.measure, j), spend)
                     D = past.explain(D, j, m.values, m.stddev)
                     answers = reader.answers(D)
-                    given[j], asked[j], cost[j] = answers[j], True, True
-                    label = query_words(workload, j)
-                    note = f"{len(free)} free, then update on: {label}"
+                    note = f"{free} free, then update on: {query_words(workload, j)}"
                     if not left:
-                        given[queue], asked[queue] = answers[queue], True
                         note += f"; the last one, {len(queue)} unchecked"
                     elif not len(queue):
                         note += f", the end of pass {number}"
                 t += 1
-                said = given.copy(), asked.copy(), cost.copy()
-                yield Step(t, streamed(ground, D, *said), note)
+                yield Step(t, ground.model.release(D), note)
                 if not left:
                     return
-
-
-def streamed(ground: Ground, D: Array, given: Array, asked: Array, cost: Array) -> Release:
-    """The release: D, with the answer given to each query."""
-    if isinstance(ground.model, Tree):
-        said = {"workload": ground.workload, "given": given, "asked": asked, "cost": cost}
-        return StreamedGraphical(ground.model.domain, ground.model.junction, D, **said)
-    return StreamedHistogram(ground.model.domain, D, given, asked, cost)
 
 
 def levels(last: float, passes: int) -> Array:

@@ -8,13 +8,11 @@ from typing import Any, ClassVar
 from ..errors import InputError
 from ..learning.losses import PiecewiseLinear
 from ..params import param
-from ..privacy.accounting.budget import BoundedRange, Budget
-from ..privacy.accounting.calibrations import equal_draws, regularised_stages
-from ..privacy.accounting.ledger import Charge, Choice, Plan
+from ..privacy.accounting import BoundedRange, Budget, Charge, Choice, Plan, equal_draws, regularised_stages
 from ..privacy.risk_curator import RiskCurator
 from ..privacy.samplers import AUTOMATIC, SAMPLERS, choose
 from ..privacy.samplers.alternating import schedule
-from ..privacy.statistics.targets import PlainRisk, RankError, RegularisedRisk
+from ..privacy.statistics import PlainRisk, RankError, RegularisedRisk
 from ..problems import RiskMinimisation
 from ..releases import Parameter
 from ..theory import learning as theory
@@ -40,17 +38,7 @@ class OneDraw(Algorithm):
         """One step with the draw."""
         name = self.sampler_name or plan["sampler"]
         x = curator.draw_parameter(self.target(problem, plan), name, plan.spend("draw"))
-        said = {choice.name: choice.value for choice in plan.choices}
-        yield Step(1, Parameter(problem.names, problem.region.project(x)), self.note.format_map(said))
-
-
-def _draw_choices(problem: RiskMinimisation, s: float, tau: float, theta: float) -> tuple[Choice, ...]:
-    return (
-        Choice("s", s, "GDP parameter of the whole: the largest at (1 − θ)δ"),
-        Choice("theta", theta, "share of δ that pays for the sampler's error"),
-        Choice("tau", tau, "total variation the sampler may be off by: θδ/(1 + e^ε)"),
-        Choice("G", problem.G, "rows' losses differ by a G-Lipschitz function"),
-    )
+        yield Step(1, Parameter(problem.names, problem.region.project(x)), self.note.format_map(plan))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +87,9 @@ class RegularizedExponential(Algorithm):
         numbers = {"n": n, "d": d, "G": G, "R": R, "s": spend.mu}
         best = (theory.erm_mu if self.calibration == "erm" else theory.sco_mu)(**numbers)
         strong = problem.loss.strength > 0
-        mu = self.mu if self.mu is not None else 0.0 if strong else best
+        why = "strongly convex: none needed" if strong else "smallest risk bound"
+        weight = self.settled("mu", 0.0 if strong else best, why)
+        mu = weight.value
         target = _target(problem, problem.region.centre, mu)
         target.check()
         tau, k = budget.sampler_error(spend.failure), target.k(n, spend)
@@ -109,14 +99,16 @@ class RegularizedExponential(Algorithm):
             bound = d / k + mu * R * R / 2
         else:
             bound = (theory.erm_bound if self.calibration == "erm" else theory.sco_bound)(**numbers, mu=mu)
-        why = "given" if self.mu is not None else "strongly convex: none needed" if strong else "smallest risk bound"
         choices = (
             Choice("rounds", m, "one draw a stage"),
             Choice("stages", m, "given" if self.stages else "a rule of thumb from n, d and s"),
-            Choice("calibration", self.calibration, "given"),
+            *self.given("calibration"),
             Choice("sampler", name, "the first that serves" if self.sampler == "auto" else "given"),
-            *_draw_choices(problem, s, tau * m, self.theta),
-            Choice("mu", mu, why),
+            Choice("s", s, "GDP parameter of the whole: the largest at (1 − θ)δ"),
+            Choice("theta", self.theta, "share of δ that pays for the sampler's error"),
+            Choice("tau", tau * m, "total variation the sampler may be off by: θδ/(1 + e^ε)"),
+            Choice("G", problem.G, "rows' losses differ by a G-Lipschitz function"),
+            weight,
             Choice("k", k, "the sharpest density that s/√m pays for"),
             Choice("mu_star", best, "smallest bound on the chosen risk"),
             Choice("stage_s", spend.mu, "GDP parameter of one stage: s/√m"),
@@ -136,6 +128,7 @@ class RegularizedExponential(Algorithm):
 
 
 def _target(problem: RiskMinimisation, centre: Array, mu: float) -> RegularisedRisk:
+    """The density of the regularised risk, held near `centre` with weight μ."""
     return RegularisedRisk(problem.loss, problem.region, mu, problem.location, centre)
 
 

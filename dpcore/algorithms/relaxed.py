@@ -7,25 +7,20 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..models.cells import Cells
-from ..models.product_mixture import HIDDEN, INPUTS, Generator, MixtureFit, Noisy, RelaxedRows, Target
+from ..models.product_mixture import HIDDEN, INPUTS, Generator, MixtureFit, RelaxedRows, Target
 from ..params import param
-from ..privacy.accounting.budget import Budget
-from ..privacy.accounting.calibrations import enlarged, measure_once, select_and_measure
-from ..privacy.accounting.ledger import Charge, Choice, Plan
-from ..privacy.statistics.answers import Answers, SignedErrors, SomeAnswers
+from ..privacy.accounting import Budget, Charge, Choice, Plan, enlarged, measure_once, select_and_measure
+from ..privacy.statistics import Answers, SignedErrors, SomeAnswers
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease, query_words
 from ..releases import ProductMixture
 from ..types import Array, Rng
 from ..workloads import Marginals, Workload
 from ..workloads.products import Products, blocks, require_readable
-from ..workloads.union import marginal_tables, reading
 from .base import About, Algorithm, Step, rounds_param
-from .evidence import TINY, tables_read
-from .ground import Ground
+from .evidence import TINY, Evidence, shares_of, singles_of, tables_read
 from .multiplicative_weights import SHARES
-from .past_measurements import Tables, balanced_rounds, noise_choice, past_of
+from .past_measurements import asked_statistic, balanced_rounds, noise_choice
 
 RULE = {  # selections = constant · signal^power, by what is measured and whether δ = 0; fitted on two tables
     ("query", False): (0.3, 2 / 3), ("marginal", False): (0.28, 1 / 2),
@@ -35,7 +30,6 @@ MOST_SELECTIONS = 200  # limit of the rule
 ROUNDS, MOST_TOGETHER = 5, 8  # limits of RAP's rule: rounds, and selections a round
 SINGLES, FIRST_RANGE = 0.1, (0.1, 0.4)  # the rule for `first`: L1 noise on a column, and the range of the share
 PRIOR = 0.3  # weight of KL(p_c ‖ p_0) in the fit, in units of 1/σ of one measurement
-FLOOR = 1e-5  # least share of a value in p_0
 LAST = 4  # the last round takes this many times the steps of the others
 MOST_PRODUCTS = 5 * 10**7  # queries times components up to which components are not thinned out
 MEASURE = "what a selection is followed by: a measurement of the query, or of its whole table; auto: tables if any"
@@ -62,10 +56,10 @@ class _Mixture(Algorithm):
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges of the single columns' counts, and of T q equal selections and measurements with the rest."""
-        workload, tables = problem.workload, marginal_tables(problem.workload)
+        workload = problem.workload
         require_readable(workload)
         given = self.measure != "auto"
-        measure = self.measure if given else "query" if tables is None else "marginal"
+        measure = self.measure if given else "marginal" if workload.base else "query"
         most = len(tables_read(workload, "measure=marginal").tables) if measure == "marginal" else workload.m
         limit = min(MOST_SELECTIONS, 2 * most if measure == "marginal" else most)
         best = balanced_rounds(problem, budget, RULE[measure, budget.delta == 0], limit)
@@ -103,22 +97,21 @@ class _Mixture(Algorithm):
         """Steps of a round's selections, measurements and a fit; the first one measures the single columns too."""
         workload, select = problem.workload, plan.spend("select")
         paid = plan.spend("measure")
-        asked = past_of(plan["measure"], Ground(Cells(problem.domain), workload, None))
-        noisy = Noisy(asked.tables if isinstance(asked, Tables) else workload)
         every, prior = Products(workload), PRIOR / max(plan["sigma"], TINY)
-        base, targets = _single_columns(problem, plan, curator)
+        (base, targets), measured = _single_columns(problem, plan, curator), []
         fit = MixtureFit(workload, self.logits(base, plan["components"], rng), base)
         for t in range(1, plan["rounds"] + 1):
             answers, worst = every.answers(fit.p, fit.weights), []
             for _ in range(plan["queries"]):
                 j = curator.select(SignedErrors(workload, answers), select) % workload.m
-                statistic = asked.statistic(j)
+                statistic = asked_statistic(workload, plan["measure"], j)
                 m = curator.measure(statistic, paid)
                 if statistic.l2 > 0:  # else the answer is the same on all records
-                    noisy.add(statistic.part, m.values, m.stddev)
-                answers = _known(workload, answers, statistic, m.values)
+                    measured.append((statistic, m.values, m.stddev))
+                answers = _with_measured(workload, answers, statistic, m.values)
                 worst.append(query_words(workload, j))
-            fit.descend([*targets, *noisy.targets()], prior, plan["updates"] * (LAST if t == plan["rounds"] else 1))
+            updates = plan["updates"] * (LAST if t == plan["rounds"] else 1)
+            fit.descend([*targets, *targets_of(measured)], prior, updates)
             release = ProductMixture(problem.domain, np.ascontiguousarray(fit.p.T), fit.weights)
             yield Step(t, release, "worst: " + "; ".join(worst))
 
@@ -197,15 +190,9 @@ class RAP(_Mixture):
         return Choice("queries", min(chosen.value, most), chosen.why if chosen.value <= most else why)
 
 
-def _columns(workload: Workload) -> list[int]:
-    """The columns that queries read: those of their tables, or all."""
-    tables = marginal_tables(workload)
-    return sorted({a for axes in tables.axes for a in axes} if tables else range(len(workload.domain.shape)))
-
-
 def _singles(workload: Workload) -> Marginals:
-    """The 1-way tables of those columns, which may be measured first."""
-    return Marginals(workload.domain, [[workload.domain.names[a]] for a in _columns(workload)])
+    """The 1-way tables of the columns that queries read, which may be measured first; of all for a query matrix."""
+    return singles_of(workload) if workload.base else Marginals.all(workload.domain, 1)
 
 
 def _first(problem: QueryRelease, budget: Budget) -> tuple[float, str]:
@@ -213,12 +200,11 @@ def _first(problem: QueryRelease, budget: Budget) -> tuple[float, str]:
 
     With a share f that is √(2/π) Σ d_i/(√(fd) n√ρ), as Δ₂ = √(2d)/n; at δ = 0 it is 2 Σ d_i/(f nε), as Δ₁ = 2d/n.
     """
-    read, n = _columns(problem.workload), problem.effective_n
-    values = sum(problem.domain.shape[a] for a in read)
+    singles, n = _singles(problem.workload), problem.effective_n
     if budget.delta == 0:
-        f = 2 * values / (SINGLES * n * budget.epsilon)
+        f = 2 * singles.m / (SINGLES * n * budget.epsilon)
     else:
-        f = 2 / math.pi * values**2 / (len(read) * budget.rho * (SINGLES * n) ** 2)
+        f = 2 / math.pi * singles.m**2 / (len(singles.tables) * budget.rho * (SINGLES * n) ** 2)
     low, high = FIRST_RANGE
     why = f"{f:.3g} would keep the noise on a column to {SINGLES:g} in L1; kept in {low:g}..{high:g}"
     return min(max(f, low), high), why
@@ -230,23 +216,32 @@ def _single_columns(problem: QueryRelease, plan: Plan, curator: TableCurator) ->
     base = np.concatenate([np.full(size, -math.log(size)) for size in domain.shape])
     if not plan["first"]:
         return base, []
-    read = _columns(problem.workload)
     singles = _singles(problem.workload)
     m = curator.measure(Answers(singles), plan.spend(COLUMNS))
     y, sigma = m.values, m.stddev
-    for axis, table in zip(read, singles.tables, strict=True):
-        shares = np.maximum(y[table], max(FLOOR, sigma / 2))
-        base[blocks(domain)[axis]] = np.log(shares / shares.sum())
+    shares = shares_of(Evidence(singles, y, np.full(singles.m, sigma)))
+    for (axis,), own in zip(singles.axes, shares, strict=True):
+        base[blocks(domain)[axis]] = np.log(own)
     return base, [Target(Products(singles), y, np.full(singles.m, sigma**-2))]
 
 
-def _known(workload: Workload, answers: Array, statistic: SomeAnswers, y: Array) -> Array:
+def targets_of(measured: list[tuple[SomeAnswers, Array, float]]) -> list[Target]:
+    """All measured answers, with their standard deviations, as one target in a list; an empty list for none."""
+    if not measured:
+        return []
+    chosen = np.concatenate([np.arange(asked.part.start, asked.part.stop) for asked, _, _ in measured])
+    precision = np.concatenate([np.full(len(y), max(stddev, TINY) ** -2.0) for _, y, stddev in measured])
+    products = Products(measured[0][0].workload, chosen)
+    return [Target(products, np.concatenate([y for _, y, _ in measured]), precision)]
+
+
+def _with_measured(workload: Workload, answers: Array, statistic: SomeAnswers, y: Array) -> Array:
     """The answers (m,), with those just measured replaced by their noisy values."""
     answers = answers.copy()
     if statistic.workload is workload:
         answers[statistic.part] = y
     else:
-        reads = reading(workload)[:, statistic.part]
+        reads = workload.matrix[:, statistic.part]
         own = np.diff(reads.indptr) > 0
         answers[own] = (reads @ y)[own]
     return answers

@@ -3,18 +3,17 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from ..errors import InputError
-from ..models.base import Model
+from ..models.tree import Tree
 from ..params import param
-from ..privacy.accounting.budget import Budget
-from ..privacy.accounting.calibrations import gaussian_share
-from ..privacy.accounting.ledger import Charge, Choice, Plan
+from ..privacy.accounting import Budget, Charge, Choice, Plan, gaussian_share
 from ..privacy.grid import on_steps, step
 from ..privacy.measurement import deviation
-from ..privacy.statistics.residuals import Residuals
+from ..privacy.statistics import Residuals
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..releases import Release, UnbiasedAnswers
@@ -92,11 +91,11 @@ class Residual(Algorithm):
         asked, spend = plan.charge("measure").statistic, plan.spend("measure")
         measured = curator.measure(asked, spend)
         answers = unbiased(asked, measured.values, measured.stddev)
-        fit = NonNegative(problem, asked.workload, answers, ALPHA * spend.mu * problem.effective_n)
+        fit = partial(nonnegative, problem, asked.workload, answers, ALPHA * spend.mu * problem.effective_n)
         answers = replace(answers, fit=fit)
         yield Step(1, answers, "unbiased answers")
         if self.fit == "nonnegative":
-            yield Step(2, fit.release(), "a non-negative fit to them")
+            yield Step(2, fit(), "a non-negative fit to them")
 
 
 def unbiased(asked: Residuals, values: Array, stddev: float) -> UnbiasedAnswers:
@@ -104,7 +103,7 @@ def unbiased(asked: Residuals, values: Array, stddev: float) -> UnbiasedAnswers:
     domain, parts, variances, start = asked.workload.domain, [np.zeros(0)], [], 0
     sets = spaces_of(asked.workload).type_of
     for S, kind in sets.items():
-        sizes = tuple(domain.shape[a] for a in S)
+        sizes = domain.shape_of(S)
         end, factor = start + math.prod(sizes), float(asked.weights[kind]) * math.prod(sizes)
         part = values[start:end].reshape(sizes) / factor
         for axis in range(len(sizes)):
@@ -115,29 +114,15 @@ def unbiased(asked: Residuals, values: Array, stddev: float) -> UnbiasedAnswers:
     return UnbiasedAnswers(domain, tuple(sets), np.concatenate(parts), np.array(variances), None)
 
 
-@dataclass(frozen=True, eq=False)
-class NonNegative:
-    """The maximum-entropy fit to unbiased answers, computed when first needed: no cell is below 0, so it is
-    biased.
-    """
-
-    problem: QueryRelease
-    tables: Marginals
-    answers: UnbiasedAnswers
-    weight: float
-
-    def release(self) -> Release:
-        """The fitted distribution; InputError where its table would be too large."""
-        model = fit_model(self.problem, self.tables)
-        errors = np.maximum(self.answers.standard_errors(self.tables), TINY)
-        evidence = Evidence(self.tables, self.answers.answers(self.tables), errors)
-        D = model.normalise(np.zeros(model.size))[1]
-        for D, _ in staged(evidence, self.weight, FIT_ROUNDS, model):  # noqa: B007
-            pass
-        return model.release(D)
+def nonnegative(problem: QueryRelease, tables: Marginals, answers: UnbiasedAnswers, weight: float) -> Release:
+    """The maximum-entropy fit to unbiased answers: no cell is below 0, so it is biased; InputError where too large."""
+    model = fit_model(problem, tables)
+    errors = np.maximum(answers.standard_errors(tables), TINY)
+    *_, (D, _) = staged(Evidence(tables, answers.answers(tables), errors), weight, FIT_ROUNDS, model)
+    return model.release(D)
 
 
-def fit_model(problem: QueryRelease, tables: Marginals) -> Model:
+def fit_model(problem: QueryRelease, tables: Marginals) -> Tree:
     """The model that a fit is stored in; InputError where cells are too many and no tree over all tables is small."""
     model = model_of(problem, tables, None)
     if model is None:

@@ -8,12 +8,10 @@ import numpy as np
 from ..errors import InputError
 from ..geometry.regions import Bounded
 from ..params import param
-from ..privacy.accounting.budget import Budget
-from ..privacy.accounting.calibrations import noise_share
-from ..privacy.accounting.ledger import Charge, Choice, Plan
+from ..privacy.accounting import Budget, Charge, Choice, Plan, noise_share
 from ..privacy.measurement import deviation
 from ..privacy.point_curator import PointCurator
-from ..privacy.statistics.votes import Votes
+from ..privacy.statistics import Votes
 from ..problems import PointRelease
 from ..releases import Points
 from ..theory import evolution as theory
@@ -65,11 +63,10 @@ class PSMM(Algorithm):
         sigma = deviation(Votes, spend, n)
         best = theory.partition_cells(n=n, epsilon=budget.epsilon, delta=budget.delta) / SHARE.get(d, 1)
         rule = "nε/√log(1/δ) (nε at δ = 0), an eighth of it for d = 1, at most 8,000"
-        cells = Choice("cells", round(min(max(best, 1), MOST_CELLS)), rule)
         choices = (
             Choice("rounds", 1, "one release"),
-            Choice("cells", self.cells, "given") if self.cells else cells,
-            Choice("post", self.post, "given"),
+            self.settled("cells", round(min(max(best, 1), MOST_CELLS)), rule),
+            *self.given("post"),
             Choice("sigma", sigma, f"standard deviation of the noise on every share, {why}"),
         )
         return Plan(budget, (Charge("measure", spend, statistic=Votes),), choices)
@@ -92,7 +89,7 @@ def box_centres(region: Bounded, cells: int) -> Array:
 
     A box around a ball is taken with as many more cells as it is larger than what is kept of them.
     """
-    low, high = region.bounds
+    low, high = region.corners
     sides, around = high - low, float(cells)
     best = np.zeros((0, region.d))
     for _ in range(8):

@@ -20,11 +20,11 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from ..data.inputs import opened
+from ..data.inputs import explained, opened
 from ..data.readers import read_json, read_table
 from ..data.schema import domain_from_json
 from ..errors import InputError, written_out
-from ..evaluation.run import Run, real_answers
+from ..evaluation.run import Run, compare
 from ..intervals.further import Further, further
 from ..intervals.known import combined, components, values_of
 from ..intervals.linked import Linked, linked
@@ -45,9 +45,7 @@ WITHIN = "also say what one more release must measure, at which epsilon, so that
 ARGUMENTS = (
     argument("release", "RELEASE_DIR", "the folder that `release` wrote"),
     argument("questions", "QUESTION", "such as 'sex = Female and age > 50'", nargs="*"),
-    argument(
-        "--linked", ("A", "B"), "test whether two columns are linked, by what was measured of them together", nargs=2
-    ),
+    argument("--linked", ("A", "B"), LINKED, nargs=2),
     argument("--with", "RELEASE_DIR", WITH, action="append", default=[], dest="others"),
     argument("--compare", None, "of two questions: the first against the second", choices=KINDS),
     argument("--level", None, "how often intervals hold", type=real, default=0.95),
@@ -151,13 +149,8 @@ class _Told:
 @contextmanager
 def _part(path: Path) -> Iterator[BinaryIO]:
     """A file of a release, opened; any error of a reader becomes an InputError that names the file."""
-    try:
-        with opened(path, MOST_BYTES) as file:
-            yield file
-    except InputError as error:
-        raise InputError(str(error) if str(path) in str(error) else f"{path}: {error}") from None
-    except Exception:  # noqa: BLE001 - readers of damaged files raise anything, and its words may be data
-        raise InputError(f"{path}: it is damaged, so that no question can be answered from it") from None
+    with explained(str(path), "part of a release"), opened(path, MOST_BYTES) as file:
+        yield file
 
 
 def _read(name: str) -> _Told:
@@ -221,8 +214,8 @@ def told(known: UnbiasedAnswers, texts: list[str], run: Run, rows: Any, laplace:
     out = []
     for text in texts:
         question = understand(text, known.domain)
-        estimate = float(run.release.answers(question.workload)[0])  # type: ignore[union-attr]
-        found = answer(known, question, run.problem.effective_n, estimate=estimate, laplace=laplace)
+        both = compare(run.release, rows, question.workload)  # type: ignore[arg-type]
+        found = answer(known, question, run.problem.effective_n, estimate=float(both.synthetic[0]), laplace=laplace)
         found = adaptively(found) if run.algorithm.adaptive else found
-        out.append({"real": float(real_answers(rows, question.workload)[0]), **found.to_json()})
+        out.append({"real": float(both.real[0]), **found.to_json()})
     return out

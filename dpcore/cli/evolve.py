@@ -56,8 +56,8 @@ def execute(chosen: argparse.Namespace) -> None:
     every = chosen.every or LAST
 
     def summary(run: Run) -> Json:
-        settled = {choice.name: choice.value for choice in run.plan.choices}
-        return {letter: settled.get(name) for letter, name in LETTERS.items()} | run.to_json()
+        told = run.to_json()
+        return {letter: told["parameters"].get(name) for letter, name in LETTERS.items()} | told
 
     runs = each_run(chosen, lambda seed: Run(algorithm, problem, rows, budget, seed=seed, every=every), summary)
     about = f"n={rows.n} d={len(names)} in {runs[0]['region']}"

@@ -14,7 +14,9 @@ from ..errors import InputError, one_line, written_out
 from ..privacy.accounting.budget import Budget
 from ..privacy.accounting.guarantee import cautions
 from ..publishing.chain import is_new
-from ..publishing.leftovers import tidied
+from ..publishing.drafts import tidied
+from ..types import Json
+from .arguments import unit_of
 
 
 def check_writable(*paths: str | None) -> None:
@@ -121,8 +123,8 @@ class Progress:
             print("\r" + " " * 78 + "\r", end="", file=sys.stderr, flush=True)
 
 
-def total_of(chosen: argparse.Namespace) -> Budget | None:
-    """The budget of a new data set, if given; InputError if the ledger needs one, or cannot be written."""
+def of_ledger(chosen: argparse.Namespace) -> Json:
+    """The fields of a `BudgetRequest` that say whose budget is used; InputError for a ledger that cannot serve it."""
     if (chosen.total_epsilon is None) != (chosen.total_delta is None):
         raise InputError("--total-epsilon and --total-delta go together")
     total = None if chosen.total_epsilon is None else Budget(chosen.total_epsilon, chosen.total_delta)
@@ -132,4 +134,5 @@ def total_of(chosen: argparse.Namespace) -> Budget | None:
             tell("note", said)
     if total is None and is_new(Path(chosen.ledger)):
         raise InputError(f"{chosen.ledger}: a new ledger; its data set needs --total-epsilon and --total-delta")
-    return total
+    name = Path(chosen.table).stem if chosen.dataset is None else chosen.dataset
+    return {"dataset": name, "new_version": chosen.new_version, "total": total, "unit": unit_of(chosen)}

@@ -10,7 +10,7 @@ from ..evaluation.run import Record, Run
 from ..numbers import brief, mean_of_all
 from ..types import Json
 from .files import Progress, tell, write, write_json
-from .task import shown
+from .task import columns, shown
 
 
 def each_run(chosen: argparse.Namespace, make: Callable[[int], Run], summary: Callable[[Run], Json]) -> list[Json]:
@@ -65,9 +65,9 @@ def report(runs: list[Json], about: str, said: str, cells: Callable[[Json], Mapp
     print(spending(first["spent"]))
     print("the noise follows from the seed, and can be taken off again: do not publish what a run releases")
     print(f"{said} (uses real data – do not publish):")
-    print("  seed " + " ".join(f"{name:>11}" for name in lines[0]))
+    print(f"  seed {columns(lines[0])}")
     for run, line in zip(runs, lines, strict=True):
-        print(f"{run['seed']:>6} " + " ".join(f"{shown(cell):>11}" for cell in line.values()))
+        print(f"{run['seed']:>6} {columns(line.values())}")
     if len(runs) > 1:
-        columns = list(zip(*(line.values() for line in lines), strict=True))
-        print("  mean " + " ".join(f"{shown(mean_of_all(column)):>11}" for column in columns))
+        by_name = zip(*(line.values() for line in lines), strict=True)
+        print(f"  mean {columns(map(mean_of_all, by_name))}")

@@ -62,7 +62,6 @@ def _every(rounds: int) -> int:
 def summary(run: Run) -> Json:
     """The summary of a run as --json writes it: the common fields, and the letters of learning."""
     out, last = run.to_json(), run.records[-1].empirical.to_json()
-    settled = {choice.name: choice.value for choice in run.plan.choices}
     found = run.release
     x = found.x if isinstance(found, Parameter) else ()
-    return out | {name: settled.get(name) for name in PLANNED} | last | {"parameter": [float(v) for v in x]}
+    return out | {name: out["parameters"].get(name) for name in PLANNED} | last | {"parameter": [float(v) for v in x]}

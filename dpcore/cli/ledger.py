@@ -14,8 +14,8 @@ from pathlib import Path
 from ..data.readers import read_json
 from ..errors import InputError
 from ..numbers import brief
+from ..publishing.drafts import tidied
 from ..publishing.ledger_store import DataSet, Store, verify
-from ..publishing.leftovers import tidied
 from .arguments import argument, flag
 from .files import tell
 

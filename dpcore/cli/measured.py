@@ -3,10 +3,7 @@
 import argparse
 import hashlib
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
-
-import pandas as pd
 
 from ..algorithms.base import Algorithm
 from ..data.domain import Rows
@@ -22,7 +19,6 @@ from ..problems import QueryRelease
 from ..schemas.measure import MeasuredSchema
 from ..schemas.plan import describe, plan_within, share_of
 from ..tags import Tag
-from ..theory.optimal_noise import least_rmse
 from ..types import Json
 from .arguments import unit_of
 from .files import tell
@@ -34,6 +30,8 @@ Every = int | Callable[[int], int]
 class Measured:
     """A table with an open schema; `said` and `rows` are the findings and records of the last run.
 
+    `limited` are the rows that count, `placeholder` the queries in a schema of public facts alone.
+
     Questions can be read only when the schema is there: one that does not fit what was found ends the command then.
     """
 
@@ -43,22 +41,14 @@ class Measured:
         if chosen.start is not None:
             raise InputError("a public start needs a schema that is known: it says how likely each combination is")
         self.chosen, self.schema, self.unit = chosen, schema, unit_of(chosen)
-        queries_in(chosen, schema.placeholder)
-        self.frame = read_table(chosen.table, format=schema.file)
+        workload = queries_in(chosen, schema.placeholder)
+        self.frame = read_table(chosen.table, format=schema.placeholder.file)
+        self.limited = self.unit.limited(self.frame, schema.names)
+        self.placeholder = QueryRelease(workload, len(self.limited), self.unit.most_rows)
         self.said: Json = {}
         self.rows: Rows | None = None
         self._found: tuple[Any, MeasuredSchema] | None = None  # the last one, and what it was measured with
         self._told: set[str] = set()
-
-    @cached_property
-    def limited(self) -> pd.DataFrame:
-        """The rows that count: all, or at most the allowed number of each person."""
-        return self.unit.limited(self.frame, self.schema.names)
-
-    @property
-    def placeholder(self) -> QueryRelease:
-        """The queries in a placeholder schema of public facts alone."""
-        return QueryRelease(queries_in(self.chosen, self.schema.placeholder), len(self.limited), self.unit.most_rows)
 
     @property
     def digest(self) -> str:
@@ -66,10 +56,6 @@ class Measured:
         own = [i for i, name in enumerate(self.frame.columns) if str(name) in self.schema.names]
         lines = self.frame.iloc[:, own].to_csv(index=False, header=False).splitlines()
         return hashlib.sha256("\n".join(sorted(lines)).encode("utf-8", "surrogatepass")).hexdigest()
-
-    def least(self, budget: Budget, problem: QueryRelease) -> float | None:
-        """The least RMSE of any unbiased Gaussian release of the queries in this run's schema."""
-        return least_rmse(problem.workload, budget, problem.effective_n)
 
     def run(self, algorithm: Algorithm, budget: Budget, seed: int, *, every: Every = 1) -> Run:
         """A run that measures its own schema within one budget; the schema is the same for every algorithm."""

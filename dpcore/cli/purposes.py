@@ -11,31 +11,27 @@ Two examples:
 """
 
 import argparse
-import hashlib
-import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
-from pathlib import Path
+from operator import itemgetter
+from typing import Any
 
 import pandas as pd
 
 from ..data.domain import Rows
-from ..data.readers import read_json
 from ..errors import InputError
 from ..evaluation.purposes import TESTS, Purposes, alarms_in_words
 from ..evaluation.run import Run
-from ..experiments.sweep import Case, cases, identity, rows_digest, run_made, seldom, still_to_run
-from ..experiments.sweep_point import SweepPoint
+from ..experiments.sweep import Case, SweepPoint, is_error, rows_digest, run_made, seldom
 from ..numbers import brief
-from ..params import parameter_values
 from ..parsing.questions import understand
 from ..problems import QueryRelease
 from ..publishing.files import neutral
 from ..types import Json
 from .arguments import algorithm, argument, budgets_of, grid
-from .files import check_writable, warn, write, write_json
-from .sweep import collect_points
-from .task import TASK, choose, read_task, shown
+from .files import check_writable
+from .sweep import Points, means, points_of
+from .task import TASK, choose, columns, read_task
 
 LINES = ("real", "sample", "nothing")
 FIELDS = ("purpose", "epsilon", "seed", "value", "unit", *LINES)
@@ -61,25 +57,14 @@ def execute(chosen: argparse.Namespace) -> None:
     question = None if chosen.ask is None else understand(chosen.ask, whole.domain)
     asked = Purposes.of(whole.domain, rows, target=chosen.target, group=chosen.group, question=question)
     problem = QueryRelease(whole.workload, asked.train.n, whole.group, whole.start)
-    seeds = range(chosen.seed, chosen.seed + chosen.repeat)
-    planned = cases({chosen.algorithm: algorithm}, problem, budgets, seeds)
-    about = [identity(problem), parameter_values(algorithm), chosen.delta, chosen.target, chosen.group, chosen.ask]
-    whole_task = json.dumps([*about, rows_digest(rows)], sort_keys=True, default=str)
-    task = hashlib.sha256(whole_task.encode("utf-8", "surrogatepass")).hexdigest()
-    points = _resumed(chosen.json, task, planned) if chosen.resume and Path(chosen.json).exists() else []
-    warn(budgets, problem.n)
-    waiting, keep = still_to_run(planned, points), partial(_write, points, chosen, task)
-    try:
-        collect_points(points, waiting, keep, partial(_each, asked, problem))
-    finally:
-        keep()
+    own = {name: vars(chosen)[name] for name in ("algorithm", "target", "group", "ask")}
+    run, digest = partial(_each, asked, problem), rows_digest(rows)
+    points = points_of(chosen, {chosen.algorithm: algorithm}, budgets, problem, digest, run, as_csv, own, _is_score)
     print(f"n={problem.n} held_out={asked.test.n} algorithm={chosen.algorithm} delta={brief(chosen.delta)}")
     print("\n".join(report(points)))
 
 
-def _each(
-    asked: Purposes, problem: QueryRelease, waiting: Iterable[Case], watch: Callable[[], None]
-) -> Iterator[SweepPoint]:
+def _each(asked: Purposes, problem: QueryRelease, waiting: Iterable[Case], watch: Callable[[], None]) -> Points:
     """The point of each case as it is run here, with the scores of the purposes in place of errors."""
     for case in waiting:
         make = partial(Run, case.algorithm, problem, asked.train, case.budget, seed=case.seed, every=seldom)
@@ -94,47 +79,28 @@ def entries(points: Iterable[SweepPoint]) -> list[Json]:
 
 def report(points: list[SweepPoint]) -> list[str]:
     """The lines of a report: means over seeds of each purpose at each ε, false alarms, refusals and failures."""
-    found, out = entries(points), []
+    found, out = means(entries(points), "purpose", "unit", "epsilon"), []
     if found:
-        together: dict[tuple[str, float], list[Json]] = {}
-        for one in found:
-            together.setdefault((f"{one['purpose']} ({one['unit']})", one["epsilon"]), []).append(one)
+        named = [(f"{one['purpose']} ({one['unit']})", one["epsilon"], one) for one in found]
         out.append("compared with the real table (uses real data: do not publish), means over seeds:")
-        out.append(f"{'ε':>7} " + " ".join(f"{name:>9}" for name in ("value", *LINES)) + "  purpose")
-        for (purpose, epsilon), some in sorted(together.items()):
-            cells = " ".join(f"{shown(_mean(some, name)):>9}" for name in ("value", *LINES))
-            out.append(f"{epsilon:>7g} {cells}  {purpose}")
+        out.append(f"{'ε':>7} {columns(('value', *LINES), 9)}  purpose")
+        for purpose, epsilon, one in sorted(named, key=itemgetter(0, 1)):
+            out.append(f"{epsilon:>7g} {columns((one[name] for name in ('value', *LINES)), 9)}  {purpose}")
         for epsilon in sorted({one["epsilon"] for one in found}):
-            tests = [together.get((f"test a hypothesis: {name} (false alarms)", epsilon), []) for name in TESTS]
-            out.append(f"ε={epsilon:g}: {alarms_in_words(*(_mean(some, 'value') for some in tests))}")
+            rates = {one["purpose"]: one["value"] for one in found if one["epsilon"] == epsilon}
+            tests = (rates.get(f"test a hypothesis: {name}") for name in TESTS)
+            out.append(f"ε={epsilon:g}: {alarms_in_words(*tests)}")
     return out + [f"{p.state}: ε={p.epsilon:g} seed {p.seed}: {p.message}" for p in points if p.state != "done"]
 
 
-def _mean(some: list[Json], name: str) -> float | None:
-    there = [one[name] for one in some if one[name] is not None]
-    return sum(there) / len(there) if there else None
+def _is_score(value: Any) -> bool:
+    """Whether a value of a file is the score of a purpose."""
+    if not isinstance(value, dict) or set(value) != {"purpose", "value", "unit", *LINES}:
+        return False
+    texts, numbers = (value["purpose"], value["unit"]), (value[name] for name in ("value", *LINES))
+    return all(isinstance(text, str) for text in texts) and all(map(is_error, numbers))
 
 
-def _write(points: list[SweepPoint], chosen: argparse.Namespace, task: str) -> None:
-    """Write both files with all points so far; nothing before the first point."""
-    found = entries(points)
-    if found:
-        write_json(chosen.json, [{**one, "task": task} for one in found])
-    if found and chosen.csv:
-        write(chosen.csv, neutral(pd.DataFrame(found, columns=pd.Index(FIELDS))).to_csv(index=False))
-
-
-def _resumed(path: str, task: str, planned: list[Case]) -> list[SweepPoint]:
-    """The points of an earlier list for the planned cases; InputError unless it is of the same task."""
-    told = read_json(path)
-    if not isinstance(told, list) or not all(isinstance(one, dict) and {*FIELDS, "task"} <= set(one) for one in told):
-        raise InputError(f"{path[:200]}: not a list that `purposes` wrote")
-    if any(one["task"] != task for one in told):
-        raise InputError(f"{path[:200]} belongs to another table, target, group, question or algorithm")
-    out = []
-    for case in planned:
-        mine = [one for one in told if (one["epsilon"], one["seed"]) == (case.budget.epsilon, case.seed)]
-        served = {one["purpose"]: {name: one[name] for name in ("purpose", "value", "unit", *LINES)} for one in mine}
-        if served:
-            out.append(case.done({"final": served, "spent": {}, "seconds": 0.0, "memory": None}))
-    return out
+def as_csv(points: Iterable[SweepPoint]) -> str:
+    """The scores of all points as CSV, one line each, harmless for spreadsheets."""
+    return neutral(pd.DataFrame(entries(points), columns=pd.Index(FIELDS))).to_csv(index=False)

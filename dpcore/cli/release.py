@@ -27,16 +27,16 @@ from pathlib import Path
 from ..errors import InputError, written_out
 from ..numbers import brief
 from ..problems import QueryRelease
-from ..publishing.files import check_folder
+from ..publishing.drafts import check_folder
 from ..publishing.ledger_store import Store
-from ..publishing.open_release import Opening, prepare_open
+from ..publishing.prepared import Opening, prepare, prepare_open
 from ..publishing.publish import publish
-from ..publishing.request import NOISES, ReleaseRequest, prepare
-from .arguments import algorithm, argument, budget, budget_of, flag, ledger, rows, unit_of
-from .files import total_of, warn
+from ..publishing.request import NOISES, ReleaseRequest
+from .arguments import algorithm, argument, budget, budget_of, flag, ledger, rows
+from .files import of_ledger, warn
 from .task import TASK, choose, open_table, queries_in, read_open, read_questions, read_start
 
-NOISE = "exact noise and selections, float (delta > 0), or auto: exact where it can be"
+NOISE = "exact noise, float (delta > 0), or auto: exact where it can be"
 ARGUMENTS = (
     *TASK,
     *algorithm(QueryRelease),
@@ -52,7 +52,7 @@ ARGUMENTS = (
 
 def execute(chosen: argparse.Namespace) -> None:
     """Check what is public, use the budget, draw the release once, write its folder and print what it promises."""
-    total = total_of(chosen)
+    of = of_ledger(chosen)
     budget = budget_of(chosen)
     algorithm = choose(chosen.algorithm, chosen.set, QueryRelease)
     opening = read_open(chosen)
@@ -69,15 +69,11 @@ def execute(chosen: argparse.Namespace) -> None:
         algorithm=algorithm,
         budget=budget,
         start=start,
-        dataset=chosen.dataset,
-        default_name=Path(chosen.table).stem,
-        new_version=chosen.new_version,
-        total=total,
-        unit=unit_of(chosen),
         reason=chosen.reason,
         rows=chosen.rows,
         neutralize=chosen.neutralize,
         noise=chosen.noise,
+        **of,
     )
     if opening is None:
         ready = prepare(request)

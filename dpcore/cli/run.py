@@ -27,6 +27,7 @@ Two examples:
 """
 
 import argparse
+from functools import cache
 from typing import ClassVar
 
 from ..algorithms.base import Algorithm
@@ -68,10 +69,11 @@ def execute(chosen: argparse.Namespace) -> None:
     algorithm = choose(chosen.algorithm, chosen.set, QueryRelease)
     opening = read_open(chosen)
     task = Known(chosen, algorithm, budget) if opening is None else Measured(chosen, opening)
+    least_of = cache(lambda problem: least_rmse(problem.workload, budget, problem.effective_n))
 
     def summary(run: Run) -> Json:
         told, problem = run.to_json() | task.said, run.problem
-        least = task.least(budget, problem)
+        least = least_of(problem)
         if chosen.ask:
             known_now = known(run.release, run.measured, problem.domain)  # type: ignore[arg-type]
             laplace = budget.delta == 0
@@ -106,16 +108,11 @@ class Known:
         self.problem, self.rows = read_task(chosen)
         for question in chosen.ask:
             understand(question, self.problem.domain)  # so that it is refused before anything runs
-        self._least = least_rmse(self.problem.workload, budget, self.problem.effective_n)
         forecast(algorithm, self.problem, budget)
 
     def run(self, algorithm: Algorithm, budget: Budget, seed: int) -> Run:
         """A run of the known problem that has not begun."""
         return Run(algorithm, self.problem, self.rows, budget, seed=seed)
-
-    def least(self, budget: Budget, problem: QueryRelease) -> float | None:  # noqa: ARG002 - the same for all runs
-        """The least RMSE of any unbiased Gaussian release; None where it is not known."""
-        return self._least
 
 
 def _line(rmse: float, least: float | None) -> Json | None:

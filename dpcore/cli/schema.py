@@ -32,7 +32,6 @@ Two examples:
 import argparse
 import json
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -44,9 +43,10 @@ from ..data.text_format import UNSTATED, TextFormat
 from ..errors import InputError
 from ..privacy.accounting.budget import Budget
 from ..publishing.ledger_store import Store
-from ..publishing.private_schema import SchemaRequest, publish_schema
-from .arguments import DELTA, EPSILON, PERSON, argument, flag, ledger, real, unit_of
-from .files import Progress, tell, total_of
+from ..publishing.private_schema import publish_schema
+from ..publishing.request import SchemaRequest
+from .arguments import DELTA, EPSILON, PERSON, argument, flag, ledger, real
+from .files import Progress, of_ledger, tell
 
 MANY = 10_000_000  # cells that take seconds to look at
 
@@ -114,16 +114,12 @@ def _proposed(frame: pd.DataFrame, chosen: argparse.Namespace) -> dict[str, Any]
 def _measure(chosen: argparse.Namespace) -> None:
     if chosen.epsilon is None or chosen.delta is None or not chosen.ledger:
         raise InputError("--private needs --epsilon, --delta and --ledger")
-    total, format = total_of(chosen), _stated(chosen) or UNSTATED
+    of, format = of_ledger(chosen), _stated(chosen) or UNSTATED
     request = SchemaRequest(
         frame=read_table(chosen.table, format=format),
         format=format,
         budget=Budget(chosen.epsilon, chosen.delta),
-        unit=unit_of(chosen),
-        dataset=chosen.dataset,
-        default_name=Path(chosen.table).stem,
-        new_version=chosen.new_version,
-        total=total,
+        **of,
     )
     schema, found = publish_schema(request, Store(chosen.ledger, create=True))
     print(json.dumps(schema, indent=2, ensure_ascii=False))

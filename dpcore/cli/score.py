@@ -18,7 +18,7 @@ from ..types import Json
 from ..workloads import Marginals
 from .arguments import argument
 from .files import check_writable, write_json
-from .task import QUESTIONS, read_questions, shown, useful
+from .task import QUESTIONS, columns, read_questions, useful
 
 WORST = 10  # queries listed
 
@@ -61,7 +61,7 @@ def execute(chosen: argparse.Namespace) -> None:
     write_json(chosen.json, found)
     print(f"n={real.n} synthetic_rows={synthetic.n} combinations={domain.size} queries={workload.m}")
     print("errors against the real table (uses real data – do not publish):")
-    print(f"{'':>20} " + " ".join(f"{name:>11}" for name in ERRORS))
+    print(f"{'':>20} {columns(ERRORS)}")
     for name, values in {"this table": found["final"], **found["baselines"]}.items():
-        print(f"{name:>20} " + " ".join(f"{shown(values[n]):>11}" for n in ERRORS))
+        print(f"{name:>20} {columns(values[n] for n in ERRORS)}")
     print(useful(final))

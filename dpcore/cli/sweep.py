@@ -12,10 +12,12 @@ Two examples:
 
 import argparse
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +30,23 @@ from ..data.readers import read_json
 from ..data.sources.base import Source
 from ..data.sources.counts import Counts
 from ..data.sources.parquet import ParquetSource
-from ..errors import InputError
+from ..errors import InputError, shortened
 from ..experiments.cluster import OnCluster, check_address, connect, sweep_on
 from ..experiments.pool import WorkerPool
-from ..experiments.sweep import Case, cases, identity, rows_digest, run_made, seldom, still_to_run, sweep, time_left
-from ..experiments.sweep_point import Mean, SweepPoint, best, means
-from ..numbers import brief
+from ..experiments.sweep import (
+    Case,
+    SweepPoint,
+    cases,
+    identity,
+    is_error,
+    rows_digest,
+    run_made,
+    seldom,
+    still_to_run,
+    sweep,
+    time_left,
+)
+from ..numbers import brief, mean_of_all
 from ..params import parameter_values
 from ..parsing.queries import split_names
 from ..privacy.accounting.budget import Budget
@@ -44,11 +57,14 @@ from ..types import Json
 from .arguments import argument, budgets_of, grid, settings, whole_number
 from .files import Progress, check_writable, tell, warn, write, write_json
 from .measured import Measured
-from .task import TASK, choose, read_open, read_task, shown
+from .task import TASK, choose, columns, read_open, read_task
 
+MOST_JOBS = 64
 WRITE_SECONDS = 2.0  # between two writings of what is done
-MOST_JOBS, MOST_POINTS = 64, 1_000_000
 TAGS = {"task": Tag.PUBLIC, "parameters": Tag.PUBLIC, "table_sha256": Tag.PEEK, "points": Tag.PEEK}
+ERRORS = {"max_error": "max error", "mean_l1": "mean L1"}  # that are printed
+
+Points = Generator[SweepPoint]
 
 CLUSTER = "run on a Dask cluster, tls://HOST:PORT or tcp://127.0.0.1:PORT, instead"
 ARGUMENTS = (
@@ -71,8 +87,6 @@ def execute(chosen: argparse.Namespace) -> None:
         check_address(chosen.scheduler)
     budgets = budgets_of(chosen)
     algorithms = _algorithms(chosen.algorithms, chosen.set)
-    if (points := len(budgets) * len(algorithms) * chosen.repeat) > MOST_POINTS:
-        raise InputError(f"{points:,} runs are asked for, at most {MOST_POINTS:,} are made")
     own = {"ca": chosen.tls_ca, "cert": chosen.tls_cert, "key": chosen.tls_key}
     with closing(connect(chosen.scheduler, **own)) if chosen.scheduler else nullcontext() as client:
         _execute(chosen, budgets, algorithms, client)
@@ -82,49 +96,34 @@ def _execute(chosen: argparse.Namespace, budgets: list[Budget], algorithms: Json
     """Read the table, run the missing points here or on a cluster, and print the means."""
     if (opening := read_open(chosen)) is not None:
         measured = _measured(chosen, opening)
-        problem, digest = measured.placeholder, measured.digest
+        problem, digest, run = measured.placeholder, measured.digest, partial(_each, measured)
         own = {"open": open_schema_to_json(opening)["columns"], "schema_share": chosen.schema_share}
         about = (
             f"n={problem.n} delta={brief(chosen.delta)}; schema measured anew for every ε and seed, in the same budget"
         )
-        run: Callable[..., Iterator[SweepPoint]] = partial(_each, measured)
     else:
         problem, rows = read_task(chosen, partial(_spread, client, chosen.scheduler))
-        digest, own = rows_digest(rows), {}
+        digest, own, run = rows_digest(rows), {}, partial(_known, chosen, client, problem, rows)
         about = (
             f"n={problem.n} combinations={problem.domain.size} queries={problem.workload.m} delta={brief(chosen.delta)}"
         )
-        run = partial(sweep_on, client) if chosen.scheduler else sweep
-        run = partial(run, problem=problem, rows=rows)
-    seeds = range(chosen.seed, chosen.seed + chosen.repeat)
-    planned = cases(algorithms, problem, budgets, seeds)
-    parameters = {name: parameter_values(algorithm) for name, algorithm in algorithms.items()}
-    file = {
-        "tags": TAGS,
-        "task": {**identity(problem), "delta": chosen.delta, **own},
-        "parameters": parameters,
-        "table_sha256": digest,
-    }
-    before = _resumed(chosen.json, file) if chosen.resume else []
-    warn(budgets, problem.n)
-    waiting = still_to_run(planned, before)
-    redone = {case.key for case in waiting}
-    points = [point for point in before if point.key not in redone]
-    try:
-        if chosen.scheduler:
-            tell("note", _shipped(rows, problem, chosen.scheduler))
-        spread = chosen.jobs > 1 and not chosen.scheduler and waiting
-        pool = WorkerPool(workers=min(chosen.jobs, len(waiting))) if spread else None
-        with closing(pool) if pool else nullcontext():
-            more: Json = {"pool": pool} if pool else {}
-            collect_points(points, waiting, partial(_write, points, chosen, file), partial(run, **more))
-    finally:
-        _write(points, chosen, file)
-    asked = {case.key for case in planned}
-    order = {name: i for i, name in enumerate(algorithms)}
-    done = sorted((p for p in points if p.key in asked), key=lambda p: (order[p.algorithm], p.epsilon, p.seed))
+    done = points_of(chosen, algorithms, budgets, problem, digest, run, as_csv, own)
     print(about)
     print("\n".join(report(done)))
+
+
+def _known(
+    chosen: argparse.Namespace, client: Any, problem: QueryRelease, rows: Rows | Counts,
+    waiting: Sequence[Case], watch: Callable[[], None],
+) -> Points:  # fmt: skip
+    """The points of a known schema, run on a cluster, by several processes, or in this one."""
+    if chosen.scheduler:
+        tell("note", _shipped(rows, problem, chosen.scheduler))
+        yield from sweep_on(client, waiting, problem, rows, watch=watch)
+        return
+    pool = WorkerPool(workers=min(chosen.jobs, len(waiting))) if chosen.jobs > 1 and waiting else None
+    with closing(pool) if pool else nullcontext():
+        yield from sweep(waiting, problem, rows, pool=pool, watch=watch)
 
 
 def _measured(chosen: argparse.Namespace, opening: OpenSchema) -> Measured:
@@ -137,38 +136,10 @@ def _measured(chosen: argparse.Namespace, opening: OpenSchema) -> Measured:
     return Measured(chosen, opening)
 
 
-def _each(measured: Measured, waiting: Iterable[Case], watch: Callable[[], None]) -> Iterator[SweepPoint]:
+def _each(measured: Measured, waiting: Iterable[Case], watch: Callable[[], None]) -> Points:
     """The point of each case, run in this process, with the numbers of `run`."""
     for case in waiting:
         yield run_made(case, partial(measured.run, case.algorithm, case.budget, case.seed, every=seldom), watch)
-
-
-def collect_points(
-    points: list[SweepPoint],
-    waiting: Sequence[Case],
-    write: Callable[[], None],
-    run: Callable[..., Iterator[SweepPoint]],
-) -> None:
-    """Add points as they arrive, write them regularly, and print progress."""
-    progress, total = Progress(), len(points) + len(waiting)
-    written, fresh = 0.0, []
-
-    known: set[tuple] = set()
-
-    def line(elapsed: float) -> str:
-        ahead = [case for case in waiting if case.key not in known]
-        last = "".join(f", last {p.algorithm} ε={p.epsilon:g} seed {p.seed}" for p in points[-1:])
-        return f"{len(points)} of {total} points{last}{time_left(elapsed, fresh, ahead)}"
-
-    for point in run(waiting, watch=lambda: progress.say(line)):
-        points.append(point)
-        fresh.append(point)
-        known.add(point.key)
-        progress.say(line)
-        if (now := progress.elapsed) - written > WRITE_SECONDS:
-            write()
-            written = now
-    progress.clear()
 
 
 def _spread(client: Any, address: str | None, source: Source) -> Source:
@@ -191,16 +162,27 @@ def _shipped(rows: Rows | Counts, problem: QueryRelease, address: str) -> str:
 
 def report(points: Sequence[SweepPoint]) -> list[str]:
     """The lines of a report: means over seeds, the best algorithm at every ε, refusals and failures."""
-    found, out = means(points), []
+    done = (
+        {**p.errors, "algorithm": p.algorithm, "epsilon": p.epsilon, "seconds": p.seconds or 0.0}
+        for p in points
+        if p.state == "done"
+    )
+    found, out = means(done, "algorithm", "epsilon"), []
     if found:
-        width = max(len(m.algorithm) for m in found)
+        width = max(len(mean["algorithm"]) for mean in found)
         out.append("errors against the real table (uses real data – do not publish), means over seeds:")
-        out.append(f"{'algorithm':>{width}} {'ε':>7} {'runs':>5} {'max error':>11} {'mean L1':>11} {'seconds':>9}")
-        out += [_line(mean, width) for mean in found]
-    for error, words in (("max_error", "max error"), ("mean_l1", "mean L1")):
-        winners = best(found, error).items()
+        out.append(f"{'algorithm':>{width}} {'ε':>7} {'runs':>5} {columns(ERRORS.values())} {'seconds':>9}")
+        for mean in found:
+            cells = columns(mean.get(name) for name in ERRORS)
+            begin = f"{mean['algorithm']:>{width}} {mean['epsilon']:>7g} {mean['runs']:>5}"
+            out.append(f"{begin} {cells} {mean['seconds']:>9.3g}")
+    for error, words in ERRORS.items():
+        winners: dict[float, str] = {}
+        known = (mean for mean in found if mean.get(error) is not None and math.isfinite(mean[error]))
+        for mean in sorted(known, key=itemgetter("epsilon", error)):
+            winners.setdefault(mean["epsilon"], mean["algorithm"])
         if winners:
-            out.append(f"best {words}: " + ", ".join(f"ε={epsilon:g} {m.algorithm}" for epsilon, m in winners))
+            out.append(f"best {words}: " + ", ".join(f"ε={epsilon:g} {name}" for epsilon, name in winners.items()))
     for state in ("refused", "failed"):
         told: dict[tuple[str, str], list[SweepPoint]] = {}
         for point in points:
@@ -210,12 +192,6 @@ def report(points: Sequence[SweepPoint]) -> list[str]:
             where = ", ".join(f"{epsilon:g}" for epsilon in sorted({p.epsilon for p in some}))
             out.append(f"{state}: {name} at ε={where} ({len(some)} points): {' '.join(message.split())}")
     return out
-
-
-def _line(mean: Mean, width: int) -> str:
-    errors = [mean.errors.get(name) for name in ("max_error", "mean_l1")]
-    cells = " ".join(f"{shown(error):>11}" for error in errors)
-    return f"{mean.algorithm:>{width}} {mean.epsilon:>7g} {mean.runs:>5} {cells} {mean.seconds:>9.3g}"
 
 
 def _algorithms(text: str, settings: Iterable[str]) -> Json:
@@ -235,47 +211,6 @@ def _algorithms(text: str, settings: Iterable[str]) -> Json:
     return {name: choose(name, texts, QueryRelease) for name, texts in own.items()}
 
 
-def _resumed(path: str, ours: Json) -> list[SweepPoint]:
-    """The points of an earlier sweep of the same task; none where there is no file.
-
-    Task and parameters are compared by public facts. That the table itself is the same is checked by a digest of it,
-    which is a private peek like all the errors in the file.
-    """
-    if not Path(path).exists():
-        return []
-    theirs = read_json(path)
-    if not isinstance(theirs, dict) or not all(isinstance(theirs.get(key), dict) for key in ("task", "parameters")):
-        raise InputError(f"{path[:200]}: not a file of a sweep")
-    for key, value in ours["task"].items():
-        if theirs["task"].get(key) != value:
-            there = _short(theirs["task"].get(key))
-            raise InputError(f"{path[:200]} belongs to another task: {key} is {there} there and {_short(value)} here")
-    if theirs.get("table_sha256") != ours["table_sha256"]:
-        raise InputError(f"{path[:200]} belongs to another table: as many rows, but not the same ones")
-    for name, there in theirs["parameters"].items():
-        here = ours["parameters"].setdefault(name, there)  # of algorithms that are not asked for now, kept
-        if here != there:
-            raise InputError(f"{path[:200]} holds {name} with {_short(there)}; here it has {_short(here)}")
-    points = theirs.get("points")
-    if not isinstance(points, list):
-        raise InputError(f"{path[:200]}: not a file of a sweep")
-    return [SweepPoint.from_json(told) for told in points]
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else text[:59] + "…"
-
-
-def _write(points: Sequence[SweepPoint], chosen: argparse.Namespace, file: Json) -> None:
-    """Write all points, sorted, to the files that --json and --csv name; nothing before the first point."""
-    ordered = sorted(points, key=lambda p: p.key)
-    if ordered:
-        write_json(chosen.json, {**file, "points": [point.to_json() for point in ordered]})
-    if ordered and chosen.csv:
-        write(chosen.csv, as_csv(ordered))
-
-
 def as_csv(points: Sequence[SweepPoint]) -> str:
     """The points as CSV, one line each: numbers as they are, texts in one line and harmless for spreadsheets."""
     errors = list(dict.fromkeys(name for point in points for name in point.errors))
@@ -287,3 +222,127 @@ def as_csv(points: Sequence[SweepPoint]) -> str:
         last = {"seconds": p.seconds, "message": " ".join(p.message.split())}
         lines.append(own | {"epsilon_spent": p.spent.get("epsilon")} | last)
     return neutral(pd.DataFrame(lines)).to_csv(index=False)
+
+
+def points_of(
+    chosen: argparse.Namespace, algorithms: Json, budgets: Sequence[Budget], problem: QueryRelease, digest: str,
+    run: Callable[[Sequence[Case], Callable[[], None]], Points], csv: Callable[[Sequence[SweepPoint]], str], own: Json,
+    sound: Callable[[Any], bool] = is_error,
+) -> list[SweepPoint]:  # fmt: skip
+    """The points of every algorithm at every budget with every seed that `grid` asks for, sorted.
+
+    With --resume those in the file of --json are kept, if it is of the same task; `run` makes the others, one by one.
+    The files are kept up to date: --json with the task (public facts, and the command's `own`) and the `digest` of the
+    table, --csv as `csv` writes it. `sound` errors of points are those that the command writes.
+    """
+    planned = cases(algorithms, problem, budgets, range(chosen.seed, chosen.seed + chosen.repeat))
+    file = {
+        "tags": TAGS,
+        "task": {**identity(problem), "delta": chosen.delta, **own},
+        "parameters": {name: parameter_values(algorithm) for name, algorithm in algorithms.items()},
+        "table_sha256": digest,
+    }
+    before = _resumed(chosen.json, file, sound) if chosen.resume else []
+    warn(budgets, problem.n)
+    waiting = still_to_run(planned, before)
+    redone = {case.key for case in waiting}
+    points = [point for point in before if point.key not in redone]
+    keep = partial(_write, points, chosen, file, csv)
+    try:
+        _collect(points, waiting, keep, run)
+    finally:
+        keep()
+    asked = {case.key for case in planned}
+    order = {name: i for i, name in enumerate(algorithms)}
+    return sorted((p for p in points if p.key in asked), key=lambda p: (order[p.algorithm], p.epsilon, p.seed))
+
+
+def means(lines: Iterable[Json], *by: str) -> list[Json]:
+    """The means of lines that agree in the names `by`, in order of appearance, with the number of lines as "runs".
+
+    Each is of the numbers that are known; None without any.
+    """
+    together: dict[tuple, list[Json]] = {}
+    for line in lines:
+        together.setdefault(tuple(line[name] for name in by), []).append(line)
+    out = []
+    for key, some in together.items():
+        known = {name: [one[name] for one in some if one.get(name) is not None] for name in some[0] if name not in by}
+        out.append(dict(zip(by, key, strict=True)) | {name: mean_of_all(v or [None]) for name, v in known.items()})
+        out[-1]["runs"] = len(some)
+    return out
+
+
+def _collect(
+    points: list[SweepPoint],
+    waiting: Sequence[Case],
+    keep: Callable[[], None],
+    run: Callable[[Sequence[Case], Callable[[], None]], Points],
+) -> None:
+    """Add points as they arrive, write them regularly, and print progress."""
+    progress, total = Progress(), len(points) + len(waiting)
+    written, fresh = 0.0, []
+
+    known: set[tuple] = set()
+
+    def line(elapsed: float) -> str:
+        ahead = [case for case in waiting if case.key not in known]
+        last = "".join(f", last {p.algorithm} ε={p.epsilon:g} seed {p.seed}" for p in points[-1:])
+        return f"{len(points)} of {total} points{last}{time_left(elapsed, fresh, ahead)}"
+
+    with closing(run(waiting, lambda: progress.say(line))) as found:
+        for point in found:
+            points.append(point)
+            fresh.append(point)
+            known.add(point.key)
+            progress.say(line)
+            if (now := progress.elapsed) - written > WRITE_SECONDS:
+                keep()
+                written = now
+    progress.clear()
+
+
+def _resumed(path: str, ours: Json, sound: Callable[[Any], bool]) -> list[SweepPoint]:
+    """The points of an earlier file of the same task; none where there is no file.
+
+    Task and parameters are compared by public facts. That the table itself is the same is checked by a digest of it,
+    which is a private peek like all the errors in the file.
+    """
+    if not Path(path).exists():
+        return []
+    theirs, remedy = read_json(path), "name another file with --json, or leave out --resume, and it is written over"
+    kinds = {"task": dict, "parameters": dict, "points": list}
+    if not isinstance(theirs, dict) or not all(isinstance(theirs.get(key), kind) for key, kind in kinds.items()):
+        raise InputError(f"{path[:200]}: not a file of points as this version writes it; {remedy}")
+    for key, value in ours["task"].items():
+        if theirs["task"].get(key) != value:
+            there = _short(theirs["task"].get(key))
+            raise InputError(f"{path[:200]} belongs to another task: {key} is {there} there and {_short(value)} here")
+    if theirs.get("table_sha256") != ours["table_sha256"]:
+        raise InputError(f"{path[:200]} belongs to another table: as many rows, but not the same ones")
+    for name, there in theirs["parameters"].items():
+        here = ours["parameters"].setdefault(name, there)  # of algorithms that are not asked for now, kept
+        if here != there:
+            raise InputError(f"{path[:200]} holds {name} with {_short(there)}; here it has {_short(here)}")
+    try:
+        points = [SweepPoint.from_json(told, sound) for told in theirs["points"]]
+    except InputError as error:
+        raise InputError(f"{path[:200]}: {error}; {remedy}") from None
+    if len({point.key for point in points}) < len(points):
+        raise InputError(f"{path[:200]}: some point is in it twice; {remedy}")
+    return points
+
+
+def _short(value: Any) -> str:
+    return shortened(json.dumps(value, ensure_ascii=False))
+
+
+def _write(
+    points: Sequence[SweepPoint], chosen: argparse.Namespace, file: Json, csv: Callable[[Sequence[SweepPoint]], str]
+) -> None:
+    """Write all points, sorted, to the files that --json and --csv name; nothing before the first point."""
+    ordered = sorted(points, key=lambda p: p.key)
+    if ordered:
+        write_json(chosen.json, {**file, "points": [point.to_json() for point in ordered]})
+    if ordered and chosen.csv:
+        write(chosen.csv, csv(ordered))

@@ -2,7 +2,7 @@
 
 import argparse
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -25,7 +25,7 @@ from ..params import build
 from ..parsing.queries import HELP, read_queries, split_names
 from ..privacy.accounting.budget import Budget
 from ..problems import PublicStart, QueryRelease, public_start
-from ..publishing.request import records_of
+from ..publishing.prepared import records_of
 from ..schemas.plan import SHARES
 from ..types import Array
 from ..workloads import Workload
@@ -173,3 +173,8 @@ def useful(final: Mapping[str, Any]) -> str:
 def shown(value: Any) -> str:
     """A number as four digits, "-" for None."""
     return "-" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def columns(values: Iterable[Any], width: int = 11) -> str:
+    """Values side by side, as `shown`, each in a column of so many characters."""
+    return " ".join(f"{shown(value):>{width}}" for value in values)

@@ -17,8 +17,8 @@ def round_bounds(numbers: Array, counts: Array, *, whole: bool) -> Json:
     """Round bounds and bins (no quantiles) for numbers (r,) that occur `counts` (r,) times.
 
     Bins are equally wide, or 1, 2, 5, 10, … where most numbers ≥ 0 would share one, as incomes do.
-    A few rows (one in STRAY, one at least) that lie so far out that the others would fill less than half of the bounds
-    are counted in the outermost bins: one outlier does not swallow a column.
+    A few rows (one in STRAY, one at least) that lie further from the others than these from each other are counted in
+    the outermost bins: one outlier does not swallow a column.
     """
     low, high = _bulk(numbers, counts)
     clip = {"out_of_range": "clip"}
@@ -47,42 +47,18 @@ def _decades(high: float, kind: type) -> list:
 
 
 def _bulk(numbers: Array, counts: Array) -> tuple[float, float]:
-    """The ends of the numbers without a few outliers; every round keeps at most half of the width."""
+    """The least and the largest number within a width of the narrowest range that leaves out a few rows."""
     order = np.argsort(numbers)
-    numbers, counts = numbers[order], counts[order]
-    rows = int(counts.sum())
-    left = max(1, rows // STRAY)  # rows that may still go
-    while left and len(numbers) > 2:
-        lost, first, last = _halved(numbers, counts)
-        if lost > left or first == last:
-            lost, first, last = _quartered(numbers, counts, left)
-        if not lost or 3 * lost >= rows or first == last:
-            break
-        left -= lost
-        numbers, counts = numbers[first : last + 1], counts[first : last + 1]
-    return float(numbers[0]), float(numbers[-1])
-
-
-def _halved(numbers: Array, counts: Array) -> tuple[int, int, int]:
-    """The loss of rows when one outer half of the range is cut, whichever has fewer, and the range that stays."""
-    middle, end = (numbers[0] + numbers[-1]) / 2, len(numbers) - 1
-    last = int(np.searchsorted(numbers, middle, side="right")) - 1
-    first = int(np.searchsorted(numbers, middle, side="left"))
-    return min((int(counts[last + 1 :].sum()), 0, last), (int(counts[:first].sum()), first, end))
-
-
-def _quartered(numbers: Array, counts: Array, left: int) -> tuple[int, int, int]:
-    """The loss when at most `left` rows on both sides are cut, and the range that stays; none if it stays wide."""
-    below = np.cumsum(counts)
-    firsts = np.arange(int(np.searchsorted(below, left, side="right")) + 1)
-    under = np.append(0, below)[firsts]
-    lasts = np.searchsorted(below, below[-1] - (left - under), side="left")
-    widths = np.where(lasts > firsts, numbers[lasts] - numbers[np.minimum(firsts, len(numbers) - 1)], np.inf)
-    best = int(widths.argmin())
-    if widths[best] > (numbers[-1] - numbers[0]) / 4:
-        return 0, 0, len(numbers) - 1
-    first, last = int(firsts[best]), int(lasts[best])
-    return int(counts[:first].sum() + counts[last + 1 :].sum()), first, last
+    numbers, below = numbers[order], np.cumsum(counts[order])
+    rows = int(below[-1])
+    few = max(1, rows // STRAY)
+    firsts = np.flatnonzero(np.append(0, below[:-1]) <= few)
+    lasts = np.searchsorted(below, rows - few + np.append(0, below)[firsts], side="left")
+    best = int((numbers[lasts] - numbers[firsts]).argmin())
+    first, last = numbers[firsts[best]], numbers[lasts[best]]
+    width = last - first if 3 * few < rows else 0.0
+    kept = numbers[(numbers >= first - width) & (numbers <= last + width)] if width else numbers
+    return float(kept[0]), float(kept[-1])
 
 
 def _step(width: float, whole: bool) -> float:

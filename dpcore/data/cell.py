@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from ..errors import InputError
 from ..types import Array
 
 _ABSENCES = """
@@ -24,6 +23,7 @@ MISSING_TEXTS = frozenset(
 ZERO, WHOLE, DAY = "0", "-?[1-9][0-9]*", "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 POINT, MIDNIGHT = r"\.0*", r"[ T]00:00:00(\.0*)?"  # what may follow them
 SAME = re.compile(rf"-?(?P<zero>{ZERO})({POINT})?|(?P<whole>{WHOLE}){POINT}|(?P<day>{DAY}){MIDNIGHT}")
+NO_TIME = NotImplementedError, pd.errors.OutOfBoundsDatetime  # of a time that the calendar of its zone does not have
 LEAST_USUAL, LARGEST_USUAL = 1e-4, 1e10  # floats between which Arrow and Python write the same digits
 
 
@@ -50,9 +50,10 @@ def text_of(value: object) -> str:
 
 
 def canonical(text: str) -> str:
-    """The one text of all that are the same category, person and cell: `17` for `17.0`, a day for midnight.
+    """The text that stands for all ways to write one value: `17` for `17.0`, a day for its midnight.
 
-    Nothing else is the same: `007`, `0012e322` and whole numbers of any length are what they are.
+    Values with the same such text are one category, one person and one cell. `007`, `0012e322` and whole numbers of any
+    length are what they are.
     """
     found = SAME.fullmatch(text) if text[-1:] in ("0", ".") else None
     return next(filter(None, found.groupdict().values())) if found else text
@@ -77,8 +78,8 @@ def distinct(cells: pd.Series) -> tuple[Array, list[str]]:
             return codes, list(map(Number, floats(np.asarray(values))))
         try:
             return codes, list(map(text_of, np.asarray(values) if kind == "f" else values.tolist()))
-        except NotImplementedError:
-            raise InputError("a time with a time zone is outside the years 1 to 9999") from None
+        except NO_TIME:  # some of them
+            return codes, [_in_zone(pd.DatetimeIndex(values), i) for i in range(len(values))]
     found: dict[tuple[type, str], int] = {}
     texts = (None if _is_none(v) else text_of(v) for v in cells.astype(object).tolist())
     codes = [-1 if text is None else found.setdefault((type(text), text), len(found)) for text in texts]
@@ -103,6 +104,14 @@ def floats(values: Array) -> Array:
 def is_text(text: str) -> bool:
     """Whether the text can be written and shown: JSON may contain halves of a character."""
     return text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text)
+
+
+def _in_zone(times: pd.DatetimeIndex, place: int) -> str:
+    """The text of a time in its zone; that of the same moment in UTC where its zone's calendar does not have it."""
+    try:
+        return text_of(times[place])
+    except NO_TIME:
+        return f"{times.tz_convert(None)[place]}+00:00"
 
 
 def _is_none(value: object) -> bool:

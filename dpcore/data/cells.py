@@ -4,6 +4,7 @@ What a cell reads as, and which of the public kinds it is, depends on that cell 
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -43,9 +44,33 @@ class RawCells:
         return cls(tuple(texts), counts, len(cells) - int(counts.sum()), read)
 
     @property
+    def present(self) -> int:
+        """The number of cells that are not empty."""
+        return int(self.counts.sum())
+
+    @property
     def n(self) -> int:
         """The number of cells."""
-        return int(self.counts.sum()) + self.empty
+        return self.present + self.empty
+
+    @property
+    def said(self) -> "RawCells":
+        """The same cells, where a text for a missing value counts as empty, and each text occurs once."""
+        merged = {text: count for text, count in self._summed(self.texts).items() if text not in MISSING_TEXTS}
+        counts = np.fromiter(merged.values(), int, len(merged))
+        return RawCells(tuple(merged), counts, self.n - int(counts.sum()), self.read)
+
+    def _summed(self, names: Iterable[str]) -> dict[str, int]:
+        """The number of cells for each name, given one name for every text."""
+        found: dict[str, int] = {}
+        for name, count in zip(names, self.counts.tolist(), strict=True):
+            found[name] = found.get(name, 0) + count
+        return found
+
+    @cached_property
+    def _read(self) -> dict[str, int]:
+        """The number of cells for each text as it is read."""
+        return self._summed(category_of(text, self.read) for text in self.texts)
 
     @cached_property
     def categories(self) -> dict[str, int]:
@@ -54,19 +79,17 @@ class RawCells:
         None of them is a way to say that a value is missing.
         """
         barred = {OTHER, MISSING_LABEL, *absences(self.read)}
-        found: dict[str, int] = {}
-        for text, count in zip(self.texts, self.counts.tolist(), strict=True):
-            key = category_of(text, self.read)
-            if key not in barred and 0 < len(key) <= LONGEST and is_text(key):
-                found[key] = found.get(key, 0) + count
-        return found
+        return {
+            key: count
+            for key, count in self._read.items()
+            if key not in barred and 0 < len(key) <= LONGEST and is_text(key)
+        }
 
     @cached_property
     def missing(self) -> int:
         """The number of cells that are empty or hold a text for a missing value."""
         known = absences(self.read)
-        said = (c for t, c in zip(self.texts, self.counts, strict=True) if category_of(t, self.read) in known)
-        return self.empty + int(sum(said))
+        return self.empty + sum(count for key, count in self._read.items() if key in known)
 
     @cached_property
     def numbers(self) -> Array:

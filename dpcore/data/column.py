@@ -10,10 +10,10 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError
+from ..errors import InputError, shortened
 from ..types import Array, Rng
 from .cell import MISSING_TEXTS, counted, distinct, written
-from .readings import ANY_CASE, category_of, folded, number_of
+from .readings import ANY_CASE, AS_WRITTEN, category_of, folded, number_of
 
 MISSING_FOLDED = frozenset(map(folded, MISSING_TEXTS))
 MISSING_LABEL = "(missing)"
@@ -178,7 +178,7 @@ class Column:
 
     def key(self, value: object) -> str:
         """The key that is equal for two values of the same category."""
-        return folded(written(value)) if self.read == ANY_CASE else written(value)
+        return category_of(written(value), ANY_CASE if self.read == ANY_CASE else AS_WRITTEN)
 
     def _examine(self, cells: pd.Series) -> tuple[Array, Array, Array]:
         """The codes (n,), clipped into range, and masks of missing and outside cells; InputError for other texts."""
@@ -261,7 +261,9 @@ class Column:
     def _refuse(self, bad: Array, cells: pd.Series, why: str, advice: str = "") -> None:
         if bad.any():
             row = int(bad.argmax())
-            where = f"column {self.name!r}: {_short(cells.iloc[row])} in row {row + 1} {why}"
+            value = cells.iloc[row]
+            shown = shortened(repr(value.item() if isinstance(value, np.generic) else value))
+            where = f"column {self.name!r}: {shown} in row {row + 1} {why}"
             raise InputError(f"{where} ({bad.sum()} of {len(cells)} rows like it)" + f"; {advice}" * bool(advice))
 
 
@@ -274,8 +276,3 @@ def whole_bins(edges: Sequence[float]) -> tuple[Array, Array]:
     """The first whole number of every bin and the one after the last bin, which includes its upper edge."""
     first = np.ceil(edges[:-1]).astype(np.int64)
     return first, np.append(first[1:], math.floor(edges[-1]) + 1)
-
-
-def _short(value: object) -> str:
-    text = repr(value.item() if isinstance(value, np.generic) else value)
-    return text if len(text) <= 60 else text[:59] + "…"

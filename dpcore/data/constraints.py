@@ -136,7 +136,7 @@ def witness(shape: Sequence[int], zeros: Mapping[tuple[int, ...], Array]) -> dic
     order, chosen = sorted(near, key=lambda a: shape[a]), {}
 
     def options(a: int) -> Iterator[int]:
-        """Cells of column a beside those chosen, every table of it having some cell left for the others."""
+        """The cells of column a that go with those chosen and leave some cell for every column still to be chosen."""
         fits = np.ones(shape[a], dtype=bool)
         for axes in near[a]:
             part = zeros[axes][tuple(chosen.get(b, slice(None)) for b in axes)]

@@ -1,7 +1,7 @@
 """Domain and Rows: the public schema, and tables turned into cells and back."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
@@ -125,6 +125,18 @@ class Domain:
                 raise InputError(f"there is no column {name!r}; the columns are {', '.join(self.names)}")
         return tuple(self._places[name] for name in names)
 
+    def column(self, name: str) -> Column:
+        """The named column; InputError where there is none."""
+        return self.columns[self.axes([name])[0]]
+
+    def shape_of(self, axes: Iterable[int]) -> tuple[int, ...]:
+        """The number of cells of each of the columns at these positions."""
+        return tuple(self.shape[a] for a in axes)
+
+    def cells(self, axes: Iterable[int]) -> int:
+        """The number of cells of the table over the columns at these positions."""
+        return math.prod(self.shape_of(axes))
+
     def project(self, names: Sequence[str]) -> "Domain":
         """The domain of the named columns only, in the given order, with the constraints on these alone."""
         left = tuple(found for constraint in self.constraints if (found := constraint.on(names)))
@@ -185,9 +197,14 @@ class Domain:
         Raises InputError for an empty table, one row, a missing or doubled column, or a cell the schema refuses.
         """
         check_rows(len(frame))
-        place = self.places([str(c) for c in frame.columns])
-        cells = [pd.Series(frame.iloc[:, i]).reset_index(drop=True) for i in place]
-        return self.group(np.column_stack([c.encode(cell) for c, cell in zip(self.columns, cells, strict=True)]))
+        return self.group(np.column_stack([c.encode(cells) for c, cells in self.cells_in(frame)]))
+
+    def cells_in(self, frame: pd.DataFrame) -> list[tuple[Column, pd.Series]]:
+        """The columns with a table's raw cells (n,) for each; InputError unless each is there exactly once."""
+        places = self.places([str(c) for c in frame.columns])
+        return [
+            (c, pd.Series(frame.iloc[:, i]).reset_index(drop=True)) for c, i in zip(self.columns, places, strict=True)
+        ]
 
     def places(self, columns: Sequence[str]) -> list[int]:
         """The position of each column of the domain in a table; InputError unless the table has it exactly once."""

@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..types import Array, Watch, unwatched
+from ..types import Array
 from .cell import canonical, distinct
 from .marks import mixed
-from .sources.base import Chunked
 
 FORMAT = "3:"  # what fingerprints begin with; those of earlier formats begin with "2:", or are bare
 LANES = 4  # number of 64-bit parts of a sum
@@ -32,15 +31,6 @@ def fingerprint(frame: pd.DataFrame, key: bytes) -> str:
     """The fingerprint of a table in memory."""
     found = Fingerprint([str(c) for c in frame.columns], key)
     found.add([pd.Series(frame.iloc[:, i]) for i in range(frame.shape[1])])
-    return found.hexdigest()
-
-
-def fingerprint_of(source: Chunked, key: bytes, watch: Watch = unwatched) -> str:
-    """The fingerprint of all records of a source, read chunk by chunk."""
-    found, n = Fingerprint(source.columns, key), 0
-    for chunk in source.chunks(source.columns):
-        found.add([chunk.cells(name) for name in source.columns])
-        watch(n := n + chunk.rows)
     return found.hexdigest()
 
 

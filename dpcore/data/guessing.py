@@ -16,7 +16,7 @@ import pandas as pd
 from ..errors import InputError
 from ..types import Watch, unwatched
 from .bounds import BINS, round_bounds
-from .cell import MISSING_TEXTS, counted
+from .cells import RawCells
 from .readings import (
     ANY_CASE,
     AS_WRITTEN,
@@ -107,27 +107,6 @@ class Guess:
         return ASIDE.get(self.aside, "")
 
 
-@dataclass(frozen=True, eq=False)
-class _Seen:
-    """The distinct texts (r,) of a column's present cells, their counts, and the number of missing cells."""
-
-    texts: list[str]
-    counts: np.ndarray
-    missing: int
-
-    @property
-    def present(self) -> int:
-        return int(self.counts.sum())
-
-    @property
-    def nearly_all_differ(self) -> bool:
-        return self.present >= FEW_ROWS and len(self.texts) >= 0.9 * self.present
-
-    @property
-    def many(self) -> bool:
-        return len(self.texts) > FEW_ROWS
-
-
 def guess_columns(frame: pd.DataFrame, told: Watch = unwatched) -> tuple[Guess, ...]:
     """A guess for every column, from the records themselves; `told` receives the number of columns done."""
     guesses = []
@@ -139,13 +118,13 @@ def guess_columns(frame: pd.DataFrame, told: Watch = unwatched) -> tuple[Guess, 
 
 def guess_column(name: str, cells: pd.Series) -> Guess:
     """A guess about one column."""
-    seen = _seen(cells)
+    seen = RawCells.of(cells).said
     header = header_of(name)
     if not name:
         return Guess(name=name, kind=TEXT, aside="unnamed")
     if not seen.texts:
         return Guess(name=name, kind="categorical", aside="empty")
-    constant = len(seen.texts) == 1 and not seen.missing
+    constant = len(seen.texts) == 1 and not seen.empty
     if orders := _orders(seen.texts):
         parts = [part for part in PARTS if _differs(f"{part} of {orders[0]}", seen.texts)] or PARTS[:1]
         offers = tuple(f"{part} of {order}" for order in orders for part in parts)
@@ -161,7 +140,7 @@ def guess_column(name: str, cells: pd.Series) -> Guess:
     kind = "integer" if whole else "numeric"
     counted = whole and len(seen.texts) == seen.present == numbers.max() - numbers.min() + 1 >= FEW_ROWS
     named = whole and bool(
-        seen.many and IDENTIFIER.fullmatch(header) or seen.nearly_all_differ and NAMING.search(header)
+        _many(seen) and IDENTIFIER.fullmatch(header) or _nearly_all_differ(seen) and NAMING.search(header)
     )
     aside = "constant" if constant else "id" if counted or named else ""
     return Guess(name=name, kind=kind, read=read, aside=aside, unreadable=unreadable)
@@ -176,10 +155,10 @@ def read_off(
     Raises InputError where that gives no cells: dates and texts as they are, no value, too many different ones.
     """
     spec: dict[str, Any] = {"kind": kind} | ({"read": read} if read else {})
+    seen = RawCells.of(cells, read).said
     if public := of_calendar(read):
-        return public | _policy(_seen(cells).missing)
+        return public | _policy(seen.empty)
     if kind == "categorical":
-        seen = _seen(cells)
         values = _spellings(seen) if read == ANY_CASE else {category_of(text, read) for text in seen.texts}
         values = sorted(values, key=natural)
         if len(values) > MOST_VALUES:
@@ -189,9 +168,8 @@ def read_off(
             )
         if not values:
             raise InputError(f"column {name!r}: it holds no value that could be read off")
-        return spec | {"values": values} | _policy(seen.missing)
-    seen = _seen(cells)
-    found, counts = np.array([number_of(text, read) for text in seen.texts]), seen.counts
+        return spec | {"values": values} | _policy(seen.empty)
+    found, counts = seen.numbers, seen.counts
     if unreadable:
         spec |= UNREADABLE
         found, counts = found[~np.isnan(found)], counts[~np.isnan(found)]
@@ -199,7 +177,7 @@ def read_off(
         raise InputError(f"column {name!r}: its values are not all numbers up to {LARGEST:g}; choose another kind")
     whole = bool((found == np.floor(found)).all())
     spec["kind"] = "integer" if whole and kind == "integer" else "numeric"
-    return spec | round_bounds(found, counts, whole=spec["kind"] == "integer") | _policy(seen.missing)
+    return spec | round_bounds(found, counts, whole=spec["kind"] == "integer") | _policy(seen.empty)
 
 
 def propose(frame: pd.DataFrame, *, peek: bool = False, told: Watch = unwatched) -> dict[str, Any]:
@@ -241,22 +219,21 @@ def of_calendar(read: str) -> dict[str, Any]:
 
 def _blanks(cells: pd.Series) -> dict[str, Any]:
     """The schema entry of a column without values: its texts for missing cells are then its categories."""
-    texts, counts = counted(cells)
-    said = counts @ np.array([*map(bool, texts)], dtype=int)
-    return {"kind": "categorical", "values": sorted(set(texts) - {""}, key=natural)} | _policy(len(cells) - int(said))
+    own = RawCells.of(cells)
+    said = own.counts @ np.array([*map(bool, own.texts)], dtype=int)
+    return {"kind": "categorical", "values": sorted(set(own.texts) - {""}, key=natural)} | _policy(own.n - int(said))
 
 
 def _policy(missing: int) -> dict[str, str]:
     return {"missing": "category"} if missing else {}
 
 
-def _seen(cells: pd.Series) -> _Seen:
-    texts, counts = counted(cells)
-    merged: dict[str, int] = {}
-    for text, count in zip(texts, counts.tolist(), strict=True):
-        if text not in MISSING_TEXTS:
-            merged[text] = merged.get(text, 0) + count
-    return _Seen(list(merged), np.fromiter(merged.values(), int, len(merged)), len(cells) - sum(merged.values()))
+def _many(seen: RawCells) -> bool:
+    return len(seen.texts) > FEW_ROWS
+
+
+def _nearly_all_differ(seen: RawCells) -> bool:
+    return seen.present >= FEW_ROWS and len(seen.texts) >= 0.9 * seen.present
 
 
 def _orders(texts: Sequence[str]) -> tuple[str, ...]:
@@ -273,7 +250,7 @@ def _differs(read: str, texts: Sequence[str]) -> bool:
     return len({of(text, read) for text in texts}) > 1
 
 
-def _numbers(seen: _Seen) -> tuple[str, np.ndarray | None, bool]:
+def _numbers(seen: RawCells) -> tuple[str, np.ndarray | None, bool]:
     """The reading of texts as numbers, those (r,), and whether a few words like `unknown` occur among them.
 
     None where they are no numbers, too large to tell apart, or few: beside few numbers a word is a category like them.
@@ -286,7 +263,7 @@ def _numbers(seen: _Seen) -> tuple[str, np.ndarray | None, bool]:
     return AS_WRITTEN, None, False
 
 
-def _beside_words(seen: _Seen) -> list[str]:
+def _beside_words(seen: RawCells) -> list[str]:
     """The texts with a digit, if only a few have none; empty otherwise."""
     strays = np.array([re.search(r"\d", text) is None for text in seen.texts])
     few = 0 < strays.sum() <= STRAYS and seen.counts @ strays <= UNKNOWN * seen.present
@@ -294,22 +271,22 @@ def _beside_words(seen: _Seen) -> list[str]:
     return left if few and len(left) > FEW_ROWS else []
 
 
-def _names_people(header: str, seen: _Seen, numbers: bool) -> bool:
+def _names_people(header: str, seen: RawCells, numbers: bool) -> bool:
     """Whether a column identifies people: many values, and all e-mail, or a header or form that says so."""
     if all(EMAIL.fullmatch(text) for text in seen.texts):
         return True
     half = 2 * len(seen.texts) > seen.present
-    if (seen.many or half) and PERSON.fullmatch(header):
+    if (_many(seen) or half) and PERSON.fullmatch(header):
         return True
-    return not numbers and seen.many and half and formed(seen.texts)
+    return not numbers and _many(seen) and half and formed(seen.texts)
 
 
-def _of_texts(name: str, header: str, seen: _Seen, constant: bool) -> Guess:
+def _of_texts(name: str, header: str, seen: RawCells, constant: bool) -> Guess:
     """A guess for categories: used, unless the texts are codes, names, free text or a single value."""
     lengths = np.fromiter(map(len, seen.texts), int, len(seen.texts))
     one = len({folded(text) for text in seen.texts}) < len(seen.texts)
     long = float(lengths @ seen.counts) / seen.present > LONG_TEXT
-    many = len(seen.texts) > MOST_VALUES or (seen.many and 2 * len(seen.texts) > seen.present)
+    many = len(seen.texts) > MOST_VALUES or (_many(seen) and 2 * len(seen.texts) > seen.present)
     guess = {"name": name, "offers": (ANY_CASE,) * one}
     if constant:
         return Guess(kind="categorical", aside="constant", **guess)
@@ -317,10 +294,10 @@ def _of_texts(name: str, header: str, seen: _Seen, constant: bool) -> Guess:
         return Guess(kind=TEXT, aside="text", **guess)
     icd = sum(bool(CODE.fullmatch(text)) for text in seen.texts) >= MOST * len(seen.texts)
     called = CODED.search(header)
-    coded = POSTAL.search(header) or icd and called or (icd or called) and not seen.nearly_all_differ
-    if seen.many and coded and not names_one(name) and (offers := _beginnings(seen.texts)):
+    coded = POSTAL.search(header) or icd and called or (icd or called) and not _nearly_all_differ(seen)
+    if _many(seen) and coded and not names_one(name) and (offers := _beginnings(seen.texts)):
         return Guess(kind="categorical", aside="code" * many, name=name, offers=offers)
-    if seen.nearly_all_differ or (many and NAMING.search(header)) or (seen.many and IDENTIFIER.fullmatch(header)):
+    if _nearly_all_differ(seen) or (many and NAMING.search(header)) or (_many(seen) and IDENTIFIER.fullmatch(header)):
         return Guess(kind="categorical", aside="id", **guess)
     return Guess(kind=TEXT if many else "categorical", aside="text" * many, **guess)
 
@@ -331,7 +308,7 @@ def _beginnings(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(reversed([read for read, count in found.items() if 1 < count <= min(MOST_CODES, len(texts) - 1)]))
 
 
-def _spellings(seen: _Seen) -> set[str]:
+def _spellings(seen: RawCells) -> set[str]:
     """The most frequent spelling of each category: one text of all that are read alike."""
     best: dict[str, tuple[int, str]] = {}
     for text, count in zip(seen.texts, seen.counts.tolist(), strict=True):

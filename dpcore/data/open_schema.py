@@ -6,15 +6,13 @@ from typing import Any
 
 import pandas as pd
 
-from ..errors import InputError
+from ..errors import InputError, check_rows
 from ..types import Json, Watch, unwatched
 from .cells import RawCells
 from .column import OTHER, Column
-from .constraints import Constraint
 from .domain import Domain
 from .readings import AS_WRITTEN
 from .schema import domain_from_json
-from .text_format import UNSTATED, TextFormat
 
 PRIVATE = "private"
 BINS = 16  # where nothing is said
@@ -78,47 +76,29 @@ class OpenColumn:
 
 @dataclass(frozen=True)
 class OpenSchema:
-    """Public columns and columns that will be measured, in the order of the schema.
+    """A schema with columns that will be measured: `open`, in the order of the schema.
 
-    `constraints` speak of public columns alone. `measured` are those that an earlier release measured and paid for,
-    `file` is what is known of the text file that the table comes in.
+    In the `placeholder`, a domain for planning and for reading queries before anything is measured, they have the sizes
+    expected of them. Its constraints speak of the public columns alone.
     """
 
-    columns: tuple[Column | OpenColumn, ...]
-    peeked: bool = False
-    constraints: tuple[Constraint, ...] = ()
-    measured: tuple[str, ...] = ()
-    file: TextFormat = UNSTATED
+    placeholder: Domain
+    open: tuple[OpenColumn, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all columns."""
-        return tuple(c.name for c in self.columns)
-
-    @property
-    def open(self) -> tuple[OpenColumn, ...]:
-        """The columns that will be measured."""
-        return tuple(c for c in self.columns if isinstance(c, OpenColumn))
-
-    @property
-    def placeholder(self) -> Domain:
-        """A domain for planning and for reading queries before anything is measured."""
-        return self.settled({c.name: c.placeholder for c in self.open})
+        return self.placeholder.names
 
     def project(self, names: Sequence[str]) -> "OpenSchema":
         """The schema of the named columns only; InputError names one that is missing."""
-        columns = tuple(self.columns[i] for i in self.placeholder.axes(names))
-        left = tuple(found for constraint in self.constraints if (found := constraint.on(names)))
-        return replace(
-            self, columns=columns, constraints=left, measured=tuple(name for name in self.measured if name in names)
-        )
+        own = {c.name: c for c in self.open}
+        return OpenSchema(self.placeholder.project(names), tuple(own[name] for name in names if name in own))
 
     def settled(self, found: Mapping[str, Column]) -> Domain:
         """The domain, with measured columns in place of the open ones."""
-        columns = tuple(found[c.name] if isinstance(c, OpenColumn) else c for c in self.columns)
-        paid = {*self.measured, *(c.name for c in self.open)}
-        measured = tuple(name for name in self.names if name in paid)
-        return Domain(columns, self.peeked, self.constraints, measured, self.file)
+        columns = {c.name: c for c in self.placeholder.columns} | {c.name: found[c.name] for c in self.open}
+        return replace(self.placeholder, columns=tuple(columns.values()))
 
     def cells(self, frame: pd.DataFrame, told: Watch = unwatched) -> list[RawCells]:
         """The raw cells of the open columns; InputError first where a public column cannot be read.
@@ -127,15 +107,14 @@ class OpenSchema:
 
         Raises what `Domain.encode` raises about the public columns, and InputError for an open one that is not there.
         """
-        place, names = [str(c) for c in frame.columns], {c.name for c in self.open}
-        blank = pd.DataFrame({i: None if c in names else frame.iloc[:, i] for i, c in enumerate(place)}, frame.index)
-        blank.columns = place
-        known = tuple(c for c in self.columns if isinstance(c, Column))
-        Domain((*known, *(c.placeholder for c in self.open))).encode(blank)
-        found = []
-        for done, c in enumerate(self.open):
-            told(done)
-            found.append(RawCells.of(pd.Series(frame.iloc[:, place.index(c.name)]), c.read))
+        check_rows(len(frame))
+        own, found = {c.name: c for c in self.open}, []
+        for column, cells in self.placeholder.cells_in(frame):
+            if column.name in own:
+                told(len(found))
+                found.append(RawCells.of(cells, own[column.name].read))
+            else:
+                column.encode(cells)
         return found
 
 
@@ -160,9 +139,10 @@ def open_schema_from_json(schema: Any) -> OpenSchema:
                     "values yet; drop the constraint, or give the column's bounds or values"
                 )
     probe = domain_from_json({**schema, "columns": {n: known.get(n) or _probe(n, s) for n, s in columns.items()}})
-    found = (c if c.name in known else _open(c.name, columns[c.name]) for c in probe.columns)
-    earlier = tuple(name for name in probe.measured if name in known)
-    return OpenSchema(tuple(found), probe.peeked, probe.constraints, earlier, probe.file)
+    own = {c.name: _open(c.name, columns[c.name]) for c in probe.columns if c.name not in known}
+    measured = tuple(name for name in probe.names if name in own or name in probe.measured)
+    placed = tuple(own[c.name].placeholder if c.name in own else c for c in probe.columns)
+    return OpenSchema(replace(probe, columns=placed, measured=measured), tuple(own.values()))
 
 
 def open_schema_to_json(schema: OpenSchema) -> Json:
@@ -171,7 +151,7 @@ def open_schema_to_json(schema: OpenSchema) -> Json:
     for c in schema.open:
         what = {"values": PRIVATE} if c.categorical else {"bounds": PRIVATE, "bins": PRIVATE if c.quantiles else c.bins}
         out[c.name] = {"kind": c.kind, **what} | ({"read": c.read} if c.read else {})
-    return {"columns": out} | ({"file": told} if (told := schema.file.to_json()) else {})
+    return {"columns": out} | ({"file": told} if (told := schema.placeholder.file.to_json()) else {})
 
 
 def private_entry(spec: Mapping[str, Any]) -> Json:

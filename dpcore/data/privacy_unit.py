@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError
-from ..types import Array
 from .marks import marks, mixed, persons
 
 ROW = "one row"
@@ -80,24 +79,14 @@ def limit_rows(
     if place.count(person) != 1:
         raise InputError(f"the table has no column {person!r} that identifies a person; it has {', '.join(place)}")
     who = persons(pd.Series(frame.iloc[:, place.index(person)]))
-    _, group, sizes = np.unique(who, return_inverse=True, return_counts=True)
-    left_out = sizes[group] > most
+    group = pd.factorize(who)[0]
+    left_out = np.bincount(group)[group] > most
     crowded = np.flatnonzero(left_out)
-    who = who[crowded]
+    who, group = who[crowded], group[crowded]
     said = np.zeros(len(crowded), np.uint64)
     for _, i in sorted((name, i) for i, name in enumerate(place) if columns is None or name in columns):
         said = mixed(said, marks(pd.Series(frame.iloc[crowded, i])))
-    order = np.lexsort((said, who))
-    who, said = who[order], said[order]
-    rank = mixed(mixed(mixed(np.uint64(seed), who), said), _place_in_run(who, said))
-    last = np.lexsort((rank, who))  # stable: equal ranks keep the order above
-    kept = crowded[order[last[_place_in_run(who[last]) < most]]]
-    left_out[kept] = False
+    copies = pd.Series(said).groupby([group, said]).cumcount().to_numpy(np.uint64)
+    rank = pd.Series(mixed(mixed(mixed(np.uint64(seed), who), said), copies))
+    left_out[crowded] = rank.groupby(group).rank(method="first") > most
     return frame.iloc[~left_out].reset_index(drop=True)
-
-
-def _place_in_run(*keys: Array) -> Array:
-    """The number of rows before each one (n,) with the same keys, in arrays sorted by keys."""
-    rows = np.arange(len(keys[0]))
-    first = np.any([key != np.roll(key, 1) for key in keys], axis=0) | (rows == 0)
-    return (rows - np.maximum.accumulate(np.where(first, rows, 0))).astype(np.uint64)

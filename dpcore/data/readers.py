@@ -164,28 +164,48 @@ def _parquet(source: Source, cells: int) -> pd.DataFrame:
 
 
 def sound(table: pa.Table) -> pa.Table:
-    """The table with damaged texts repaired: one that is no UTF-8 shows its bytes, as in a text file.
+    """The table with damaged cells repaired, each by itself: a text that is no UTF-8 shows its bytes, as in a file.
 
-    Raises ArrowException for what else is damaged.
+    Any other cell that its type does not have, as a time after midnight of its day, is missing.
     """
     for place, field in enumerate(table.schema):
-        column = table[place]
-        try:
-            column.validate(full=True)
-        except pa.ArrowInvalid:
-            kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-            if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-                raise
+        column, kind = table[place], field.type
+        if _is_sound(column):
+            continue
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
             said = column.cast(pa.large_binary()).to_pylist()
-            texts = [None if text is None else text.decode("utf-8", "backslashreplace") for text in said]
-            table = table.set_column(place, field.name, pa.array(texts, kind))
+            cells = [None if text is None else text.decode("utf-8", "backslashreplace") for text in said]
+        else:
+            cells = [cell if _is_sound(pa.array([cell], kind)) else None for cell in column]
+        table = table.set_column(place, field.name, pa.array(cells, kind))
     return table
+
+
+def _is_sound(cells: pa.ChunkedArray | pa.Array) -> bool:
+    try:
+        cells.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def series(cells: pa.ChunkedArray | pa.Array) -> pd.Series:
     """The cells of a Parquet column: whole numbers stay as written, even beside a missing one."""
     if pa.types.is_dictionary(cells.type):
         cells = cells.cast(cells.type.value_type)
-    if pa.types.is_nested(getattr(cells.type, "storage_type", cells.type)):  # one by one: together, whole numbers
-        return pd.Series(cells.to_pylist(), dtype=object)  # beside a missing one anywhere would become floats
+    if pa.types.is_date(cells.type):
+        cells = cells.cast(pa.string())  # of years, too, that no date of Python's has
+    kind = getattr(cells.type, "storage_type", cells.type)
+    if pa.types.is_nested(kind) or pa.types.is_time(kind):  # one by one: together, whole numbers beside a missing one
+        return pd.Series([_value(cell) for cell in cells], dtype=object)  # anywhere would become floats
     return pd.Series(cells.to_pandas(types_mapper=WHOLE.get if cells.null_count else None)).reset_index(drop=True)
+
+
+def _value(cell: pa.Scalar) -> Any:
+    """The value of an Arrow cell, a time to the microsecond; its text in Arrow where Python has no such value."""
+    try:
+        return cell.as_py()
+    except (pa.ArrowException, ValueError, OverflowError):  # no other cell is refused with it
+        limits = dict.fromkeys(("window", "container_window", "element_size_limit"), MOST_CELLS)
+        return pa.array([cell], cell.type).to_string(skip_new_lines=True, **limits)[1:-1]

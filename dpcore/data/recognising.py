@@ -44,7 +44,7 @@ ONE_PERSON = re.compile(
 POSTAL = re.compile(r"\b(zip(code)?|postcode|postal|plz|postleitzahl|postnummer|postnr|cep)\b")
 CODED = re.compile(r"\b(icd|icd9|icd10|atc|nace|isco|isic|naics|cpt|iso|diagnos(is|e|tico)|codes?)\b")
 CODE = re.compile(r"[A-Z][0-9]{2}(\.?[0-9A-Z]{1,4})?")  # as in ICD-10 and ATC
-EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+EMAIL = re.compile(r"[^@\s]+@(?=.\S*\.\S)[^@\s]+")
 PHONE = re.compile(r"(?=(\D*\d){7,15}\D*$)(?=.*[+ ()/-])[+(]?[0-9][0-9 ()./-]+[0-9]")
 NUMBERED = re.compile(r"\d{6,8}[-+]\d{4}|\d{3}\.\d{3}\.\d{3}-\d{2}|[A-Z]{2}\d{6}[A-D]|[A-Z]{2}\d{2}[A-Z0-9]{11,30}")
 WORD = r"[A-ZÀ-ÖØ-ÞĀ-ŽА-Я][^\W\d_]*(?:['’.-][^\W\d_]+)*\.?"

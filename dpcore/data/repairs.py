@@ -24,7 +24,7 @@ FIXES = {
     GUESS: "Take it for what it seems to be",
     ONE: "Count its spellings as one value",
     MISSING: "Make missing a value of its own",
-    CLIP: "Count them in the outermost bins",
+    CLIP: "Count them in the outermost groups",
     WORDS: "Count words as missing",
     OWN: "Make them values of their own",
     ASIDE: "Leave it out",

@@ -1,13 +1,15 @@
 """Sample tables that are free to show: two rebuilt from published counts, one generated with a known population."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from ..errors import InputError
-from ..types import Array
+from ..types import Array, Json
 from .domain import Domain
+from .readers import read_json
 from .schema import domain_from_json
 
 
@@ -98,26 +100,6 @@ def _from_counts(columns: list[str], counts: dict[tuple, tuple], outcomes: tuple
     return Sample(frame, domain_from_json({"columns": schema}), source)
 
 
-CENSUS_SCHEMA = {
-    "columns": {
-        "age": {"kind": "integer", "edges": [17, 25, 35, 45, 55, 65, 75, 90]},
-        "sex": {"kind": "categorical", "values": ["Female", "Male"]},
-        "education": {
-            "kind": "categorical",
-            "values": ["Basic", "High school", "Some college", "Bachelor", "Graduate"],
-            "ordered": True,
-        },
-        "marital": {"kind": "categorical", "values": ["Never married", "Married", "Divorced", "Widowed"]},
-        "occupation": {
-            "kind": "categorical",
-            "values": ["None", "Service", "Manual", "Clerical", "Technical", "Professional"],
-        },
-        "hours": {"kind": "numeric", "edges": [0, 20, 35, 42, 50, 80]},
-        "income": {"kind": "categorical", "values": ["low", "high"]},
-    }
-}
-
-
 def census(n: int = 20_000, seed: int = 0) -> Sample:
     """An invented census of n people, drawn from a small Bayesian network over 16,800 cells with known P.
 
@@ -125,8 +107,9 @@ def census(n: int = 20_000, seed: int = 0) -> Sample:
     """
     if not 2 <= n <= 10_000_000:
         raise InputError(f"n={n} is outside 2..10000000")
-    domain = domain_from_json(CENSUS_SCHEMA)
-    P = _census_population()
+    found = read_json(Path(__file__).with_name("census.json"))
+    domain = domain_from_json({"columns": found["columns"]})
+    P = _population(domain, found["logits"])
     rng = np.random.default_rng(seed)
     cells = np.repeat(np.arange(domain.size), rng.multinomial(n, P))
     codes = np.column_stack(np.unravel_index(rng.permutation(cells), domain.shape))
@@ -134,55 +117,16 @@ def census(n: int = 20_000, seed: int = 0) -> Sample:
     return Sample(domain.decode(codes, rng), domain, source, P)
 
 
-def _census_population() -> Array:
-    """The P (k,) as the product of the network's conditional tables, in the schema's order of columns."""
-    young, old = np.linspace(1, -1, 7), np.linspace(-1, 1, 7)
-    age = np.array([0.16, 0.20, 0.19, 0.17, 0.14, 0.09, 0.05])
-    sex = np.array([0.51, 0.49])
-    # Rows of logits, one column a value; axes are named in the comments.
-    education = _soft(  # age, sex → education
-        np.array([-0.6, 0.9, 0.7, 0.3, -0.6])
-        + np.outer(old, [0.9, 0.4, -0.2, -0.4, -0.1])[:, None, :]
-        + np.outer([0.1, -0.1], [-0.2, 0.1, 0.2, 0.1, 0.0])[None, :, :]
-    )
-    marital = _soft(  # age, sex → marital
-        np.array([0.0, 1.0, -0.6, -3.0])
-        + np.outer(young, [2.2, -0.6, -0.5, -2.2])[:, None, :]
-        + np.outer([1.0, -1.0], [-0.2, -0.1, 0.1, 0.7])[None, :, :]
-    )
-    skill = np.linspace(-1, 1, 5)
-    occupation = _soft(  # age, sex, education → occupation
-        np.array([0.3, 0.2, 0.3, 0.2, -0.4, -0.3])
-        + np.outer(old, [1.6, -0.3, -0.2, 0.0, -0.4, 0.2])[:, None, None, :]
-        + np.outer([1.0, -1.0], [0.3, 0.3, -1.1, 0.8, -0.2, 0.0])[None, :, None, :]
-        + np.outer(skill, [-0.6, -0.9, -1.3, 0.1, 0.6, 2.2])[None, None, :, :]
-    )
-    hours = _soft(  # sex, occupation → hours
-        np.array(
-            [[3.5, -1, -3, -4, -5], [0.2, 0.8, 0.9, 0.1, -0.6], [-0.9, 0.2, 1.8, 0.9, 0.1]]
-            + [[-0.3, 0.6, 1.9, 0.2, -0.9], [-0.9, 0.1, 1.9, 0.8, -0.2], [-0.8, 0.0, 1.4, 1.2, 0.8]]
-        )[None, :, :]
-        + np.outer([1.0, -1.0], [0.3, 0.3, 0.0, -0.3, -0.4])[:, None, :]
-    )
-    score = (  # age, sex, education, marital, occupation, hours → income
-        _along(0, [-1.6, -0.2, 0.5, 0.7, 0.6, 0.0, -0.4])
-        + _along(1, [-0.3, 0.3])
-        + _along(2, [-1.2, -0.5, -0.1, 0.7, 1.3])
-        + _along(3, [-0.5, 0.6, -0.3, -0.4])
-        + _along(4, [-2.5, -0.9, -0.3, -0.2, 0.4, 0.9])
-        + _along(5, [-1.6, -0.7, 0.1, 0.6, 0.8])
-        - 1.0
-    )
-    income = np.stack([1 / (1 + np.exp(score)), 1 / (1 + np.exp(-score))], axis=-1)
-    P = np.einsum("a,s,ase,asm,aseo,soh,asemohi->asemohi", age, sex, education, marital, occupation, hours, income)
+def _population(domain: Domain, logits: Json) -> Array:
+    """The P (k,) of a Bayesian network: the product of each column's shares, given the columns before it.
+
+    A column's logits are the sum of its own and, for each column that it depends on, of one row a value of that column.
+    """
+    P = np.ones(domain.shape)
+    for axis, (name, terms) in enumerate(logits.items()):
+        weights = np.ones(())
+        for beside, values in terms.items():
+            shape = [size if c in (beside, name) else 1 for c, size in zip(domain.names, domain.shape, strict=True)]
+            weights = weights * np.exp(np.reshape(values, shape))
+        P = P * weights / weights.sum(axis=axis, keepdims=True)
     return P.ravel() / P.sum()
-
-
-def _soft(logits: Array) -> Array:
-    weights = np.exp(logits)
-    return weights / weights.sum(axis=-1, keepdims=True)
-
-
-def _along(axis: int, values: list[float]) -> Array:
-    """The `values` reshaped along one of the six axes in front of income."""
-    return np.reshape(values, [-1 if i == axis else 1 for i in range(6)])

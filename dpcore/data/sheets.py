@@ -11,6 +11,7 @@ import re
 import zipfile
 from collections.abc import Iterator
 from datetime import datetime
+from itertools import islice
 from typing import Any, BinaryIO
 from xml.parsers import expat
 
@@ -44,16 +45,13 @@ def first_sheet(file: BinaryIO, told: Watch = unwatched) -> list[Row]:
     with zipfile.ZipFile(file) as packed:  # which gives no more bytes than it says there are
         if (size := sum(part.file_size for part in packed.infolist())) > MOST_BYTES:
             raise InputError(f"unpacks to {size:,} bytes, at most {MOST_BYTES:,} are read; save it as CSV or Parquet")
-        book = _Book(packed)
-        sheet = _Sheet(book)
-        _parse(packed, book.sheet, sheet, MOST_BYTES, told)
-    rows = sheet.rows
+        rows, last = _rows(packed, _Book(packed), told)
     while rows and not rows[-1]:
         rows.pop()
     width = max(map(len, rows), default=0)
-    if width == 1 and sheet.last > len(rows):
+    if width == 1 and last > len(rows):
         raise InputError(
-            f"row {sheet.last:,} is an empty value below all others: a sheet with one column does not show whether "
+            f"row {last:,} is an empty value below all others: a sheet with one column does not show whether "
             "that is a row; write NA into it, or delete the row"
         )
     return [row + [""] * (width - len(row)) for row in rows]
@@ -83,9 +81,7 @@ class _Book:
             raise InputError("it has no sheet")
         self.sheet, self.first_day = sheets[0], first_day
         parts = {kind: path for kind, path in relations.values() if path in names}
-        self.texts = _Texts()
-        if "sharedStrings" in parts:
-            _parse(packed, parts["sharedStrings"], self.texts, MOST_BYTES)
+        self.texts = _shared_texts(packed, parts["sharedStrings"]) if "sharedStrings" in parts else []
         codes: dict[str, str] = {}
         styles: list[str] = []
         inside = ""
@@ -99,148 +95,107 @@ class _Book:
         self.dates = {i for i, s in enumerate(styles) if is_date_format(formats[s])}
         self.durations = {i for i, s in enumerate(styles) if is_timedelta_format(formats[s])}
 
+    def value(self, cell: dict[str, str], text: str) -> Any:
+        """The value of a cell with these attributes and this text; "" for an empty one.
 
-class _Texts:
-    """The texts that cells share, by number: one for each `si` element, without phonetic readings."""
-
-    def __init__(self) -> None:
-        self.found: list[str] = []
-        self.parts: list[str] = []
-        self.reading = self.phonetic = False
-        self.characters = 0
-
-    def start(self, tag: str, _attributes: dict[str, str]) -> None:
-        if tag == "rPh":
-            self.phonetic = True
-        self.reading = tag == "t" and not self.phonetic
-
-    def data(self, text: str) -> None:
-        if self.reading:
-            self.characters += len(text)
-            self.parts.append(text)
-
-    def end(self, tag: str) -> None:
-        self.reading = False
-        if tag == "rPh":
-            self.phonetic = False
-        elif tag == "si":
-            self.found.append("".join(self.parts).replace("x005F_", ""))
-            self.parts.clear()
-            if len(self.found) > MOST_TEXTS or self.characters > MOST_CHARACTERS:
-                raise InputError("its texts are more than are read; save it as CSV or Parquet")
-
-
-class _Sheet:
-    """The cells of a sheet, row by row in the file's order."""
-
-    def __init__(self, book: _Book) -> None:
-        self.book = book
-        self.rows: list[Row] = []
-        self.row = self.column = self.width = self.characters = self.last = 0  # the last row with a cell
-        self.cell: dict[str, str] = {}
-        self.parts: list[str] = []
-        self.reading = self.phonetic = False
-
-    def start(self, tag: str, attributes: dict[str, str]) -> None:
-        if tag == "c":
-            self._place(attributes)
-        elif tag == "row":
-            before, self.column = self.row, 0
-            self.row = _whole(attributes["r"], "row") if "r" in attributes else self.row + 1
-            self._grow()
-            if self.row <= before:  # it would be written over another one
-                raise InputError(f"row {self.row:,} comes after row {before:,}")
-        elif tag == "rPh":
-            self.phonetic = True
-        self.reading = tag == "v" or (tag == "t" and self.cell.get("t") == "inlineStr" and not self.phonetic)
-
-    def data(self, text: str) -> None:
-        if self.reading:
-            self.parts.append(text)
-            self.characters += len(text)
-            if self.characters > MOST_CHARACTERS:
-                raise InputError("its values hold more text than is read; save it as CSV or Parquet")
-
-    def end(self, tag: str) -> None:
-        self.reading = False
-        if tag == "rPh":
-            self.phonetic = False
-        elif tag == "c":
-            value = self._value("".join(self.parts))
-            self.parts.clear()
-            self.last = max(self.last, self.row)
-            if value != "" and self.row:
-                cells = self.rows[self.row - 1]
-                cells += [""] * (self.column - len(cells))
-                cells[self.column - 1] = value
-                self.width = max(self.width, self.column)
-                self._check()
-
-    def _place(self, attributes: dict[str, str]) -> None:
-        self.cell = attributes
-        if "r" not in attributes:
-            self.column += 1
-        elif found := CELL.fullmatch(attributes["r"]):
-            self.column = 0
-            for letter in found[1].upper():
-                self.column = 26 * self.column + ord(letter) - 64
-        else:
-            raise InputError(f"{attributes['r'][:40]!r} is not the place of a value")
-        if self.column > MOST_COLUMNS:
-            raise InputError(f"column {self.column:,} of row {self.row:,} is beyond {MOST_COLUMNS:,}")
-
-    def _grow(self) -> None:
-        if not 1 <= self.row <= MOST_ROWS:
-            raise InputError(f"row {self.row:,} is outside 1..{MOST_ROWS:,}")
-        self.rows += [[] for _ in range(self.row - len(self.rows))]
-        self._check()
-
-    def _check(self) -> None:
-        if len(self.rows) * self.width > MOST_CELLS:
-            spans = f"{len(self.rows):,} rows and {self.width:,} columns"
-            raise InputError(f"the sheet spans {spans}, at most {MOST_CELLS:,} values are read; save it as CSV")
-
-    def _value(self, text: str) -> Any:
-        """The value of a cell; "" for an empty one, None for an error."""
-        kind = self.cell.get("t", "n")
+        None for an error, and for a cell that contradicts its kind, which refuses no other.
+        """
+        kind = cell.get("t", "n")
         if kind in ("str", "inlineStr") or not text:
             return text
-        if kind == "s":
-            return self.book.texts.found[_whole(text, "text")]
-        if kind == "b":
-            return bool(int(text))
-        if kind == "d":
-            return datetime.fromisoformat(text)
-        return None if kind == "e" else self._number(text)
+        try:
+            if kind == "s":
+                return self.texts[_whole(text, "text")]
+            if kind == "b":
+                return bool(int(text))
+            if kind == "d":
+                return datetime.fromisoformat(text)
+            return None if kind == "e" else self._number(text, _whole(cell.get("s", "0"), "style"))
+        except (IndexError, OverflowError, ValueError):
+            return None
 
-    def _number(self, text: str) -> Any:
+    def _number(self, text: str, style: int) -> Any:
         from openpyxl.utils.datetime import from_excel
 
         number = int(text) if WHOLE.fullmatch(text) else float(text)
-        style = _whole(self.cell.get("s", "0"), "style")
-        if style in self.book.dates:
-            try:
-                return from_excel(number, self.book.first_day, timedelta=style in self.book.durations)
-            except (OverflowError, ValueError):
-                return None  # no such day
+        if style in self.dates:
+            return from_excel(number, self.first_day, timedelta=style in self.durations)
         return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
-class _Wanted:
-    """A collector of wanted tags and attributes, which drops the text between them."""
+def _shared_texts(packed: zipfile.ZipFile, name: str) -> list[str]:
+    """The texts that cells share, by number: one for each `si` element."""
+    texts: list[str] = []
+    parts: list[str] = []
+    characters = 0
+    for event, what in _events(packed, name, MOST_BYTES):
+        if event == "=t":
+            parts.append(what)
+            characters += len(what)
+        elif event == "/si":
+            texts.append("".join(parts).replace("x005F_", ""))
+            parts.clear()
+            if len(texts) > MOST_TEXTS or characters > MOST_CHARACTERS:
+                raise InputError("its texts are more than are read; save it as CSV or Parquet")
+    return texts
 
-    def __init__(self) -> None:
-        self.found: list[tuple[str, dict[str, str]]] = []
 
-    def start(self, tag: str, attributes: dict[str, str]) -> None:
-        if tag in WANTED:
-            self.found.append((tag, attributes))
-            if len(self.found) > MOST_WANTED:
-                raise InputError(f"it has more than {MOST_WANTED:,} sheets or formats")
+def _rows(packed: zipfile.ZipFile, book: _Book, told: Watch) -> tuple[list[Row], int]:
+    """The rows of the sheet, each up to its last cell, and the number of the last row with a cell."""
+    rows: list[Row] = []
+    cell: dict[str, str] = {}
+    parts: list[str] = []
+    row = column = width = characters = last = 0
+    for event, what in _events(packed, book.sheet, MOST_BYTES, told):
+        if event == "c":
+            cell, column = what, _column(what, row, column)
+        elif event == "=v" or (event == "=t" and cell.get("t") == "inlineStr"):
+            parts.append(what)
+            characters += len(what)
+            if characters > MOST_CHARACTERS:
+                raise InputError("its values hold more text than is read; save it as CSV or Parquet")
+        elif event == "/c":
+            value = book.value(cell, "".join(parts))
+            parts.clear()
+            last = max(last, row)
+            if value != "" and row:
+                cells = rows[row - 1]
+                cells += [""] * (column - len(cells))
+                cells[column - 1] = value
+                width = max(width, column)
+                _check_span(len(rows), width)
+        elif event == "row":
+            before, column = row, 0
+            row = _whole(what["r"], "row") if "r" in what else row + 1
+            if not 1 <= row <= MOST_ROWS:
+                raise InputError(f"row {row:,} is outside 1..{MOST_ROWS:,}")
+            rows.extend([] for _ in range(row - len(rows)))
+            _check_span(len(rows), width)
+            if row <= before:  # it would be written over another one
+                raise InputError(f"row {row:,} comes after row {before:,}")
+    return rows, last
 
-    def data(self, _text: str) -> None: ...
 
-    def end(self, _tag: str) -> None: ...
+def _column(attributes: dict[str, str], row: int, before: int) -> int:
+    """The number of a cell's column, from its place, or else the one after the cell before."""
+    column = before + 1
+    if "r" in attributes:
+        found = CELL.fullmatch(attributes["r"])
+        if not found:
+            raise InputError(f"{attributes['r'][:40]!r} is not the place of a value")
+        column = 0
+        for letter in found[1].upper():
+            column = 26 * column + ord(letter) - 64
+    if column > MOST_COLUMNS:
+        raise InputError(f"column {column:,} of row {row:,} is beyond {MOST_COLUMNS:,}")
+    return column
+
+
+def _check_span(rows: int, width: int) -> None:
+    """Raise InputError for a sheet of too many cells, empty ones included."""
+    if rows * width > MOST_CELLS:
+        spans = f"{rows:,} rows and {width:,} columns"
+        raise InputError(f"the sheet spans {spans}, at most {MOST_CELLS:,} values are read; save it as CSV")
 
 
 def _whole(text: str, what: str) -> int:
@@ -271,28 +226,55 @@ def _relations(packed: zipfile.ZipFile, name: str, names: set[str]) -> dict[str,
     return out
 
 
-def _elements(packed: zipfile.ZipFile, name: str) -> Iterator[tuple[str, dict[str, str]]]:
+def _elements(packed: zipfile.ZipFile, name: str) -> list[tuple[str, dict[str, str]]]:
     """The wanted tags and attributes of a small part, in order."""
-    seen = _Wanted()
-    _parse(packed, name, seen, MOST_SMALL)
-    return iter(seen.found)
+    wanted = (event for event in _events(packed, name, MOST_SMALL) if event[0] in WANTED)
+    found = list(islice(wanted, MOST_WANTED + 1))
+    if len(found) > MOST_WANTED:
+        raise InputError(f"it has more than {MOST_WANTED:,} sheets or formats")
+    return found
 
 
-def _parse(packed: zipfile.ZipFile, name: str, reader: Any, most: int, told: Watch = unwatched) -> None:
-    """Feed a part to `reader.start(tag, attributes)`, `.data(text)` and `.end(tag)`, tags without namespaces."""
+def _events(packed: zipfile.ZipFile, name: str, most: int, told: Watch = unwatched) -> Iterator[tuple[str, Any]]:
+    """What a part says, in order, by tags without namespaces.
+
+    An element that begins is its tag and attributes, its end is "/" and the tag; the text in `v` and `t` elements,
+    without phonetic readings, is "=" and the tag, and some of the text.
+    """
     if (size := packed.getinfo(name).file_size) > most:
         raise InputError(f"its part {name[:80]!r} unpacks to more than {most:,} bytes")
+    heard: list[tuple[str, Any]] = []
+    inside, phonetic = "", False
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal inside, phonetic
+        tag = tag.rpartition(" ")[2]
+        phonetic = phonetic or tag == "rPh"
+        inside = "=" + tag if tag == "v" or (tag == "t" and not phonetic) else ""
+        heard.append((tag, attributes))
+
+    def end(tag: str) -> None:
+        nonlocal inside, phonetic
+        inside, tag = "", tag.rpartition(" ")[2]
+        phonetic = phonetic and tag != "rPh"
+        heard.append(("/" + tag, None))
+
+    def data(text: str) -> None:
+        if inside:
+            heard.append((inside, text))
+
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
-    parser.StartElementHandler = lambda tag, attributes: reader.start(tag.rpartition(" ")[2], attributes)
-    parser.EndElementHandler = lambda tag: reader.end(tag.rpartition(" ")[2])
-    parser.CharacterDataHandler = reader.data
+    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, data
     parser.StartDoctypeDeclHandler = _no_entities
     with packed.open(name) as part:
         while chunk := part.read(CHUNK):
             parser.Parse(chunk, False)
             told(part.tell() / size)
+            yield from heard
+            heard.clear()
     parser.Parse(b"", True)
+    yield from heard
 
 
 def _no_entities(*_: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, shortened
 from ..types import Json
 from .column import Column
 from .constraints import Constraint, Impossible, Order, Within
@@ -115,7 +115,9 @@ def _columns(domain: Domain, key: str, spec: Any) -> list[Column]:
 
 def _column(domain: Domain, name: Any) -> Column:
     if name not in domain.names:
-        raise InputError(f"there is no column {_short(name)}; the columns are {_short(', '.join(domain.names), 400)}")
+        raise InputError(
+            f"there is no column {_short(name)}; the columns are {shortened(', '.join(domain.names), 400)}"
+        )
     return domain.columns[domain.names.index(name)]
 
 
@@ -187,6 +189,5 @@ def _said(column: Column, codes: Sequence[int]) -> list[Any]:
     return [*({"from": float(low[present[a]]), "to": float(high[present[b]])} for a, b in pairs), *missing]
 
 
-def _short(value: Any, most: int = 60) -> str:
-    text = value if isinstance(value, str) and most > 60 else repr(value)
-    return text if len(text) <= most else text[: most - 1] + "…"
+def _short(value: Any) -> str:
+    return shortened(repr(value))

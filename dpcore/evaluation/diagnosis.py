@@ -16,8 +16,7 @@ from ..errors import InputError
 from ..intervals.usefulness import counts_rows
 from ..models.graphical import Graphical
 from ..params import parameters
-from ..privacy.accounting.budget import LARGEST, Budget
-from ..privacy.accounting.ledger import Plan
+from ..privacy.accounting import LARGEST, Budget, Plan
 from ..problems import MAX_CELLS, QueryRelease, require_enumerable
 from ..releases import Histogram, Records, Release
 from ..tags import Tag
@@ -129,16 +128,16 @@ def waterfall(
 
     `noiseless` is what `noiseless` of the run released with the same seed; what it gets wrong is the model's part,
     smoothing that the run does because of the noise it expects included. Where a distribution is held on a tree or
-    under constraints, the best one that it could hold of the records (`nearest`) tells "structure" from that; as the
-    twin without noise may have chosen another tree, it is held against the best on its own. `values` (m,): the answers
-    by the table's own values (`questions.unbinned`); without them no query is thought to cut a bin. `population`:
-    P (k,), where known.
+    under constraints, the best one that it could hold of the records (`nearest_of_model`) tells "structure" from that;
+    as the twin without noise may have chosen another tree, it is held against the best on its own. `values` (m,): the
+    answers by the table's own values (`questions.unbinned`); without them no query is thought to cut a bin.
+    `population`: P (k,), where known.
     """
     cells, released, best = workload.answers_of_rows(rows), release.answers(workload), noiseless.answers(workload)
     own = cells if values is None else np.asarray(values, dtype=float)
     reference = own if population is None else workload.answers(population)
     parts = {"binning": cells - own}
-    mine, twins = (nearest(model, rows) for model in (release, noiseless))
+    mine, twins = (nearest_of_model(model, rows) for model in (release, noiseless))
     if mine is None or twins is None:
         parts |= {"model": best - cells, "privacy": released - best}
     else:
@@ -149,7 +148,7 @@ def waterfall(
     return Waterfall(reference, parts, released)
 
 
-def nearest(release: Release, rows: Rows) -> Release | None:
+def nearest_of_model(release: Release, rows: Rows) -> Release | None:
     """The likeliest distribution for the records among those a release's model can hold; None if it holds any.
 
     On a tree it has the records' own clique tables. Records that constraints call impossible are left out.
@@ -170,14 +169,13 @@ def nearest(release: Release, rows: Rows) -> Release | None:
 
 def noiseless(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tuple[Algorithm, Budget]:
     """The same algorithm with the settings that its plan chose, and a budget so large that noise vanishes."""
-    return settled(algorithm, make_plan(algorithm, problem, budget)), Budget(LARGEST, budget.delta)
+    return with_choices(algorithm, make_plan(algorithm, problem, budget)), Budget(LARGEST, budget.delta)
 
 
-def settled(algorithm: Algorithm, plan: Plan) -> Any:
+def with_choices(algorithm: Algorithm, plan: Plan) -> Any:
     """The algorithm with every parameter that was left to its plan set to the plan's choice."""
-    chosen = {c.name: c.value for c in plan.choices}
     left = [p.name for p in parameters(type(algorithm)) if getattr(algorithm, p.name) is None]
-    return replace(algorithm, **{name: chosen[name] for name in left})  # type: ignore[type-var]
+    return replace(algorithm, **{name: plan[name] for name in left})  # type: ignore[type-var]
 
 
 @dataclass(frozen=True)
@@ -196,7 +194,7 @@ class Conclusion:
     def workload(self, domain: Domain) -> Marginals:
         """The table that answers the comparison. Raises InputError for an unknown label, or one column used twice."""
         for name, labels in ((self.group, (self.first, self.second)), (self.outcome, (self.value,))):
-            known = domain.columns[domain.axes([name])[0]].labels
+            known = domain.column(name).labels
             for label in labels:
                 if label not in known:
                     raise InputError(f"column {name!r} has no value {label!r}; its values are {', '.join(known[:8])}")
@@ -211,7 +209,7 @@ class Conclusion:
         answers = answers.reshape(table.shapes[0])
         if table.axes[0] != domain.axes([self.group, self.outcome]):
             answers = answers.T
-        group, outcome = (domain.columns[a] for a in domain.axes([self.group, self.outcome]))
+        group, outcome = domain.column(self.group), domain.column(self.outcome)
         sizes, column = answers.sum(axis=1), outcome.labels.index(self.value)
         shares = [
             float(answers[i, column] / sizes[i]) if sizes[i] > 0 else math.nan

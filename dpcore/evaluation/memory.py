@@ -28,6 +28,7 @@ class Peak:
 
 
 def _kilobytes(name: str) -> int | None:
+    """The number of kilobytes after `name` in the process's status; None where it is not there."""
     for line in STATUS.read_text().splitlines():
         if line.startswith(f"{name}:"):
             return int(line.split()[1])

@@ -1,7 +1,7 @@
 """Measures of the distance between released answers and the truth."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy as np
 from ..intervals.usefulness import as_exact_as_sample, k_marginal
 from ..numbers import mean_of_all
 from ..types import Array, Json
-from ..workloads import Marginals, Workload
+from ..workloads import Workload
 
 
 class ReleaseErrors:
@@ -24,7 +24,7 @@ class ReleaseErrors:
 
     def to_json(self) -> dict[str, Any]:
         """The numbers as a dictionary, by name."""
-        return asdict(self)  # type: ignore[call-overload] - of the dataclass that it is
+        return dict(vars(self))
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,6 @@ def errors(answers: Array, truth: Array, workload: Workload, n: int | None = Non
     gaps = np.abs(answers - truth)
     ends = [end for t in workload.tables for end in (t.start, t.stop)]  # between two tables there may be other answers
     l1 = np.add.reduceat(np.append(gaps, 0), ends)[::2] if workload.tables else None
-    scored = workload.scored if isinstance(workload, Marginals) else None
     square = float(np.mean(gaps**2))
     return Errors(
         float(gaps.max()),
@@ -64,5 +63,5 @@ def errors(answers: Array, truth: Array, workload: Workload, n: int | None = Non
         float(np.sqrt(square)),
         None if l1 is None else float(l1.mean()),
         None if n is None else as_exact_as_sample(square * len(gaps), truth, n),
-        None if l1 is None or scored is None else k_marginal(l1[scored]),
+        None if l1 is None or workload.scored is None else k_marginal(l1[workload.scored]),
     )

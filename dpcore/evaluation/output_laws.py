@@ -1,6 +1,11 @@
 """The exact law of a private answer on given records, for display only: it uses real data.
 
 Nothing here is released: with the records in hand, a law shows what the mechanism would do with them.
+
+Of a quantile, several draws may each be centred at the one before. Given a centre c, a stage draws from
+∝ exp(−k(F(x) + μ(x − c)²/2)); the law after it is that density averaged over c, the draw before. Both integrals are
+sums: over PLACES of c, groups of equal mass of the earlier law, and over cells of x on which the exponent counts as
+straight. Cells are narrow where many records share a value.
 """
 
 import math
@@ -17,24 +22,77 @@ from ..errors import InputError
 from ..geometry.regions import Ball
 from ..learning.losses import PiecewiseLinear, absolute, pinball
 from ..learning.risks import Risk, smallest
-from ..privacy.accounting.budget import Budget
-from ..privacy.accounting.conversions import gdp_log_delta, gdp_mu
-from ..privacy.accounting.ledger import Plan
+from ..privacy.accounting import Budget, Plan, gdp_log_delta, gdp_mu
 from ..privacy.samplers.alternating import Proposal, walk
 from ..privacy.samplers.line import PiecewiseGaussian
 from ..privacy.samplers.plane import TangentBoxes
-from ..privacy.statistics.targets import Density, RegularisedRisk
+from ..privacy.statistics import Density
 from ..problems import RiskMinimisation
 from ..tags import Tag
 from ..theory import learning as theory
 from ..types import Array
 from .diagnosis import held_out
-from .staged import Cells, first, following, risk_values
 
+PLACES = 240
+CELLS = 1500
+ATOMS = 20  # values shared by most records, about which cells shrink to a tenth of 1/k
+OUTSIDE = 1e-7  # mass on either side without cells of its own
 POINTS = 1200
 DRAWS, GRID = 60, 32  # shown on a plane, and grid points of each of its axes
 BINS = 300  # number of bins of a column whose law is only averaged over, for a curve over μ
 SHOWN = 1e-4  # mass on either side that a picture may leave out
+
+CellLaw = tuple[Array, Array]  # edges (m + 1,) and the mass of every cell (m,)
+
+
+def risk_values(risk: Risk, x: Array) -> Array:
+    """The risk F (m,) at points x (m,) of a location risk with a kink, from running sums instead of all pairs."""
+    order = np.argsort(risk.b)
+    b, w = risk.b[order], risk.w[order]
+    W, B = np.concatenate([[0.0], np.cumsum(w)]), np.concatenate([[0.0], np.cumsum(w * b)])
+    i, loss = np.searchsorted(b, x, side="right"), risk.loss
+    if not isinstance(loss, PiecewiseLinear):
+        raise InputError("a loss of two slopes is needed")
+    below, above = x * W[i] - B[i], (B[-1] - B[i]) - x * (1 - W[i])
+    return loss.high * below - loss.low * above
+
+
+def first(density: Density) -> CellLaw:
+    """The exact law of one draw as probabilities of cells, which are narrow where the law is large."""
+    law = PiecewiseGaussian(density)
+    cumulative = law.cumulative / law.cumulative[-1]
+    ends = np.interp([OUTSIDE, 1 - OUTSIDE], cumulative, law.edges)
+    edges = _edges(density.risk, density.k, ends, (law.edges[0], law.edges[-1]))
+    return edges, np.diff(law.cdf(edges))
+
+
+def following(before: CellLaw, risk: Risk, region: tuple[float, float], k: float, mu: float) -> CellLaw:
+    """The law of a draw whose centre is a draw from `before`; `region` holds the ends of K."""
+    edges, mass = before
+    cumulative = np.concatenate([[0.0], np.cumsum(mass)]) / mass.sum()
+    c = np.interp((np.arange(PLACES) + 0.5) / PLACES, cumulative, edges)
+    ends = np.interp([OUTSIDE, 1 - OUTSIDE], cumulative, edges)
+    x = _edges(risk, k, ends, region)
+    U = k * (risk_values(risk, x) + mu * (x - c[:, None]) ** 2 / 2)
+    U -= U.min(1, keepdims=True)
+    rise = np.abs(np.diff(U))
+    mean = np.exp(-np.minimum(U[:, :-1], U[:, 1:])) * np.where(
+        rise < 1e-6, 1 - rise / 2, -np.expm1(-rise) / np.maximum(rise, 1e-6)
+    )
+    cells = mean * np.diff(x)
+    return x, (cells / cells.sum(1, keepdims=True)).mean(0)
+
+
+def _edges(risk: Risk, k: float, ends: Array, region: tuple[float, float]) -> Array:
+    """The edges of narrow cells about `ends`, inside K."""
+    room = 0.2 * (ends[1] - ends[0])
+    low, high = max(ends[0] - room, region[0]), min(ends[1] + room, region[1])
+    near = (risk.b > low) & (risk.b < high)
+    b, w = risk.b[near], risk.w[near]
+    atoms = b[np.argsort(-w)[:ATOMS]]
+    steps = np.geomspace(min(0.1 / k, high - low), high - low, 60)
+    about = (atoms[:, None] + np.concatenate([-steps, [0.0], steps])).ravel()
+    return np.unique(np.clip(np.concatenate([np.linspace(low, high, CELLS + 1), about]), low, high))
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,13 +131,13 @@ class PlaneLaw:
 
 
 def _plan(problem: RiskMinimisation, budget: Budget, **settings: Any) -> Plan:
+    """The plan of the regularised exponential mechanism with these settings."""
     return ALGORITHMS["regularized_exponential"](**settings).plan(problem, budget)
 
 
 def _density(problem: RiskMinimisation, rows: Rows, plan: Plan) -> Density:
     """The density that the first stage draws from."""
-    risk = Risk(problem.loss, rows.values, rows.weights, location=problem.location)
-    return Density(risk, problem.region, plan["k"], plan["mu"])
+    return Density(problem.risk(rows), problem.region, plan["k"], plan["mu"])
 
 
 def line_law(
@@ -88,38 +146,33 @@ def line_law(
 ) -> LineLaw:  # fmt: skip
     """The law of a private quantile or median of one column, at `factor` times the theory's μ; else InputError.
 
-    One stage is exact; more are averaged over the law of the stage before by quadrature (`staged`). 0 stages: by rule.
+    The first stage is exact on cells; later ones are averaged over the law of the stage before by quadrature
+    (`following`). 0 stages: by rule.
     """
     plan = _plan(problem, budget, calibration=calibration, stages=stages)
     if factor != 1:
         plan = _plan(problem, budget, mu=factor * plan["mu_star"], calibration=calibration, stages=stages)
     density = _line(problem, rows, plan)
     truth = smallest(density.risk, problem.region)
-    if plan["stages"] == 1:
-        law = PiecewiseGaussian(density)
-        places, cumulative = law.edges, law.cumulative / law.cumulative[-1]
-        excess = _mean_excess(law, density, truth)
-    else:
-        law, (cells, each) = None, _last_stage(density, plan)
-        places, cumulative = cells, np.concatenate([[0.0], np.cumsum(each)]) / each.sum()
-        middle = (cells[1:] + cells[:-1]) / 2
-        excess = float(each @ (risk_values(density.risk, middle) - risk_values(density.risk, truth)) / each.sum())
+    places, each = law = _last_stage(density, plan)
+    cumulative = np.concatenate([[0.0], np.cumsum(each)]) / each.sum()
     ends = np.interp([SHOWN, 1 - SHOWN], cumulative, places)
     span = max(ends[1] - ends[0], 1e-9)
     edges = np.linspace(max(ends[0] - span / 5, places[0]), min(ends[1] + span / 5, places[-1]), POINTS + 1)
-    below = law.cdf(edges) if law else np.interp(edges, places, cumulative)
+    below = np.interp(edges, places, cumulative)
     mass = np.diff(below)  # masses, so that no narrow peak is missed
     low, high = np.interp([0.05, 0.95], below, edges)
     return LineLaw(
-        (edges[1:] + edges[:-1]) / 2, mass / np.diff(edges), excess, float(truth[0]), float(low), float(high),
+        (edges[1:] + edges[:-1]) / 2, mass / np.diff(edges), _mean_excess(law, density.risk, truth), float(truth[0]),
+        float(low), float(high),
         density.mu, density.k, plan["stages"],
     )  # fmt: skip
 
 
-def _last_stage(density: Density, plan: Plan) -> Cells:
+def _last_stage(density: Density, plan: Plan) -> CellLaw:
     """The law of the answer after the last stage; μ and k grow as the radius of a stage shrinks."""
     cells, radii = first(density), plan["stage_radii"]
-    (low,), (high,) = density.region.bounds
+    (low,), (high,) = density.region.corners
     for radius in radii[1:]:
         grown = radii[0] / radius
         cells = following(cells, density.risk, (float(low), float(high)), density.k * grown, density.mu * grown)
@@ -127,16 +180,17 @@ def _last_stage(density: Density, plan: Plan) -> Cells:
 
 
 def _line(problem: RiskMinimisation, rows: Rows, plan: Plan) -> Density:
+    """The density on a line that the first stage draws from; InputError for any task but a quantile or a median."""
     if not problem.location or not isinstance(problem.loss, PiecewiseLinear) or problem.loss.width:
         raise InputError("the law on a line is that of a quantile or a median of one column")
     return _density(problem, rows, plan)
 
 
-def _mean_excess(law: PiecewiseGaussian, density: Density, truth: Array) -> float:
+def _mean_excess(law: CellLaw, risk: Risk, truth: Array) -> float:
     """The mean excess risk E F(X) − F(x*), summed over cells; F is convex, so the error is of second order."""
-    nodes = np.unique(np.concatenate([law.edges, np.linspace(law.edges[0], law.edges[-1], 2001)]))
-    middle, mass = (nodes[1:] + nodes[:-1]) / 2, np.diff(law.cdf(nodes))
-    return float(mass @ (risk_values(density.risk, middle) - risk_values(density.risk, truth)))
+    edges, mass = law
+    middle = (edges[1:] + edges[:-1]) / 2
+    return float(mass @ (risk_values(risk, middle) - risk_values(risk, truth)) / mass.sum())
 
 
 def risk_by_mu(
@@ -149,7 +203,7 @@ def risk_by_mu(
     mus, excess = plan["mu_star"] * np.geomspace(1e-3, 1e3, 31), []
     for mu in mus:
         density = Density(risk, problem.region, plan["k"] / plan["mu"] * float(mu), float(mu))
-        excess.append(_mean_excess(PiecewiseGaussian(density), density, truth))
+        excess.append(_mean_excess(first(density), risk, truth))
     return mus, np.array(excess), float(plan["mu_star"])
 
 
@@ -157,7 +211,7 @@ def _coarse(risk: Risk, problem: RiskMinimisation) -> Risk:
     """The records of a column moved to at most BINS places, with their weights, for a curve that is only displayed."""
     if len(np.unique(risk.b)) <= BINS:
         return risk
-    (low,), (high,) = problem.region.bounds
+    (low,), (high,) = problem.region.corners
     edges = np.linspace(low, high, BINS + 1)
     cell = np.clip(np.searchsorted(edges, risk.b) - 1, 0, BINS - 1)
     weights = np.bincount(cell, risk.w, BINS)
@@ -205,12 +259,11 @@ def neighbour_curve(budget: Budget, epsilons: Array, n: int) -> tuple[Array, flo
     """
     problem = RiskMinimisation(pinball(0.5), Ball(np.zeros(1), 1.0), n, ("x",), True)
     plan = _plan(problem, budget)
-    target = RegularisedRisk(problem.loss, problem.region, plan["mu"], True)
     x = np.linspace(-1, 1, 20_001)
     laws = []
     for moved in (0, 1):
         b = np.repeat([-1.0, 1.0], [n // 2 + moved, n - n // 2 - moved])
-        U = Density(Risk(target.loss, b[:, None], np.ones(n), location=True), target.region, plan["k"], plan["mu"])
+        U = _density(problem, Rows(b[:, None], np.ones(n)), plan)
         height = -(U.k * (risk_values(U.risk, x) + U.mu * x * x / 2))
         laws.append(softmax(height))
     p, q = laws
@@ -218,6 +271,7 @@ def neighbour_curve(budget: Budget, epsilons: Array, n: int) -> tuple[Array, flo
 
 
 def _beyond(p: Array, q: Array, epsilon: float) -> float:
+    """The probability Σ max(p − e^ε q, 0) by which p exceeds e^ε q: the δ of this direction."""
     return float(np.maximum(p - math.exp(epsilon) * q, 0).sum())
 
 
@@ -245,6 +299,6 @@ def split(rows: Rows, share: float, seed: int) -> tuple[Rows, Rows]:
     return held_out(rows, min(max(1, round(share * total)), total - 2), np.random.default_rng(seed))
 
 
-def optimum(problem: RiskMinimisation, rows: Rows) -> Array:
+def best_without_privacy(problem: RiskMinimisation, rows: Rows) -> Array:
     """The answer (d,) without privacy, from the records themselves."""
-    return smallest(Risk(problem.loss, rows.values, rows.weights, location=problem.location), problem.region)
+    return smallest(problem.risk(rows), problem.region)

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import rel_entr
 from scipy.stats import chi2_contingency
 
+from ..algorithms.evidence import columns_read
 from ..data.domain import Domain, Rows
 from ..errors import InputError
 from ..intervals.known import known
@@ -20,7 +21,7 @@ from ..tags import Tag
 from ..types import Array, Json, Rng
 from ..workloads import Marginals
 from .diagnosis import counted, held_out
-from .run import Run, compare_tables
+from .run import Run
 
 NUMBERS = 20  # whole numbers from which a target is one to come near to, and not to hit
 HELD_OUT, LEAST = 0.25, 50  # share of the rows that models are tested on, and how many at the least
@@ -101,6 +102,7 @@ class Purposes:
         return run.to_json() | {"final": {found.purpose: asdict(found) for found in self.served(run, watch)}}
 
     def _values(self, rows: Rows, name: str) -> Array:
+        """The numbers of the different values of a column that occur in the rows."""
         return np.unique(rows.values[:, self.domain.axes([name])[0]])
 
     def _models(self, _release: Any, synthetic: Rows, like: Rows | None) -> list[Served]:
@@ -131,7 +133,7 @@ class Purposes:
     @property
     def _numeric(self) -> bool:
         """Whether the target is a number to approximate: one in bins, or one of many whole numbers."""
-        column = self.domain.columns[self.domain.axes([self.target or ""])[0]]
+        column = self.domain.column(self.target or "")
         return column.size > 2 and (bool(column.edges) or (column.kind != "categorical" and column.size > NUMBERS))
 
     def _blind(self, part: Rows) -> tuple[str, float | None]:
@@ -192,7 +194,7 @@ class Purposes:
         k = max(1, min(LINKS, len(self._links) // 3))
 
         def strongest(table: Rows) -> set[int]:
-            shares = compare_tables(table, table, pairs).real
+            shares = pairs.answers_of_rows(table)
             strength = [_information(shares[t].reshape(s)) for t, s in zip(pairs.tables, pairs.shapes, strict=True)]
             return set(np.argsort(strength)[::-1][:k].tolist())
 
@@ -206,19 +208,10 @@ class Purposes:
         if self.question is None:
             return []
         workload = self.question.workload
-        real = compare_tables(self.train, _even(self.domain, workload), workload)
+        tables = (self.train, like, _even(self.domain, workload))
+        real, sampled, nothing = (None if t is None else float(workload.answers_of_rows(t)[0]) for t in tables)
         value = float(release.answers(workload)[0])
-        sampled = None if like is None else float(compare_tables(like, like, workload).real[0])
-        return [
-            Served(
-                f"answer: {self.question.text}",
-                value,
-                "share of rows",
-                float(real.real[0]),
-                sampled,
-                float(real.synthetic[0]),
-            )
-        ]
+        return [Served(f"answer: {self.question.text}", value, "share of rows", real, sampled, nothing)]
 
     def _alarms(self, run: Run, rng: Rng, watch: Callable[[], None]) -> list[Served]:
         """The rate at which tests find links in a table of independent columns, released by the same plan.
@@ -238,8 +231,8 @@ class Purposes:
         for names in self._links:
             watch()
             axes = self.domain.axes(names)
-            counts = synthetic.count(axes, [self.domain.shape[a] for a in axes])
-            chi.append(_chi_square(counts.reshape([self.domain.shape[a] for a in axes])))
+            counts = synthetic.count(axes, self.domain.shape_of(axes))
+            chi.append(_chi_square(counts.reshape(self.domain.shape_of(axes))))
             laplace = run.budget.delta == 0
             test = linked(noisy, names, problem.effective_n, laplace=laplace, repeats=REPEATS, seed=run.seed)
             ours += [] if test.p_value is None else [test.p_value]
@@ -259,9 +252,8 @@ def alarms_in_words(chi: float | None, ours: float | None) -> str:
 
 def _even(domain: Domain, workload: Any) -> Rows:
     """A table with independent, equally frequent values of every column that a question names."""
-    base = getattr(workload, "base", workload)
-    axes = sorted({a for table in base.axes for a in table})
-    cells = np.indices([domain.shape[a] for a in axes]).reshape(len(axes), -1).T
+    axes = columns_read(workload)
+    cells = np.indices(domain.shape_of(axes)).reshape(len(axes), -1).T
     codes = np.zeros((len(cells), len(domain.shape)), dtype=np.int64)
     codes[:, axes] = cells
     return Rows(codes, np.ones(len(codes), dtype=np.int64))
@@ -280,10 +272,12 @@ def _chi_square(counts: Array) -> float:
 
 
 def _below(p_values: list[float]) -> float | None:
+    """The share of p-values that are below the level; None without any."""
     return float(np.mean([p < LEVEL for p in p_values])) if p_values else None
 
 
 def _sklearn() -> Any:
+    """The package scikit-learn; InputError where it is not installed."""
     try:
         import sklearn.ensemble
         import sklearn.linear_model

@@ -18,9 +18,7 @@ from ..data.domain import Countable, Domain, Rows
 from ..errors import InputError, PrivacyWarning
 from ..intervals.usefulness import counts_rows
 from ..numbers import check_rows
-from ..privacy.accounting.budget import Budget, Spend, Spent, Sums
-from ..privacy.accounting.guarantee import cautions
-from ..privacy.accounting.ledger import Plan
+from ..privacy.accounting import Budget, Plan, Spend, Spent, Sums, cautions
 from ..privacy.curators import curator_of
 from ..privacy.measurement import MeasuredAnswers
 from ..releases import Release
@@ -160,6 +158,7 @@ class Run:
         return self
 
     def _run(self) -> Iterator[Record]:
+        """The Records of all steps that are compared, as the algorithm makes them."""
         seconds, self._peak = 0.0, Peak()
         step, rough = None, None
         start = time.perf_counter()
@@ -179,6 +178,7 @@ class Run:
             yield self._record(step, seconds, self.truth.rough(step.release) if self.stopped else None)
 
     def _record(self, step: Step, seconds: float, rough: ReleaseErrors | None) -> Record:
+        """The Record of a step, now the last in `records`; its errors are the `rough` ones where there are any."""
         empirical, population = (rough, None) if rough else self.truth.both(step.release)
         note = f"{step.note}; errors of some of the tables, all are compared at the end" if rough else step.note
         if self.records and self.records[-1].t == step.t:
@@ -243,17 +243,13 @@ def compare(release: Release, rows: Countable, workload: Workload) -> Comparison
     return _compared(workload, rows, release.answers(workload))
 
 
-def real_answers(rows: Countable, workload: Workload) -> Array:
-    """The answers (m,) of the records themselves; not for publishing."""
-    return workload.answers_of_rows(rows)
-
-
 def compare_tables(rows: Rows, synthetic: Rows, workload: Workload) -> Comparison:
     """The comparison of synthetic records, from any tool, with the real ones."""
     return _compared(workload, rows, workload.answers_of_rows(synthetic))
 
 
 def _compared(workload: Workload, rows: Any, answers: Array) -> Comparison:
+    """The comparison of given answers (m,) with those of the records."""
     return Comparison(workload, workload.answers_of_rows(rows), answers, rows.n if counts_rows(workload) else None)
 
 

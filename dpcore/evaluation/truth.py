@@ -96,10 +96,11 @@ class RiskTruth(Truth):
 
     def _measure(self, rows: Rows) -> tuple[Risk, float]:
         """The risk on some records, and the least that it is on K."""
-        risk = Risk(self.problem.loss, rows.values, rows.weights, location=self.problem.location)
+        risk = self.problem.risk(rows)
         return risk, risk.value(smallest(risk, self.problem.region))
 
     def _errors(self, x: Array, risk: Risk, least: float) -> RiskErrors:
+        """The errors of a parameter x (d,) by a risk and the least that it can be."""
         value = risk.value(x)
         right = float(risk.w @ (risk.b * (risk.A @ x) > 0)) if self.problem.loss.margin else None
         return RiskErrors(value - least, value, right)

@@ -5,8 +5,7 @@ lower bound on ε. The tables are made here, and so is the bug that the game mus
 within reach of a run or a release.
 """
 
-import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +18,7 @@ from ..algorithms.base import Algorithm, make_plan
 from ..data.domain import Column, Domain, Rows
 from ..errors import InputError
 from ..params import parameters
+from ..privacy.accounting import guarantee
 from ..privacy.accounting.budget import Accounting, Budget, Sums
 from ..privacy.accounting.ledger import Plan
 from ..privacy.curators import curator_of
@@ -115,11 +115,9 @@ def audit(
     for bound in (lambda p, q: _direct(p, q, delta), lambda p, q: _cost(p - failure, q, plan.accounting)):
         threshold, swapped = _best_threshold(shaping, bound)
         bounds.append(float(bound(*_rates(judging, np.array([threshold]), swapped))[0]))
-    thresholds = np.unique(np.concatenate(judging))[::-1]
-    false_alarms, hits = (above(s, thresholds) / len(s) for s in judging)
+    thresholds, false_alarms, hits = curve(*judging)
+    places, wrong, right = curve(*shaping)
     promised = plan.sums.epsilon(delta, plan.accounting)
-    e = math.exp(min(promised, 700))
-    limit = np.minimum(np.minimum(e * false_alarms + delta, 1 - (1 - delta - false_alarms) / e), 1.0)
     return Audit(
         algorithm=registered_name(algorithm),
         budget=budget,
@@ -130,11 +128,11 @@ def audit(
         promised=promised,
         epsilon_low=bounds[0],
         accounted_low=_accounted(bounds[1], plan),
-        line=_line(*shaping),
+        line=float(places[::-1][int(np.argmax((right - wrong)[::-1]))]),
         thresholds=thresholds,
         false_alarms=false_alarms,
         hits=hits,
-        limit=limit,
+        limit=1 - guarantee.trade_off(false_alarms, promised, delta),
     )
 
 
@@ -177,9 +175,7 @@ class _Game:
     def pilot(self, runs: int) -> float:
         """A rough estimate of how far the two tables can be distinguished."""
         seen = self.play(runs)
-        scores = [_Test(*seen)(x) for x in seen]
-        thresholds = np.unique(np.concatenate(scores))
-        q, p = (above(s, thresholds) / runs for s in scores)
+        _, q, p = curve(*map(_Test(*seen), seen))
         return float(np.abs(p - q).max())
 
     def _features(self, rows: Rows) -> Array:
@@ -220,10 +216,10 @@ class _Test:
         return seen @ self.w
 
 
-def _line(first: Array, second: Array) -> float:
-    """The score threshold at which the guess "second table" is right most often, from runs on both."""
-    thresholds = np.unique(np.concatenate([first, second]))
-    return float(thresholds[int(np.argmax(above(second, thresholds) - above(first, thresholds)))])
+def curve(first: Array, second: Array) -> tuple[Array, Array, Array]:
+    """The falling thresholds of scores on two tables, and the false alarm and hit rates of "at least the threshold"."""
+    thresholds = np.unique(np.concatenate([first, second]))[::-1]
+    return thresholds, above(first, thresholds) / max(len(first), 1), above(second, thresholds) / max(len(second), 1)
 
 
 def above(scores: Array, thresholds: Array) -> Array:
@@ -241,6 +237,12 @@ def proportion(hits: Any, n: int, alpha: float) -> tuple[Any, Any]:
     return low, np.where(hits < n, beta.ppf(1 - alpha, hits + 1, np.maximum(n - hits, 1)), 1.0)
 
 
+def hit_rates(hits: Sequence[Any], of: Sequence[int], trust: float) -> tuple[Any, Any]:
+    """A lower bound on the chance of hits on the second table and an upper one on the first, jointly with `trust`."""
+    alpha = (1 - trust) / 2
+    return proportion(hits[1], of[1], alpha)[0], proportion(hits[0], of[0], alpha)[1]
+
+
 def _rates(scores: list[Array], thresholds: Array, swapped: bool) -> tuple[Array, Array]:
     """A lower bound on the hit rate p and an upper bound on the false alarm rate q, jointly at CONFIDENCE.
 
@@ -249,8 +251,7 @@ def _rates(scores: list[Array], thresholds: Array, swapped: bool) -> tuple[Array
     counts = [above(s, thresholds) for s in scores]
     if swapped:
         counts = [len(s) - c for s, c in zip(scores, counts, strict=True)][::-1]
-    bounds = [proportion(count, len(scores[0]), (1 - CONFIDENCE) / 2) for count in counts]
-    return bounds[1][0], bounds[0][1]
+    return hit_rates(counts, [len(s) for s in scores], CONFIDENCE)
 
 
 def _best_threshold(scores: list[Array], bound: Any) -> tuple[float, bool]:

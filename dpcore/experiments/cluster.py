@@ -14,14 +14,13 @@ from urllib.parse import urlsplit
 
 from ..data.domain import Domain, Rows
 from ..data.sources.base import SourceWrapper, Tally
-from ..data.sources.counting import count
 from ..data.sources.counts import Counts
+from ..data.sources.in_order import count
 from ..data.sources.parquet import ParquetSource
 from ..errors import InputError
 from ..problems import QueryRelease
 from ..types import Axes, Watch, unwatched
-from .sweep import POLL_SECONDS, Case, run_case
-from .sweep_point import SweepPoint
+from .sweep import POLL_SECONDS, Case, SweepPoint, run_case
 
 CONNECT_SECONDS = 10
 TIMES = 3  # that an item is sent before it is given up
@@ -111,7 +110,7 @@ class OnCluster(SourceWrapper):
 def _share(share: tuple[int, int], source: ParquetSource, domain: Domain, tables: list[Axes]) -> Tally | str:
     """The counts of a share, computed on a worker; a refusal returns words, as an error would be tried again."""
     try:
-        return count(source, domain, tables, share=share)
+        return count(source, domain, tables, unwatched, share)
     except InputError as error:
         return str(error)
 

@@ -46,11 +46,14 @@ def gaussian_score(asked: Asked, first: Rows, second: Rows) -> tuple[Array, floa
     sigma = noise_scale(statistic, asked.spend, n)
     a, b = (true_value(statistic, rows) for rows in (first, second))
     if not isinstance(statistic, CellAnswers):
-        w = (b - a) / sigma**2
-    else:
-        A = np.column_stack([statistic.postprocess(cell) for cell in np.eye(len(a))])
-        a, b = A @ a, A @ b
-        w = np.linalg.pinv(A @ A.T, rcond=1e-10, hermitian=True) @ (b - a) / sigma**2
+        return ratio(a, b, (b - a) / sigma**2)
+    A = np.column_stack([statistic.postprocess(cell) for cell in np.eye(len(a))])
+    a, b = A @ a, A @ b
+    return ratio(a, b, np.linalg.pinv(A @ A.T, rcond=1e-10, hermitian=True) @ (b - a) / sigma**2)
+
+
+def ratio(a: Array, b: Array, w: Array) -> tuple[Array, float, float]:
+    """The w, c and μ² of `gaussian_score` for means a and b, and w = Σ⁻¹(b − a)."""
     return w, float(w @ (a + b) / 2), float(w @ (b - a))
 
 

@@ -289,7 +289,7 @@ def _unpacked(task: JobSpec, whole: Array) -> Rows | Counts:
     if not task.tables:
         return Rows(whole[:, :-1], whole[:, -1])
     domain = task.problem.domain
-    ends = np.cumsum([math.prod(domain.shape[a] for a in axes) for axes in task.tables])
+    ends = np.cumsum([domain.cells(axes) for axes in task.tables])
     return Counts(domain, task.problem.n, dict(zip(task.tables, np.split(whole, ends[:-1]), strict=True)))
 
 

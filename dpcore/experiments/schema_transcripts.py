@@ -21,8 +21,9 @@ from ..privacy.measurement import noise_scale
 from ..privacy.statistics.columns import FANOUT, Magnitudes, TreeCounts
 from ..schemas.plan import SchemaPlan, divide, plan_schema
 from ..types import Array
-from .audit import BUGS
-from .transcripts import MOST, SHARES, SPARE, TRANSCRIPTS, TRUST, AuditResult, Noise, check_asked, hit_rates, judged
+from .audit import BUGS, hit_rates
+from .likelihood import ratio
+from .transcripts import MOST, SHARES, SPARE, TRANSCRIPTS, TRUST, AuditResult, Noise, check_asked, judged
 
 NAME = "schema"
 FAR, OFTEN, SURE = 1e6, "a", 12.0  # standard deviations above the threshold
@@ -78,28 +79,21 @@ class _Counted(Noise):
         ]
         look, tree = (TreeCounts(np.linspace(-2 * FAR, 2 * FAR, FANOUT**levels)) for levels in (2, 3))
         self.asked = [(Magnitudes(), plan.bounds), (look, plan.look), (tree, plan.tree)]
-        self._parts: list[tuple[Array, float]] = []
+        self.parts = []
         for statistic, spend in self.asked:
             a, b = (statistic.counts(number).astype(float) for number, _ in self.tables)
-            self._add(a, b, noise_scale(statistic, spend, 1.0))
-        self._add(np.array([half, half]), np.array([half + 1, half - 1]), scale)
+            self.parts.append(ratio(a, b, (b - a) / noise_scale(statistic, spend, 1.0) ** 2))
+        a, b = np.array([half, half]), np.array([half + 1, half - 1])
+        self.parts.append(ratio(a, b, (b - a) / scale**2))
         spends = [spend for _, spend in self.asked] + [values]
         self.promised = math.sqrt(sum(spend.mu**2 for spend in spends))
-        self.there = math.sqrt(self._squared)
-
-    _squared = 0.0
-
-    def _add(self, a: Array, b: Array, sigma: float) -> None:
-        w = (b - a) / sigma**2
-        self._parts.append((w, float(w @ (a + b) / 2)))
-        self._squared += float(w @ (b - a))
 
     def score(self, curator: ColumnCurator) -> float:
         """The exact log-likelihood ratio of one transcript."""
         told = [curator.count(0, statistic, spend).values for statistic, spend in self.asked]  # type: ignore[arg-type]
         found = curator.frequent(1, self.plan.values)  # type: ignore[arg-type]
         told.append(np.array([*found.counts, found.missing]))
-        return math.fsum(float(w @ y) - c for (w, c), y in zip(self._parts, told, strict=True))
+        return self.log_ratio(told)
 
 
 class _Passed:
@@ -129,8 +123,8 @@ class _Passed:
 
     def low(self, first: Array, second: Array, trust: float) -> float:
         """A lower bound on δ₀: P(passes) on the second table minus that on the first."""
-        p, q = hit_rates(first, second, trust)
-        return max(p - q, 0.0) if first.any() else p
+        p, q = hit_rates((first.sum(), second.sum()), (len(first), len(second)), trust)
+        return float(max(p - q, 0.0) if first.any() else p)
 
     def high(self, first: Array, second: Array, trust: float) -> float | None:  # noqa: ARG002
         """The upper bound on δ₀, which is infinite."""

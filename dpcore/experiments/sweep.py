@@ -7,9 +7,9 @@ import hashlib
 import math
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field, fields
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,14 +22,70 @@ from ..evaluation.run import Run
 from ..params import parameter_values
 from ..privacy.accounting.budget import Budget
 from ..problems import PublicStart, QueryRelease
+from ..tags import Tag
 from ..types import Array, Json
 from ..workloads import Explicit, Marginals, TableQueries, Union, Workload
 from .pool import JobSpec, PoolJob, SharedRows, WorkerPool
-from .sweep_point import Key, SweepPoint
 
 MAX_POINTS = 100_000
 LOOKS = 50  # times, at most, that a run in this process lets its caller look around
 POLL_SECONDS = 0.1
+
+Key = tuple[str, float, float, int]  # algorithm, ε, δ, seed
+
+
+def is_error(value: Any) -> bool:
+    """Whether a value can be the error of a run: a number, or None where it is not defined."""
+    return value is None or isinstance(value, (int, float))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepPoint:
+    """One run of a sweep. `algorithm` is its name in the sweep, `settings` its parameters (None: by the plan).
+
+    state "done": `errors` are those of the last release by name, those against a population with the prefix
+    population_; `spent` is the ledger's total; `seconds` are the algorithm's own, and `memory` is its peak in bytes.
+    "refused": it cannot serve this problem at this budget, says `message`, by public numbers alone. "failed": it broke
+    off, and `message` says how.
+    """
+
+    algorithm: str
+    settings: Json
+    epsilon: float
+    delta: float
+    seed: int
+    state: str
+    message: str = ""
+    errors: dict[str, float | None] = field(default_factory=dict)
+    spent: Json = field(default_factory=dict)
+    seconds: float | None = None
+    memory: int | None = None
+    tag: ClassVar[Tag] = Tag.PEEK
+
+    @property
+    def key(self) -> Key:
+        """The key that identifies this point within its sweep."""
+        return self.algorithm, self.epsilon, self.delta, self.seed
+
+    def to_json(self) -> Json:
+        """The point as a dictionary, as the files of a sweep hold it."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, told: Any, sound: Callable[[Any], bool] = is_error) -> "SweepPoint":
+        """The point that `to_json` wrote, with `sound` errors; InputError for anything else."""
+        number, whole = (int, float), (int, type(None))
+        kinds = (str, dict, number, number, int, str, str, dict, dict, (*number, type(None)), whole)
+        try:
+            point = cls(**told)
+            fits = all(isinstance(getattr(point, f.name), kind) for f, kind in zip(fields(cls), kinds, strict=True))
+            fits = fits and all(map(sound, point.errors.values()))
+            fits = fits and 0 < point.epsilon < math.inf and 0 <= point.delta < 1
+        except (TypeError, AttributeError):
+            fits = False
+        if not fits or point.state not in ("done", "refused", "failed"):
+            raise InputError(f"{str(told)[:80]} is not a point of a sweep")
+        return point
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,7 +294,7 @@ def _contents(workload: Workload) -> Iterator[Any]:
     """The arrays that identify a workload's queries, given its schema."""
     yield np.frombuffer(type(workload).__name__.encode(), dtype=np.uint8)
     if isinstance(workload, Union):
-        for member in workload.workloads:
+        for member, _ in workload.members:
             yield from _contents(member)
     elif isinstance(workload, Explicit):
         yield workload.matrix

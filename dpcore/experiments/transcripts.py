@@ -7,7 +7,7 @@ seen, so every transcript counts towards the bound.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, permutations
@@ -20,11 +20,12 @@ from ..algorithms import registered_name
 from ..algorithms.base import Algorithm, make_plan
 from ..data.domain import Rows
 from ..errors import InputError
+from ..privacy.accounting import guarantee
 from ..privacy.accounting.budget import Budget, Gaussian
 from ..privacy.accounting.ledger import Plan
 from ..problems import QueryRelease
 from ..types import Array, Json, Rng
-from .audit import BUGS, CONFIDENCE, Audit, above, check_bug, hand_over, proportion, two_questions
+from .audit import BUGS, CONFIDENCE, Audit, check_bug, curve, hand_over, hit_rates, proportion, two_questions
 from .likelihood import SELECTING, Asked, gaussian_score, selection_law, telling_outcomes
 
 TRANSCRIPTS = 60_000  # most transcripts of both tables together
@@ -95,10 +96,9 @@ class Judged:
 def trade_off(kind: str, size: float, false_alarms: Array) -> Array:
     """The largest hit rates of μ-GDP, ε-DP or (0, δ)-DP tests at given false alarm rates."""
     if kind == "noise":
-        return ndtr(ndtri(false_alarms) + size)
-    if kind == "failure":
-        return np.minimum(false_alarms + size, 1.0)
-    return np.minimum(math.exp(min(size, 700)) * false_alarms, 1 - math.exp(-size) * (1 - false_alarms))
+        return 1 - guarantee.gaussian_trade_off(false_alarms, size)
+    promise = (0.0, size) if kind == "failure" else (size, 0.0)
+    return 1 - guarantee.trade_off(false_alarms, *promise)
 
 
 def transcribe(
@@ -158,8 +158,7 @@ def judged(
             progress((i + 1) / count)
     scores = np.array(seen, dtype=float).reshape(count, -1)
     first, second = scores[~coins].ravel(), scores[coins].ravel()
-    thresholds = np.unique(np.concatenate([first, second]))[::-1]
-    false_alarms, hits = (above(s, thresholds) / max(len(s), 1) for s in (first, second))
+    _, false_alarms, hits = curve(first, second)
     return AuditResult(
         algorithm=name,
         budget=budget,
@@ -252,7 +251,16 @@ class Noise:
     kind = "noise"
     n: int
     promised: float
-    there: float
+    parts: list[tuple[Array, float, float]]  # the `gaussian_score` of each question
+
+    @property
+    def there(self) -> float:
+        """The μ of all questions together."""
+        return math.sqrt(max(sum(moved for _, _, moved in self.parts), 0.0))
+
+    def log_ratio(self, told: Iterable[Array]) -> float:
+        """The exact log-likelihood ratio of a transcript, from the noisy values of each question."""
+        return math.fsum(float(w @ y) - c for (w, c, _), y in zip(self.parts, told, strict=True))
 
     @property
     def needed(self) -> int:
@@ -289,18 +297,11 @@ class _AllNoise(Noise):
         pairs = [(_table(even), _table(second)) for second in _moved(even)]
         moved = np.array([sum(gaussian_score(a, *pair)[2] for a in self.asked) for pair in pairs])
         best = int(np.argmax(moved >= moved.max() * (1 - 1e-9)))  # the first of those that move as much
-        self.tables, self.there = pairs[best], math.sqrt(max(moved[best], 0.0))
-        self._parts = [gaussian_score(a, *self.tables)[:2] for a in self.asked]
+        self.tables = pairs[best]
+        self.parts = [gaussian_score(a, *self.tables) for a in self.asked]
 
     def score(self, answers: list[Any]) -> float:
-        return math.fsum(float(w @ out.values) - c for (w, c), out in zip(self._parts, answers, strict=True))
-
-
-def hit_rates(first: Array, second: Array, trust: float) -> tuple[float, float]:
-    """A lower bound on how often `second` is true and an upper one for `first`, jointly with `trust`."""
-    alpha = (1 - trust) / 2
-    p, q = proportion(second.sum(), len(second), alpha)[0], proportion(first.sum(), len(first), alpha)[1]
-    return float(p), float(q)
+        return self.log_ratio(out.values for out in answers)
 
 
 class _Selection:
@@ -336,7 +337,7 @@ class _Selection:
         return self._chosen[np.atleast_1d(-1 if answer is None else answer)].astype(float)
 
     def low(self, first: Array, second: Array, trust: float) -> float:
-        p, q = hit_rates(first, second, trust)
+        p, q = hit_rates((first.sum(), second.sum()), (len(first), len(second)), trust)
         return max(math.log(p / q), 0.0) if p else 0.0
 
     def high(self, first: Array, second: Array, trust: float) -> float | None:

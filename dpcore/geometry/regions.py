@@ -52,7 +52,7 @@ class Ball:
         return float(np.linalg.norm(self.centre)) + self.radius
 
     @property
-    def bounds(self) -> tuple[Array, Array]:
+    def corners(self) -> tuple[Array, Array]:
         """The corners (low, high), each (d,), of the smallest box around the ball."""
         return self.centre - self.radius, self.centre + self.radius
 
@@ -120,7 +120,7 @@ class Box:
         return float(np.linalg.norm(np.maximum(np.abs(self.low), np.abs(self.high))))
 
     @property
-    def bounds(self) -> tuple[Array, Array]:
+    def corners(self) -> tuple[Array, Array]:
         """The corners (low, high) of the box, each (d,)."""
         return self.low, self.high
 
@@ -155,7 +155,7 @@ class Space:
         check_radius(self.radius)
 
     @property
-    def bounds(self) -> tuple[Array, Array]:
+    def corners(self) -> tuple[Array, Array]:
         """The bounds of each coordinate, −∞ and ∞ (d,)."""
         return np.full(len(self.centre), -np.inf), np.full(len(self.centre), np.inf)
 

@@ -12,7 +12,7 @@ from ..parsing.questions import Question
 from ..releases import UnbiasedAnswers
 from ..types import Array, Axes
 from ..workloads.residuals import MOST_WAYS
-from .known import components, share_of_cells, spread_of, values_of
+from .known import components, share_of, spread_of, values_of
 from .levels import quantile, sampling_errors
 
 MOST_CELLS, MOST_STATEMENTS = 4096, 500  # size limits of a linear program
@@ -82,12 +82,11 @@ def _statements(
                 parts = components(T, f)
                 if not all(S in known.places for S in parts):
                     break  # nor are the other classes of these columns
-                share = share_of_cells(f) + sum(float(h @ known.parts[known.places[S]]) for S, h in parts.items())
                 cells = np.ones([1] * len(axes))
                 for i, c in zip(some, chosen, strict=True):
                     own = np.arange(shape[i]) == c
                     cells = cells * own.reshape([-1 if j == i else 1 for j in range(len(axes))])
-                yield cells, share, math.sqrt(spread_of(known, parts, parts))
+                yield cells, share_of(known, f, parts), math.sqrt(spread_of(known, parts, parts))
 
 
 def _ends(A: csr_array, shares: Array, room: Array, g: Array) -> Band:

@@ -1,13 +1,11 @@
 """The further measurement that makes a question as precise as wanted, from public numbers alone."""
 
 import json
-import math
 from dataclasses import dataclass
 
 from ..errors import InputError
 from ..parsing.questions import Question
-from ..privacy.accounting.budget import Accounting
-from ..privacy.accounting.conversions import gdp_epsilon, root, zcdp_epsilon
+from ..privacy.accounting import Accounting, gdp_epsilon, root, zcdp_epsilon
 from ..privacy.measurement import SMALLEST
 from ..releases import UnbiasedAnswers
 from .known import components, values_of
@@ -52,7 +50,7 @@ def further(
     matter = [a for a in axes if any(a in S for S in parts)] or list(axes)
     names = [known.domain.names[a] for a in matter]
     queries = f"marginals:{json.dumps([names], ensure_ascii=False, separators=(',', ':'))}"
-    k = math.prod(known.domain.shape[a] for a in matter)
+    k = known.domain.cells(matter)
 
     def variance(mu: float) -> float:
         total = 0.0

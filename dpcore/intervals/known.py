@@ -2,8 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from itertools import combinations
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -12,7 +11,8 @@ from ..errors import InputError
 from ..privacy.measurement import SMALLEST, MeasuredAnswers
 from ..releases import Release, UnbiasedAnswers
 from ..types import Array, Axes
-from ..workloads import Marginals, TableQueries, Union
+from ..workloads import Marginals, TableQueries
+from ..workloads.marginals import subsets
 from ..workloads.residuals import MOST_WAYS
 
 Table = tuple[Axes, Array, float]  # columns (axes, rising), its noisy cells as shares, their noise
@@ -22,38 +22,44 @@ def known(release: Release, measured: Sequence[MeasuredAnswers], domain: Domain)
     """The unbiased noisy tables of a release and of the measurements published with it."""
     if isinstance(release, UnbiasedAnswers):
         return release
-    return pooled(domain, noisy_tables(measured))
+    shared = [pooled(domain, noisy_tables([m]), shared=True) for m in measured if m.shared]
+    return combined([pooled(domain, noisy_tables(m for m in measured if not m.shared)), *shared])
 
 
 def noisy_tables(measured: Iterable[MeasuredAnswers]) -> list[Table]:
     """The marginal tables among measurements; single cells, and other queries, are left out."""
     out: list[Table] = []
     for m in measured:
-        for tables, place in _tables(m):
-            for axes, table in zip(tables.axes, tables.tables, strict=True):
-                values = m.answers[place.start + table.start : place.start + table.stop]
-                errors = m.errors[place.start + table.start : place.start + table.stop]
+        for tables, place in m.workload.members:
+            answers, noise = m.answers[place], m.errors[place]
+            for axes, table in zip(tables.axes, tables.tables, strict=True) if isinstance(tables, Marginals) else ():
+                values, errors = answers[table], noise[table]
                 if np.isfinite(errors).all():
                     out.append((axes, values, float(errors.max())))
     return out
 
 
-def pooled(domain: Domain, tables: Iterable[Table]) -> UnbiasedAnswers:
+def pooled(domain: Domain, tables: Iterable[Table], *, shared: bool = False) -> UnbiasedAnswers:
     """The least-squares combination of noisy tables: exact, as different column sets' parts have independent noise.
 
     A table on M with independent noise of variance σ² on its k_M cells, summed out to the columns S ⊆ M, has noise of
     variance σ² k_M/k_S on the k_S cells, and so on every orthonormal basis of the part of S. The parts of S that all
     tables M ⊇ S say are averaged by precision. No other linear unbiased estimate has a smaller variance, since the
     parts are orthogonal and noise is equal on all cells of a table.
+
+    With `shared` noise on all k cells of the domain, of variance σ², a table on M has σ² k/k_M: every M ⊇ S says the
+    same part, of variance σ² k/k_S, so that only the first is read.
     """
     precision: defaultdict[Axes, float] = defaultdict(float)
     sums: dict[Axes, Array] = {}
     for axes, values, error in tables:
-        shape = [domain.shape[a] for a in axes]
+        shape = domain.shape_of(axes)
         if len(axes) > MOST_WAYS:
             continue
         cells = np.asarray(values, dtype=float).reshape(shape)
-        for S in _subsets(tuple(a for a in axes if domain.shape[a] > 1)):
+        for S in subsets(tuple(a for a in axes if domain.shape[a] > 1), MOST_WAYS):
+            if shared and S in sums:
+                continue
             part = centred(cells.sum(axis=tuple(i for i, a in enumerate(axes) if a not in S)))
             weight = part.size / (max(error, SMALLEST) ** 2 * cells.size)
             sums[S] = sums.get(S, 0.0) + weight * part.ravel()
@@ -82,9 +88,9 @@ def combined(told: Sequence[UnbiasedAnswers]) -> UnbiasedAnswers:
     return UnbiasedAnswers(domain, spaces, np.concatenate([np.zeros(0), *parts]), np.array(variances))
 
 
-def centred(table: Array) -> Array:
-    """The table centred by ⊗(I − J/n): minus the mean along each axis."""
-    for axis in range(table.ndim):
+def centred(table: Array, first: int = 0) -> Array:
+    """The table centred by ⊗(I − J/n): minus the mean along each axis, from axis number `first` on."""
+    for axis in range(first, table.ndim):
         table = table - table.mean(axis=axis, keepdims=True)
     return table
 
@@ -94,11 +100,17 @@ def components(axes: Axes, g: Array) -> dict[Axes, Array]:
     out = {}
     real = tuple(a for a, n in zip(axes, g.shape, strict=True) if n > 1)
     scale = float(np.abs(g).max(initial=0.0))
-    for S in _subsets(real):
+    for S in subsets(real, len(real)):
         h = centred(g.mean(axis=tuple(i for i, a in enumerate(axes) if a not in S)))
         if np.abs(h).max() > 1e-12 * scale:
             out[S] = h.ravel()
     return out
+
+
+def share_of(known: UnbiasedAnswers, g: Array, parts: Mapping[Axes, Array]) -> float:
+    """The share of a query with values `g` and its `components`, as noisy tables know it; unmeasured ones add 0."""
+    seen = (float(h @ known.parts[known.places[S]]) for S, h in parts.items() if S in known.places)
+    return float(g.sum() / math.prod(g.shape)) + sum(seen)
 
 
 def spread_of(known: UnbiasedAnswers, a: dict, b: dict) -> float:
@@ -106,25 +118,7 @@ def spread_of(known: UnbiasedAnswers, a: dict, b: dict) -> float:
     return sum(known.variance[S] * float(a[S] @ b[S]) for S in a if S in b and S in known.places)
 
 
-def _tables(m: MeasuredAnswers) -> list[tuple[Marginals, slice]]:
-    if isinstance(m.workload, Marginals):
-        return [(m.workload, slice(0, m.workload.m))]
-    if isinstance(m.workload, Union):
-        pairs = zip(m.workload.workloads, m.workload.places, strict=True)
-        return [(w, place) for w, place in pairs if isinstance(w, Marginals)]
-    return []
-
-
-def _subsets(axes: Axes) -> list[Axes]:
-    return [S for size in range(1, len(axes) + 1) for S in combinations(axes, size)]
-
-
 def values_of(query: TableQueries) -> tuple[Axes, Array]:
     """The columns (axes) and values (of their sizes) of a workload of one query on one table."""
     (axes,), (shape,) = query.base.axes, query.base.shapes
     return axes, np.asarray(query.matrix.toarray()).reshape(shape)
-
-
-def share_of_cells(g: Array) -> float:
-    """The mean of a query over the cells of its table."""
-    return float(g.sum() / math.prod(g.shape))

@@ -25,13 +25,13 @@ def quantile(level: float, *, laplace: bool = False) -> float:
     return max(normal, -math.log(1 - level) / math.sqrt(2)) if laplace else normal
 
 
-def moved(shares: Any, n: float, level: float) -> Array:
+def towards_half(shares: Any, n: float, level: float) -> Array:
     """The shares p of n records, moved towards ½ (Agresti and Coull), so that the sampling error is never 0."""
     z = quantile(level)
     return (np.clip(shares, 0, 1) * n + z**2 / 2) / (n + z**2)
 
 
 def sampling_errors(shares: Any, n: float, level: float) -> Array:
-    """The standard errors √(p(1 − p)/n) of a sample of n records, for a query in [0, 1] at moved shares p."""
-    p = moved(shares, n, level)
+    """The standard errors √(p(1 − p)/n) of a sample of n records, for a query in [0, 1] at shares p moved towards ½."""
+    p = towards_half(shares, n, level)
     return np.sqrt(p * (1 - p) / n)

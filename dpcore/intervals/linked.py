@@ -5,12 +5,16 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from ..algorithms.evidence import nearest
 from ..errors import InputError
+from ..numbers import bisected
 from ..releases import UnbiasedAnswers
-from ..types import Array, Json, Rng
+from ..types import Array, Axes, Json, Rng
+from .known import centred
 
 REPEATS, LEVEL = 999, 0.05
 BLOCK = 2_000_000  # numbers drawn at once
+HALVINGS = 40
 
 
 @dataclass(frozen=True)
@@ -51,22 +55,38 @@ def linked(
         why = f"nothing was measured about {' × '.join(names)} together"
         why = why if constant is None else f"{constant!r} has one value only"
         return Linked(names, None, None, 0, f"Whether they are linked cannot be said: {why}.")
-    sets = ((pair[0],), (pair[1],), pair)
-    shape = tuple(domain.shape[axis] for axis in pair)
-    parts = [known.parts[known.places[S]] for S in sets]
-    variances = [known.variance[S] for S in sets]
-    rows = max(round(n), 1)
-    X, far = _excess([parts[0][None], parts[1][None], parts[2].reshape(1, *shape)], variances, rows)
-    margins = [_shrunk(part, v) for part, v in zip(parts[:2], variances[:2], strict=True)]
+    parts, variances = _parts(known, pair)
+    rows, shape = max(round(n), 1), domain.shape_of(pair)
+    X, far = _excess(parts, variances, rows)
+    margins = [_shrunk(part[0], v) for part, v in zip(parts[:2], variances[:2], strict=True)]
     p, rng, above = np.outer(*margins).ravel(), np.random.default_rng(seed), 0
     for start in range(0, repeats, step := max(BLOCK // p.size, 1)):
         count = min(step, repeats - start)
         T = rng.multinomial(rows, p, size=count).reshape(count, *shape) / rows
         drawn = [T.sum(axis=2), T.sum(axis=1), T]
-        fresh = [_centred(x + _noise(x.shape, v, laplace, rng)) for x, v in zip(drawn, variances, strict=True)]
+        fresh = [centred(x + _noise(x.shape, v, laplace, rng), first=1) for x, v in zip(drawn, variances, strict=True)]
         above += int((_excess(fresh, variances, rows)[1] >= far).sum())
     found = (1 + above) / (repeats + 1)
     return Linked(names, found, float(X[0]), repeats, _words(names, found))
+
+
+def signals(known: UnbiasedAnswers, n: float) -> dict[tuple[str, str], float]:
+    """The share of X² that is more than chance makes, from 0 to 1, of each measured pair of columns, largest first.
+
+    0 where the pair's noisy table shows nothing but noise and the luck of n rows. See `linked`.
+    """
+    names, out = known.domain.names, {}
+    for first, second in (S for S in known.spaces if len(S) == 2):
+        (X,), (more,) = _excess(*_parts(known, (first, second)), max(round(n), 1))
+        out[names[first], names[second]] = float(max(more / X**2, 0.0)) if X > 0 else 0.0
+    return dict(sorted(out.items(), key=lambda found: -found[1]))
+
+
+def _parts(known: UnbiasedAnswers, pair: Axes) -> tuple[list[Array], list[float]]:
+    """The parts (1, k_a), (1, k_b) and (1, k_a, k_b) of a pair's margins and of itself, and their noise's variances."""
+    sets = ((pair[0],), (pair[1],), pair)
+    parts = [known.parts[known.places[S]].reshape(1, *known.domain.shape_of(S)) for S in sets]
+    return parts, [known.variance[S] for S in sets]
 
 
 def _excess(parts: Sequence[Array], variances: Sequence[float], n: int) -> tuple[Array, Array]:
@@ -91,22 +111,8 @@ def _length(parts: Array, variance: float) -> Array:
     return (parts**2).sum(axis=1) - (parts.shape[1] - 1) * variance
 
 
-def _nearest(part: Array) -> Array:
-    """The distribution (k,) nearest to a margin 1/k + part. Source: Held, Wolfe, Crowder 1974."""
-    p = 1 / len(part) + part
-    falling = -np.sort(-p)
-    over = (np.cumsum(falling) - 1) / np.arange(1, len(p) + 1)
-    return np.maximum(p - over[(falling > over).sum() - 1], 0)
-
-
-def _centred(tables: Array) -> Array:
-    """Many tables (r, …), each minus its mean along each axis, as `known.centred`."""
-    for axis in range(1, tables.ndim):
-        tables = tables - tables.mean(axis=axis, keepdims=True)
-    return tables
-
-
 def _noise(shape: tuple[int, ...], variance: float, laplace: bool, rng: Rng) -> Array:
+    """Fresh Gaussian or Laplace noise of this variance, in this shape."""
     scale = np.sqrt(variance)
     return rng.laplace(scale=scale / np.sqrt(2), size=shape) if laplace else rng.normal(scale=scale, size=shape)
 
@@ -114,16 +120,21 @@ def _noise(shape: tuple[int, ...], variance: float, laplace: bool, rng: Rng) -> 
 def _shrunk(part: Array, variance: float) -> Array:
     """A margin shrunk to its length without noise: the distribution nearest to 1/k + c part, by bisection."""
     k, length = len(part), _length(part[None], variance)[0]
-    low, high = 0.0, float(length > 0)
-    for _ in range(40):
-        c = (low + high) / 2
-        p = _nearest(c * part)
-        low, high = (c, high) if p @ p - 1 / k < length else (low, c)
-    p = _nearest(high * part)
+
+    def shrunk(c: float) -> Array:
+        return nearest(1 / k + c * part)
+
+    def short(c: float) -> bool:
+        p = shrunk(c)
+        return bool(p @ p - 1 / k < length)
+
+    _, most = bisected(short, 0.0, float(length > 0), HALVINGS)
+    p = shrunk(most)
     return p / p.sum()
 
 
 def _words(names: tuple[str, ...], p: float) -> str:
+    """The result of a test in a sentence."""
     often = f"{1000 * p:.0f} of 1,000" if p < 0.1 else f"{100 * p:.0f} of 100"
     seen = "shows a link" if p < LEVEL else "shows no link"
     return f"The release {seen} between {names[0]} and {names[1]}: chance alone does as much in {often} cases."

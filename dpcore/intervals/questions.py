@@ -18,10 +18,11 @@ from ..releases import UnbiasedAnswers
 from ..types import Array, Json
 from ..workloads.residuals import MOST_WAYS
 from .compatible import Band, compatible_bounds
-from .known import components, share_of_cells, spread_of, values_of
-from .levels import check_level, moved, quantile, sampling_errors
+from .known import components, share_of, spread_of, values_of
+from .levels import check_level, quantile, sampling_errors, towards_half
 
 KINDS = ("difference", "ratio", "odds")
+OPEN = (None, None)  # an interval without ends
 NEAR = 4.0  # standard errors from 0 and 1 within which log odds are not taken for normal
 MOST_TOGETHER = 1_000_000  # cells of both questions' columns
 
@@ -61,7 +62,7 @@ class MeasuredShares:
     missing: tuple[str, ...]
 
 
-def evidence(known: UnbiasedAnswers, questions: Sequence[Question], n: float, level: float) -> MeasuredShares:
+def measured_shares(known: UnbiasedAnswers, questions: Sequence[Question], n: float, level: float) -> MeasuredShares:
     """The unbiased shares of questions by noisy tables, with their covariances from noise and from sampling.
 
     ⟨g, P_n⟩ = mean(g) + Σ_S ⟨h_S, part_S⟩ has variance Σ_S v_S ‖h_S‖² from the noise, and two of them the covariance
@@ -78,10 +79,9 @@ def evidence(known: UnbiasedAnswers, questions: Sequence[Question], n: float, le
         gone = [" × ".join(names[a] for a in S) for S in h if S not in known.places]
         missing.append(gone[0] if gone else "")
         forms.append(h)
-        seen = {S: known.parts[known.places[S]] for S in h if S in known.places}
-        shares.append(share_of_cells(g) + sum(float(h[S] @ part) for S, part in seen.items()))
+        shares.append(share_of(known, g, h))
     noise = np.array([[spread_of(known, a, b) for b in forms] for a in forms])
-    towards, spread = moved(shares, n, level), sampling_errors(shares, n, level)
+    towards, spread = towards_half(shares, n, level), sampling_errors(shares, n, level)
     sampling = np.diag(spread**2)
     for i, j in combinations(range(len(forms)), 2):
         both, most = _together(known, questions[i], questions[j]), spread[i] * spread[j]
@@ -104,16 +104,16 @@ def answer(
 def _answer(
     known: UnbiasedAnswers, question: Question, n: float, estimate: float | None, level: float, *, laplace: bool
 ) -> Interval:
-    found = evidence(known, [question], n, level)
+    """The interval of one question's share at a level that was checked."""
+    found = measured_shares(known, [question], n, level)
     if found.missing[0]:
         bands = compatible_bounds(known, question, n, level, laplace=laplace)
         if bands is None:
-            return _unknown(question.text, estimate, level, found.missing)
-        return _interval(question.text, estimate, None, *bands, level, _parts(found.missing))
-    share, noise, both = float(found.shares[0]), float(found.noise[0, 0]), found.noise + found.sampling
-    table = _band(share, noise, level, laplace=laplace)
-    people = _band(share, float(both[0, 0]), level, laplace=laplace)
-    return _interval(question.text, estimate, share, _inside(table, 0, 1), _inside(people, 0, 1), level, _how(laplace))
+            return _interval(question.text, level, f"cannot be bounded: {_unmeasured(found.missing)}", estimate)
+        return _interval(question.text, level, _parts(found.missing), estimate, None, *bands)
+    share, z = float(found.shares[0]), quantile(level, laplace=laplace)
+    bands = [_inside(_band(share, float(both[0, 0]), z), 0, 1) for both in (found.noise, found.noise + found.sampling)]
+    return _interval(question.text, level, _how(laplace), estimate, share, *bands)
 
 
 def compare_questions(
@@ -130,21 +130,21 @@ def compare_questions(
     if kind not in KINDS:
         raise InputError(f"compare={kind!r} is none of {', '.join(KINDS)}")
     text = f"{kind} of ({first.text}) and ({second.text})"
-    found = evidence(known, [first, second], n, check_level(level))
+    found = measured_shares(known, [first, second], n, check_level(level))
     value = None if estimate is None else _compared(kind, *estimate)
     if any(found.missing):
         return _from_parts(known, (first, second), n, kind, text, value, level, laplace=laplace)
     a, b = (float(share) for share in found.shares)
-    how = _how(laplace)
+    how, z = _how(laplace), quantile(level, laplace=laplace)
     bands: list[Band | None] = []
     for covariance in (found.noise, found.noise + found.sampling):
         if kind == "difference":
-            band = _band(a - b, covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1], level, laplace=laplace)
+            band = _band(a - b, covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1], z)
             bands.append(_inside(band, -1, 1))
         elif kind == "ratio":
-            bands.append(_fieller(a, b, covariance, quantile(level, laplace=laplace)))
+            bands.append(_fieller(a, b, covariance, z))
         else:
-            band, careful = _odds(a, b, covariance, level, laplace=laplace)
+            band, careful = _odds(a, b, covariance, z, quantile((1 + level) / 2, laplace=laplace))
             bands.append(band)
             how += "; conservative: near 0 or 1" if careful and "conservative: near" not in how else ""
     return _of_two(text, value, _compared(kind, a, b), bands, second, level, how)
@@ -160,7 +160,7 @@ def _from_parts(
     each = [_answer(known, question, n, None, (1 + level) / 2, laplace=laplace) for question in asked]
     unknown = next((one for one in each if one.low is None), None)
     if unknown:
-        return Interval(text, value, None, None, None, None, None, level, unknown.how)
+        return _interval(text, level, unknown.how, value)
     a, b = ((one.low, one.high) for one in each)
     people = ((one.population_low, one.population_high) for one in each)
     bands = [_apart(kind, *both) for both in ((a, b), tuple(people))]  # type: ignore[arg-type]
@@ -173,11 +173,11 @@ def _of_two(
 ) -> Interval:  # fmt: skip
     """The interval for two compared questions, from bands of table and population: None where unbounded."""
     if bands[0] is None:
-        why = f"cannot be bounded: noise does not tell ({second.text}) apart from 0"
-        return Interval(text, value, unbiased, None, None, None, None, level, why)
-    if bands[1] is None:
+        how = f"cannot be bounded: noise does not tell ({second.text}) apart from 0"
+        bands = None, None
+    elif bands[1] is None:
         how += "; not bounded for the population, where it may be 0"
-    return _interval(text, value, unbiased, bands[0], bands[1], level, how)
+    return _interval(text, level, how, value, unbiased, *bands)
 
 
 def independent(protects: Mapping[str, Any]) -> float:
@@ -192,7 +192,7 @@ def _together(known: UnbiasedAnswers, first: Question, second: Question) -> floa
     """The mean ⟨gg', P_n⟩ of a product of two questions by the noisy tables; None where they do not determine it."""
     (a, g), (b, h) = values_of(first.workload), values_of(second.workload)
     axes = tuple(sorted({*a, *b}))
-    shape = [known.domain.shape[axis] for axis in axes]
+    shape = known.domain.shape_of(axes)
     if len(axes) > MOST_WAYS or math.prod(shape) > MOST_TOGETHER:
         return None
     sizes = [[n if axis in own else 1 for axis, n in zip(axes, shape, strict=True)] for own in (a, b)]
@@ -200,11 +200,12 @@ def _together(known: UnbiasedAnswers, first: Question, second: Question) -> floa
     parts = components(axes, both)
     if not all(S in known.places for S in parts):
         return None
-    return share_of_cells(both) + sum(float(x @ known.parts[known.places[S]]) for S, x in parts.items())
+    return share_of(known, both, parts)
 
 
-def _band(middle: float, variance: float, level: float, *, laplace: bool) -> Band:
-    half = quantile(level, laplace=laplace) * math.sqrt(max(variance, 0.0))
+def _band(middle: float, variance: float, z: float) -> Band:
+    """The ends of the interval of z standard errors about `middle`, for noise of this variance."""
+    half = z * math.sqrt(max(variance, 0.0))
     return middle - half, middle + half
 
 
@@ -224,15 +225,17 @@ def _fieller(a: float, b: float, covariance: Array, z: float) -> Band | None:
     return max((B - root) / A, 0.0), max((B + root) / A, 0.0)
 
 
-def _odds(a: float, b: float, covariance: Array, level: float, *, laplace: bool) -> tuple[Band | None, bool]:
-    """The band of the odds ratio, and whether it came from the two shares' own bands; None without an upper end."""
+def _odds(a: float, b: float, covariance: Array, z: float, wider: float) -> tuple[Band | None, bool]:
+    """The band of the odds ratio, and whether it came from the two shares' own bands; None without an upper end.
+
+    `wider` is the number of standard errors at half the error each.
+    """
     errors = np.sqrt(np.maximum(np.diag(covariance), 0))
     if all(NEAR * e < min(p, 1 - p) for p, e in zip((a, b), errors, strict=True)):
         slope = np.array([1 / (a * (1 - a)), -1 / (b * (1 - b))])
-        low, high = _band(_log_odds(a) - _log_odds(b), float(slope @ covariance @ slope), level, laplace=laplace)
+        low, high = _band(_log_odds(a) - _log_odds(b), float(slope @ covariance @ slope), z)
         return (math.exp(low), math.exp(high)), False
-    half = (1 + level) / 2
-    own = [_inside(_band(p, float(e**2), half, laplace=laplace), 0, 1) for p, e in zip((a, b), errors, strict=True)]
+    own = [_inside(_band(p, float(e**2), wider), 0, 1) for p, e in zip((a, b), errors, strict=True)]
     return _apart("odds", *own), True
 
 
@@ -251,10 +254,12 @@ def _apart(kind: str, a: Band, b: Band) -> Band | None:
 
 
 def _log_odds(p: float) -> float:
+    """The log odds log(p/(1 − p)) of a share."""
     return math.log(p / (1 - p))
 
 
 def _compared(kind: str, a: float, b: float) -> float | None:
+    """The difference, ratio or odds ratio of two shares; None where it has no value."""
     if kind == "difference":
         return a - b
     if kind == "ratio":
@@ -268,22 +273,21 @@ def adaptively(found: Interval) -> Interval:
 
 
 def _how(laplace: bool) -> str:
+    """The words that say how an interval was found, where all of it was measured."""
     words = "exact: linear in noisy tables" if not laplace else "conservative: linear in tables with Laplace noise"
     return words + "; population: sampling of n independent rows added"
 
 
 def _interval(
-    text: str, estimate: float | None, unbiased: float | None, table: Band, people: Band | None, level: float, how: str
-) -> Interval:
-    low, high = people or (None, None)
-    return Interval(text, estimate, unbiased, *table, low, high, level, how)
-
-
-def _unknown(text: str, estimate: float | None, level: float, missing: Sequence[str]) -> Interval:
-    return Interval(text, estimate, None, None, None, None, None, level, f"cannot be bounded: {_unmeasured(missing)}")
+    text: str, level: float, how: str, estimate: float | None = None, unbiased: float | None = None,
+    table: Band | None = None, people: Band | None = None,
+) -> Interval:  # fmt: skip
+    """The interval with the bands of the table and of the population, which has no ends without them."""
+    return Interval(text, estimate, unbiased, *(table or OPEN), *(people or OPEN), level, how)
 
 
 def _parts(missing: Sequence[str]) -> str:
+    """The words that say how an interval was found, where only parts of a question were measured."""
     return (
         f"conservative: {_unmeasured(missing)}, and every table is allowed that agrees with what was; population: "
         "sampling of n independent rows added"
@@ -291,5 +295,6 @@ def _parts(missing: Sequence[str]) -> str:
 
 
 def _unmeasured(missing: Sequence[str]) -> str:
+    """A clause that names the first columns of which nothing was measured."""
     what = next(words for words in missing if words)
     return f"nothing was measured about {what}" + (" together" if " × " in what else "")

@@ -26,7 +26,7 @@ def from_arrays(domain: Domain, told: Mapping[str, Any]) -> UnbiasedAnswers:
     if fits:
         spaces = tuple(tuple(int(a) for a in np.flatnonzero(row)) for row in sets)
         known = UnbiasedAnswers(domain, spaces, parts.astype(float), variances.astype(float))
-        cells = sum(int(np.prod([domain.shape[a] for a in S])) for S in spaces)
+        cells = sum(domain.cells(S) for S in spaces)
         if parts.shape == (cells,) and np.isfinite(parts).all() and (variances >= 0).all():
             return known
     raise InputError("the tables of this release do not fit its schema")

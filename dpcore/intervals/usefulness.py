@@ -3,21 +3,17 @@
 import math
 from dataclasses import asdict, dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from ..algorithms.residual import unbiased
-from ..privacy.accounting.budget import Gaussian, Pure
-from ..privacy.accounting.ledger import Plan
+from ..privacy.accounting import Gaussian, Plan, Pure
 from ..privacy.measurement import MeasuredAnswers, deviation
-from ..privacy.statistics.answers import Answers
-from ..privacy.statistics.residuals import Residuals
+from ..privacy.statistics import Answers, Residuals
 from ..problems import QueryRelease
 from ..releases import UnbiasedAnswers
 from ..types import Array, Json
-from ..workloads import Marginals, Union, Workload
+from ..workloads import Marginals, Workload
 from ..workloads.residuals import spaces_of
 from .known import noisy_tables, pooled
 from .levels import quantile
@@ -51,11 +47,7 @@ def k_marginal(distances: Array) -> float:
 
 def counts_rows(workload: Workload) -> bool:
     """Whether every query counts rows, so that its answer is a share p with variance p(1 − p) over rows."""
-    if isinstance(workload, Union):
-        return all(map(counts_rows, workload.workloads))
-    matrix: Any = getattr(workload, "matrix", np.ones(0))
-    entries = matrix.data if issparse(matrix) else matrix
-    return bool(((entries == 0) | (entries == 1)).all())
+    return all(((w.entries == 0) | (w.entries == 1)).all() for w, _ in workload.members)
 
 
 def foreseen(problem: QueryRelease, plan: Plan) -> UnbiasedAnswers | None:
@@ -69,7 +61,7 @@ def foreseen(problem: QueryRelease, plan: Plan) -> UnbiasedAnswers | None:
         if not isinstance(spend, Gaussian | Pure):
             continue
         if isinstance(asked, Residuals):
-            sizes = sum(math.prod(problem.domain.shape[a] for a in S) for S in spaces_of(asked.workload).type_of)
+            sizes = sum(problem.domain.cells(S) for S in spaces_of(asked.workload).type_of)
             return unbiased(asked, np.zeros(sizes), deviation(asked, spend, problem.effective_n))
         if isinstance(asked, Answers):
             m = asked.workload.m
@@ -85,8 +77,8 @@ def foreseen_errors(known: UnbiasedAnswers | None, workload: Workload) -> Array 
     """
     if known is None or not isinstance(workload, Marginals):
         return None
-    each = [known.standard_error(axes) for axes in workload.axes]
-    return np.repeat(each, [math.prod(shape) for shape in workload.shapes]) if np.isfinite(each).all() else None
+    errors = known.standard_errors(workload)
+    return errors if np.isfinite(errors).all() else None
 
 
 def foreseen_sizes(known: UnbiasedAnswers | None, workload: Workload, *, laplace: bool) -> tuple[float, float] | None:
@@ -106,7 +98,7 @@ def foreseen_exactness(known: UnbiasedAnswers | None, workload: Workload, n: int
     None where `foreseen_errors` knows none.
     """
     errors = foreseen_errors(known, workload)
-    if errors is None or not isinstance(workload, Marginals):
+    if errors is None:
         return None
     return as_exact_as_sample(float(errors @ errors), shares, n)
 

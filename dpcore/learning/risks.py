@@ -12,6 +12,7 @@ from scipy.sparse import csr_array, eye_array, hstack
 
 from ..errors import InputError
 from ..geometry.regions import Ball, Box, Region
+from ..numbers import bisected
 from ..types import Array
 from .losses import Loss, PiecewiseLinear, SquaredDistance, sloped
 
@@ -168,10 +169,9 @@ def _on_sphere(H: Array, g: Array, x: Array, ball: Ball) -> Array:
     low = high - 1.0
     while excess(low) < 0 and low > high - 80:
         low -= 2
-    for _ in range(HALVINGS):  # unlike a library's, this cannot fail, whatever rounding makes of the ends
-        middle = (low + high) / 2
-        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
-    return ball.project(ball.centre + Q @ (r / (scales + math.exp(low))))
+    # Unlike a library's, this cannot fail, whatever rounding makes of the ends.
+    log_lam, _ = bisected(lambda at: excess(at) > 0, low, high, HALVINGS)
+    return ball.project(ball.centre + Q @ (r / (scales + math.exp(log_lam))))
 
 
 def smallest(risk: Risk, region: Region, *, mu: float = 0.0, centre: Array | None = None) -> Array:
@@ -183,15 +183,10 @@ def smallest(risk: Risk, region: Region, *, mu: float = 0.0, centre: Array | Non
     """
     c = region.centre if centre is None else centre
     loss = risk.loss
-    if (
-        isinstance(loss, PiecewiseLinear)
-        and not loss.width
-        and not loss.margin
-        and mu == 0
-        and (risk.A == 1).all()
-        and risk.d == 1
-    ):
-        return region.project(np.array([_quantile(risk, loss)]))
+    kinked = loss if isinstance(loss, PiecewiseLinear) and not loss.width and mu == 0 else None
+    if kinked and not kinked.margin and risk.d == 1 and (risk.A == 1).all():
+        level = -kinked.low / (kinked.high - kinked.low)
+        return region.project(np.quantile(risk.b, [level], weights=risk.w, method="inverted_cdf"))
     scale = 2 * min(region.radius, 1e9) + float(np.ptp(risk.b))
     widths = [0.0] if loss.curvature < math.inf else [scale * w for w in WIDTHS]
     x = region.centre.copy()
@@ -201,8 +196,8 @@ def smallest(risk: Risk, region: Region, *, mu: float = 0.0, centre: Array | Non
             x = _smallest_in_box(smooth, region, x, mu, c)
         else:
             x = newton(smooth, x, mu=mu, centre=c, ball=region if isinstance(region, Ball) else None)
-    if mu == 0 and isinstance(loss, PiecewiseLinear) and not loss.width and len(risk.w) <= MOST_ROWS:
-        exact = _exact_minimiser(risk, loss, region)
+    if kinked and len(risk.w) <= MOST_ROWS:
+        exact = _exact_minimiser(risk, kinked, region)
         if region.contains(exact[None])[0] and risk.value(exact) < risk.value(x):
             x = exact
     if mu == 0 and not region.bounded and np.linalg.norm(x - c) > 1e4 * region.radius:
@@ -230,14 +225,6 @@ def _exact_minimiser(risk: Risk, loss: PiecewiseLinear, region: Region) -> Array
         equal, right = risk.A, risk.b
     rows = hstack([csr_array(equal), -eye_array(r), eye_array(r)])
     cost = np.concatenate([np.zeros(d), loss.high * risk.w, -loss.low * risk.w])
-    bounds = [*zip(*region.bounds, strict=True), *[(0, None)] * (2 * r)]
+    bounds = [*zip(*region.corners, strict=True), *[(0, None)] * (2 * r)]
     found: Any = linprog(cost, A_eq=rows, b_eq=right, bounds=bounds, method="highs")
     return found.x[:d] if found.x is not None else region.centre
-
-
-def _quantile(risk: Risk, loss: PiecewiseLinear) -> float:
-    """The minimiser of a location risk with a kink: the weighted quantile at level −low/(high − low)."""
-    order = np.argsort(risk.b)
-    cumulative = np.cumsum(risk.w[order])
-    level = -loss.low / (loss.high - loss.low)
-    return float(risk.b[order][min(int(np.searchsorted(cumulative, level - 1e-12)), len(order) - 1)])

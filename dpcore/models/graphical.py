@@ -4,18 +4,17 @@ import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 
 from ..data.domain import Domain
 from ..errors import InputError
-from ..releases import systematic
+from ..releases import systematic, within
 from ..tags import Tag
 from ..types import Array, Axes, Rng
 from ..workloads import Marginals, Workload
-from ..workloads.union import marginal_tables, reading
 from .junction import JunctionTree
 
 KEPT = 20_000_000  # cells of messages that are kept for other tables, all together
@@ -95,13 +94,13 @@ class Graphical:
 
     def answers(self, workload: Workload) -> Array:
         """The answers ⟨q_j, D⟩ (m,); InputError for an explicit matrix."""
-        base, matrix = tables_under(workload)
+        base = tables_under(workload)
         out, (inside, outside) = np.empty(base.m), by_clique(self.junction, base)
         for place, local, target in inside:
             out[target] = local.answers(self.beliefs[place])
         for number in outside:
             out[base.tables[number]] = self.table(base.axes[number]).ravel()
-        return out if matrix is None else matrix @ out
+        return workload.read(out)
 
     def sample(self, rows: int, rng: Rng) -> pd.DataFrame:
         """A sample of `rows` records: each clique's new columns by systematic sampling within every state of
@@ -126,18 +125,6 @@ class Graphical:
             for a, code in zip(new, np.unravel_index(found, sizes), strict=True):
                 out[:, a] = code
         return out[rng.permutation(rows)]
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class StreamedGraphical(Graphical):
-    """A distribution made while the queries of `workload` arrived in order, with the answer given to each: see
-    `releases.StreamedHistogram`.
-    """
-
-    workload: Workload
-    given: Array
-    asked: Array
-    cost: Array
 
 
 def contracted(operands: list[tuple[Array, Axes]], kept: Axes) -> Array:
@@ -202,37 +189,8 @@ def by_clique(junction: JunctionTree, tables: Marginals) -> tuple[list[tuple[sli
     return found, outside
 
 
-def tables_under(workload: Workload) -> tuple[Marginals, Any]:
-    """The tables that a workload reads, and the sparse matrix it applies to them; None for the tables themselves.
-
-    InputError where queries are not read off tables: a graphical model does not answer those.
-    """
-    base = marginal_tables(workload)
-    if base is None:
+def tables_under(workload: Workload) -> Marginals:
+    """The tables that a workload reads; InputError for others, which a graphical model does not answer."""
+    if workload.base is None:
         raise InputError("a graphical model answers queries on marginal tables; an explicit matrix it does not")
-    return base, None if isinstance(workload, Marginals) else reading(workload)
-
-
-def within(table: Array, state: Array, rng: Rng) -> Array:
-    """A column of `table` (S, R) for every row's state (rows,), by systematic sampling among a state's rows.
-
-    r rows of a state get column c ⌊r · share⌋ times or once more, in random order among themselves.
-    """
-    rows = len(state)
-    shuffled = rng.permutation(rows)
-    keys = state.astype(np.uint16) if len(table) <= 2**16 else state  # short keys are sorted by radix
-    order = shuffled[np.argsort(keys[shuffled], kind="stable")]
-    count = np.bincount(state, minlength=len(table))
-    first = np.cumsum(count) - count
-    ladder = np.cumsum(table, axis=1)
-    empty = ladder[:, -1] <= 0  # the columns beside such a state are unknown
-    ladder[empty] = np.arange(1, table.shape[1] + 1)
-    ladder /= ladder[:, -1:]
-    here = state[order]
-    offset = rng.random(len(table))
-    points = (np.arange(rows) - first[here] + offset[here]) / count[here]
-    flat = (ladder + np.arange(len(table))[:, None]).ravel()
-    found = np.searchsorted(flat, here + np.minimum(points, 1 - 1e-9), side="right") - here * table.shape[1]
-    out = np.empty(rows, dtype=np.int64)
-    out[order] = np.clip(found, 0, table.shape[1] - 1)
-    return out
+    return workload.base

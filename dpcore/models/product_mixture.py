@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -15,37 +14,22 @@ MEMORY = (0.9, 0.99)  # Adam's decay rates for the mean gradient and its mean sq
 INPUTS, HIDDEN = 16, 64  # sizes of the generator's layers
 
 
-class Logits(Protocol):
-    """The base of parameters that produce the logits (Σ d_i, C) of C product distributions."""
-
-    parameters: list[Array]
-    rate: float  # of Adam
-
-    def forward(self) -> Array:
-        """The logits."""
-        ...
-
-    def backward(self, g: Array) -> list[Array]:
-        """The gradient in each parameter, from the gradient in the latest logits (Σ d_i, C)."""
-        ...
-
-
 class RelaxedRows:
     """C relaxed rows: every logit is a parameter, and each row a product distribution, spread about `start`
     at first.
     """
 
-    rate = 0.1
+    rate = 0.1  # of Adam
 
     def __init__(self, start: Array, C: int, rng: Rng) -> None:
         self.parameters = [start[:, None] + 0.5 * rng.normal(size=(len(start), C))]
 
     def forward(self) -> Array:
-        """The logits, which are the parameter itself."""
+        """The logits (Σ d_i, C): they are the only parameter."""
         return self.parameters[0]
 
     def backward(self, g: Array) -> list[Array]:
-        """The gradient g itself."""
+        """The gradient in the only parameter, which is that in the logits."""
         return [g]
 
 
@@ -64,13 +48,13 @@ class Generator:
         self.parameters = [A, rng.normal(size=(HIDDEN, 1)), B, start[:, None].copy()]
 
     def forward(self) -> Array:
-        """The logits B h + b, with h = tanh(Az + a) kept for the gradient."""
+        """The logits (Σ d_i, C), B h + b, with h = tanh(Az + a) kept for the gradient."""
         A, a, B, b = self.parameters
         self.h = np.tanh(A @ self.z + a)
         return B @ self.h + b
 
     def backward(self, g: Array) -> list[Array]:
-        """The gradients by the chain rule, with tanh' = 1 − tanh²."""
+        """The gradients in A, a, B and b by the chain rule, with tanh' = 1 − tanh²."""
         below = (self.parameters[2].T @ g) * (1 - self.h**2)
         return [below @ self.z.T, below.sum(axis=1, keepdims=True), g @ self.h.T, g.sum(axis=1, keepdims=True)]
 
@@ -84,29 +68,6 @@ class Target:
     precision: Array
 
 
-class Noisy:
-    """The answers measured so far, one or a table at a time; repeated measurements are averaged by precision."""
-
-    def __init__(self, workload: Workload) -> None:
-        self.workload = workload
-        self._facts: dict[int, tuple[slice, Array, float]] = {}
-
-    def add(self, part: slice, y: Array, sigma: float) -> None:
-        """Add a measurement y of the answers `part`, with standard deviation sigma."""
-        _, mean, precision = self._facts.get(part.start, (part, np.zeros_like(y), 0.0))
-        both = precision + sigma**-2
-        self._facts[part.start] = (part, (precision * mean + sigma**-2 * y) / both, both)
-
-    def targets(self) -> list[Target]:
-        """All measured answers as one target in a list; an empty list when there are none."""
-        if not self._facts:
-            return []
-        facts = sorted(self._facts.values(), key=lambda fact: fact[0].start)
-        chosen = np.concatenate([np.arange(part.start, part.stop) for part, _, _ in facts])
-        precision = np.repeat([p for _, _, p in facts], [len(y) for _, y, _ in facts])
-        return [Target(Products(self.workload, chosen), np.concatenate([y for _, y, _ in facts]), precision)]
-
-
 class MixtureFit:
     """A mixture of C product distributions with equal weights (C,), and Adam's state.
 
@@ -114,7 +75,7 @@ class MixtureFit:
     distribution that the prior draws towards.
     """
 
-    def __init__(self, workload: Workload, logits: Logits, base: Array) -> None:
+    def __init__(self, workload: Workload, logits: "RelaxedRows | Generator", base: Array) -> None:
         parts = blocks(workload.domain)
         self.starts, self.sizes = [part.start for part in parts], [part.stop - part.start for part in parts]
         self.logits, self.base, self.t = logits, base[:, None], 0

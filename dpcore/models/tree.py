@@ -1,9 +1,13 @@
-"""Log-linear distributions on a junction tree: any number of columns, as long as the cliques stay small.
+"""The models of algorithms that tilt a distribution: log-linear families on a junction tree.
 
-Sees answers, never records.
+They hold any number of columns, as long as the cliques stay small; one clique of all columns is all cells (`Cells`).
+See answers, never records.
 """
 
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -11,15 +15,47 @@ import numpy as np
 from ..data.domain import Domain
 from ..errors import InputError
 from ..problems import PublicStart
-from ..types import Array
+from ..releases import Release
+from ..types import Array, Axes
 from ..workloads import Marginals, Workload
-from .base import Where
 from .graphical import Graphical, by_clique, tables_under
 from .junction import JunctionTree, junction_tree
 
 
+class Reader(Protocol):
+    """A reader of a workload's answers from a model's beliefs."""
+
+    def answers(self, D: Array) -> Array:
+        """The answers ⟨q_j, D⟩ (m,) from beliefs (size,)."""
+        ...
+
+    def adjoint(self, w: Array) -> Array:
+        """The potentials (size,) that represent the function Σ_j w_j q_j, for weights w (m,)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Support:
+    """Where a model holds a query: a clique's number, the places of the query's columns in it, their cells, and values.
+
+    The values `q` are 1.0 for an indicator.
+    """
+
+    part: int
+    axes: Axes
+    cells: tuple[Any, ...]
+    q: Array | float
+
+    def view(self, table: Array) -> Array:
+        """The clique's table, a view with the query's columns first, in which `cells` are the query's support."""
+        return np.moveaxis(table, self.axes, range(len(self.axes)))
+
+
 class Tree:
     """The family D ∝ exp(Σ_C θ_C(x_C)) on a junction tree's cliques C. All θ_C, and all D_C, are one vector (size,).
+
+    Beliefs D_C fall into one table for each of the `cliques` at its place of `places`; each sums to 1. What the
+    domain's constraints forbid has no mass, whatever θ says of it.
 
     One pass up and one down the tree give log Z and all clique marginals exactly, in log space along separators, so
     that no potential, however large or −∞, overflows or underflows where it matters. Source: Lauritzen, Spiegelhalter
@@ -31,14 +67,18 @@ class Tree:
         if any(junction.home(axes) is None for axes in domain.zeros):
             junction = junction_tree(junction.shape, [*junction.cliques, *domain.zeros])
         self.domain, self.junction = domain, junction
-        self.size, self.parts = junction.cells, len(junction.cliques)
+        self.size, self.cliques, self.places = junction.cells, junction.cliques, junction.places
         # Of each clique: which of its axes are not the separator's.
         pairs = list(zip(junction.cliques, junction.separators, strict=True))
         self._own = [tuple(i for i, a in enumerate(clique) if a not in sep) for clique, sep in pairs]
-        self._zeros = self._structural()
         self._readers: WeakKeyDictionary[Workload, TreeReader] = WeakKeyDictionary()
 
-    def _structural(self) -> Array | None:
+    def home(self, axes: Axes) -> int | None:
+        """The number of the smallest clique that contains all of these columns; None if no clique does."""
+        return self.junction.home(axes)
+
+    @cached_property
+    def _zeros(self) -> Array | None:
         """The potentials (size,) of the constraints: −∞ for impossible cells, 0 elsewhere; None without
         constraints.
         """
@@ -51,7 +91,7 @@ class Tree:
             tree.tables(out)[home][...] += np.where(wide, 0.0, -np.inf)
         return out
 
-    def reader(self, workload: Workload) -> "TreeReader":
+    def reader(self, workload: Workload) -> Reader:
         """The reader of a workload's answers from beliefs; InputError where a table lies in no clique."""
         found = self._readers.get(workload)
         if found is None:
@@ -65,31 +105,26 @@ class Tree:
         tree, count = self.junction, len(self.junction.cliques)
         if self._zeros is not None:
             theta = theta + self._zeros
-        sums = list(tree.tables(theta))
-        shares: list[Array] = [np.empty(0)] * count
-        masses: list[Array] = [np.empty(0)] * count
+        sums, beliefs = list(tree.tables(theta)), np.empty(self.size)
+        out, masses = tree.tables(beliefs), [np.empty(0)] * count
         log_z = 0.0
         with np.errstate(divide="ignore"):
             for i in range(count - 1, -1, -1):  # towards the root: what lies below each separator
                 top = sums[i].max(axis=self._own[i], keepdims=True)
                 top[top == -np.inf] = 0.0
-                shares[i] = np.exp(sums[i] - top)
-                masses[i] = shares[i].sum(axis=self._own[i], keepdims=True)
+                np.exp(np.subtract(sums[i], top, out=out[i]), out=out[i])
+                masses[i] = out[i].sum(axis=self._own[i], keepdims=True)
                 message = np.log(masses[i]) + top
                 if i == 0:
                     log_z = float(message.item())
                 else:
                     parent = tree.parents[i]
                     sums[parent] = sums[parent] + self._widened(message, i)
-        beliefs = np.empty(self.size)
-        out = tree.tables(beliefs)
-        for i in range(count):
-            if i == 0:
-                factor = 1 / masses[0]
-            else:
-                above = self._narrowed(out[tree.parents[i]], i)
-                factor = np.divide(above, masses[i], out=np.zeros_like(above), where=masses[i] > 0)
-            np.multiply(shares[i], factor, out=out[i])
+        np.divide(out[0], masses[0], out=out[0])
+        for i in range(1, count):
+            above = self._narrowed(out[tree.parents[i]], i)
+            factor = np.divide(above, masses[i], out=np.zeros_like(above), where=masses[i] > 0)
+            np.multiply(out[i], factor, out=out[i])
         return log_z, beliefs
 
     def potentials(self, start: PublicStart) -> Array:
@@ -109,21 +144,21 @@ class Tree:
                 table -= np.log(np.where(above > 0, above, 1)).reshape(sizes)
         return out
 
-    def support(self, workload: Workload, j: int) -> tuple[int, Where, Array | float]:
-        """The clique that answers query j, the query's support in its table (an array: flat), and its values."""
-        if isinstance(workload, Marginals):
-            table, cell = workload.place(j)
-            home = self.junction.home(workload.axes[table])
-            if home is None:
-                raise InputError(f"no clique of the model holds {' × '.join(workload.columns[table])}")
-            where = dict(zip(workload.axes[table], cell, strict=True))
-            return home, tuple(where.get(a, slice(None)) for a in self.junction.cliques[home]), 1.0
-        q = np.zeros(self.size)
-        self.reader(workload).add_query(q, j, 1.0)
-        cells = np.flatnonzero(q)
-        starts = [place.start for place in self.junction.places]
-        home = int(np.searchsorted(starts, cells[0], side="right")) - 1 if len(cells) else 0
-        return home, cells - starts[home], q[cells]
+    def support(self, workload: Workload, j: int) -> Support:
+        """The clique and the cells that query j is read off, with its values; InputError where no clique holds it."""
+        axes, cells, q = workload.support(j)
+        if (part := self.home(axes)) is None:
+            raise InputError(f"no clique of the model holds {' × '.join(self.domain.names[a] for a in axes)}")
+        clique = self.cliques[part]
+        if isinstance(q, Array):
+            q = q.reshape(*q.shape, *[1] * (len(clique) - len(axes)))
+        return Support(part, tuple(clique.index(a) for a in axes), cells, q)
+
+    def add_query(self, theta: Array, workload: Workload, j: int, amount: float) -> None:
+        """Add amount · q_j in place to the potentials θ (size,), touching only the support of q_j."""
+        at = self.support(workload, j)
+        table = theta[self.places[at.part]].reshape([self.domain.shape[a] for a in self.cliques[at.part]])
+        at.view(table)[at.cells] += amount * at.q
 
     def tour(self, beliefs: Array, parts: Collection[int]) -> Iterator[tuple[int, Array]]:
         """Each of these cliques' tables once, from the root down one branch after another and up again.
@@ -161,8 +196,8 @@ class Tree:
         else:
             np.multiply(tables[parent], self._widened(ratio, i), out=tables[parent])
 
-    def release(self, beliefs: Array) -> Graphical:
-        """The distribution to release, which answers any tables and draws rows."""
+    def release(self, beliefs: Array) -> Release:
+        """The distribution to release for beliefs, which answers any tables and draws rows."""
         return Graphical(self.domain, self.junction, beliefs)
 
     def _widened(self, message: Array, i: int) -> Array:
@@ -180,12 +215,14 @@ class Tree:
 
 
 class TreeReader:
-    """A reader of a workload's answers from a tree's beliefs, and its adjoint. Every table must lie in a clique."""
+    """A reader of a workload's answers from a tree's beliefs, and its adjoint. Every table must lie in a clique.
+
+    It does not hold the workload, which a tree remembers its reader by for as long as the workload lives.
+    """
 
     def __init__(self, tree: Tree, workload: Workload) -> None:
-        base, self.matrix = tables_under(workload)
-        self.tree, self.m = tree, workload.m
-        self._cells = base.m
+        base = tables_under(workload)
+        self._size, self._matrix, self._cells = tree.size, workload.matrix, base.m
         self._parts, outside = by_clique(tree.junction, base)
         if outside:
             raise InputError(f"no clique of the model holds {' × '.join(base.columns[outside[0]])}")
@@ -195,27 +232,12 @@ class TreeReader:
         out = np.empty(self._cells)
         for place, local, target in self._parts:
             out[target] = local.answers(D[place])
-        return out if self.matrix is None else self.matrix @ out
-
-    def add_query(self, q: Array, j: int, amount: float) -> None:
-        """Add amount · q_j in place to the potentials q (size,)."""
-        if self.matrix is not None:
-            q += self.adjoint(amount * (np.arange(self.m) == j))
-            return
-        place, local, own = self._member(j)
-        local.add_query(q[place], own, amount)
-
-    def _member(self, j: int) -> tuple[slice, Marginals, int]:
-        """The slice of the clique that answers cell j, the clique's tables, and j's number among their cells."""
-        for place, local, target in self._parts:
-            if len(found := np.flatnonzero(target == j)):
-                return place, local, int(found[0])
-        raise IndexError(j)
+        return out if self._matrix is None else self._matrix @ out
 
     def adjoint(self, w: Array) -> Array:
         """The potentials (cells,) that represent the function Σ_j w_j q_j on the cells."""
-        w = w if self.matrix is None else self.matrix.T @ w
-        theta = np.zeros(self.tree.size)
+        w = w if self._matrix is None else self._matrix.T @ w
+        theta = np.zeros(self._size)
         for place, local, target in self._parts:
             theta[place] += local.adjoint(w[target])
         return theta

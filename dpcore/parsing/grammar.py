@@ -64,15 +64,15 @@ class QuestionParser:
 
     def _joined(self, word: str) -> Node | Leaf:
         parts = []
-        while not parts or self._keyword(word):
+        while not parts or self._next(word):
             parts.append(self._joined("and") if word == "or" else self._part())
         return parts[0] if len(parts) == 1 else Node(word, parts)
 
     def _part(self) -> Node | Leaf:
         turned = False
-        while not self._fits() and self._keyword("not"):
+        while not self._fits() and self._next("not"):
             turned = not turned
-        if self._symbol("("):
+        if self._next("("):
             self.depth += 1
             if self.depth > DEEPEST:
                 raise self._error(f"no more than {DEEPEST} parentheses inside each other")
@@ -85,35 +85,35 @@ class QuestionParser:
 
     def _comparison(self) -> Leaf:
         axis, start = self._column()
-        leaf = Leaf(axis, turned=self._keyword("not"))
-        if self._keyword("between"):
+        leaf = Leaf(axis, turned=self._next("not"))
+        if self._next("between"):
             leaf.kind, at = "between", self.at
             self._value(leaf, ordered=True)
-            if not self._keyword("and"):
+            if not self._next("and"):
                 raise self._error("`and` with the upper bound")
             self._value(leaf, ordered=True)
             if leaf.numbers[0] > leaf.numbers[1]:
                 raise self._error("the lower bound before the upper one", at)
-        elif self._keyword("in"):
+        elif self._next("in"):
             self._expect("(")
             self._value(leaf, ordered=False)
-            while self._symbol(","):
+            while self._next(","):
                 self._value(leaf, ordered=False)
             self._expect(")")
         elif leaf.turned:
             raise self._error("`between` or `in` after `not`")
-        elif self._keyword("is"):
-            leaf.kind, leaf.turned = "missing", self._keyword("not")
-            if not self._keyword("missing"):
+        elif self._next("is"):
+            leaf.kind, leaf.turned = "missing", self._next("not")
+            if not self._next("missing"):
                 raise self._error("`missing` or `not missing`")
             if self.domain.columns[axis].missing != "category":
                 raise self._error("a column that has missing values by its schema", start)
-        elif sign := next((sign for sign in ORDER if self._symbol(sign)), ""):
+        elif sign := next((sign for sign in ORDER if self._next(sign)), ""):
             leaf.kind = sign
             self._value(leaf, ordered=True)
         else:
-            leaf.turned = self._symbol("!=")
-            if not (leaf.turned or self._symbol("==") or self._symbol("=")):
+            leaf.turned = self._next("!=")
+            if not (leaf.turned or self._next("==") or self._next("=")):
                 raise self._error("=, !=, <, <=, >, >=, `between`, `in` or `is missing`")
             self._value(leaf, ordered=False)
         leaf.text = self.text[start : self.at]
@@ -184,21 +184,16 @@ class QuestionParser:
         self.at, mark = found.end(), found[0][0]
         return found[0][1:-1].replace(mark * 2, mark)
 
-    def _keyword(self, word: str) -> bool:
+    def _next(self, word: str) -> bool:
+        """Whether a keyword or sign stands at this place, which is then passed."""
         self._space()
         end = self.at + len(word)
-        found = self.text[self.at : end].lower() == word and not _wordy(self.text[end : end + 1])
+        found = self.text[self.at : end].lower() == word and not (_wordy(word) and _wordy(self.text[end : end + 1]))
         self.at = end if found else self.at
         return found
 
-    def _symbol(self, sign: str) -> bool:
-        self._space()
-        found = self.text.startswith(sign, self.at)
-        self.at += len(sign) * found
-        return found
-
     def _expect(self, sign: str) -> None:
-        if not self._symbol(sign):
+        if not self._next(sign):
             raise self._error(f"`{sign}`")
 
     def _space(self) -> None:

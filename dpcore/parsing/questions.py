@@ -68,9 +68,9 @@ def unbinned(text: str, domain: Domain, frame: pd.DataFrame) -> float:
     What bins alone change is the difference to the answer of `understand(text, domain).workload` on the same rows.
     """
     tree, leaves = QuestionParser(text, domain).parse()
-    values = {
-        a: _Values(domain.columns[a], pd.Series(frame[domain.names[a]]).reset_index(drop=True)) for a in _axes(leaves)
-    }
+    axes = _axes(leaves)
+    columns = Domain(tuple(domain.columns[a] for a in axes)).cells_in(frame)
+    values = {a: _Values(*cells) for a, cells in zip(axes, columns, strict=True)}
     return float(np.mean(_truth(tree, values, lined_up=True)))
 
 

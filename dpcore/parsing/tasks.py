@@ -20,7 +20,7 @@ from ..learning.losses import Logistic, Loss, SquaredDistance, absolute, hinge, 
 from ..numbers import read_number
 from ..problems import RiskMinimisation
 from ..types import Array
-from .queries import join_names
+from .queries import join_names, split_names
 
 HELP = (
     "quantile:COLUMN:0.5 (a quantile), absolute:COLUMN (a median), mean:a,b (a mean), logistic:TARGET:f1,f2 and "
@@ -105,7 +105,7 @@ def _parts(text: str) -> tuple[str, list[str]]:
 
 
 def _columns(domain: Domain, text: str, *, single: bool = False) -> tuple[Column, ...]:
-    names = [text] if single else next(csv.reader([text]), [])
+    names = [text] if single else split_names(text)
     found = tuple(domain.columns[i] for i in domain.axes(names))
     if len(set(names)) < len(names):
         raise InputError(f"a column is named twice in {text[:80]!r}")
@@ -113,10 +113,7 @@ def _columns(domain: Domain, text: str, *, single: bool = False) -> tuple[Column
 
 
 def _cells(frame: pd.DataFrame, column: Column) -> pd.Series:
-    place = [str(c) for c in frame.columns]
-    if place.count(column.name) != 1:
-        raise InputError(f"the table has {place.count(column.name) or 'no'} column(s) called {column.name!r}")
-    return pd.Series(frame.iloc[:, place.index(column.name)]).reset_index(drop=True)
+    return Domain((column,)).cells_in(frame)[0][1]
 
 
 def _numbers(column: Column, frame: pd.DataFrame) -> Array:

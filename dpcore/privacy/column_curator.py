@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from . import mechanisms
 from .accounting.budget import Approximate, Gaussian, Pure
 from .accounting.ledger import Plan
 from .curator import Holder
-from .measurement import noise_scale
+from .measurement import deviation, noise_scale
 from .statistics.columns import ColumnStatistic, KindCounts, Magnitudes, TreeCounts
 
 COUNTED: Final = (KindCounts, Magnitudes, TreeCounts)
@@ -86,13 +86,14 @@ class ColumnCurator(Holder):
         """
         if type(statistic) not in COUNTED:
             raise BudgetError(f"{type(statistic).__name__} is not a statistic with a derived sensitivity")
-        own = type(statistic)(**{f.name: plain(vars(statistic)[f.name]) for f in fields(statistic)})
+        own = plain(statistic, (type(statistic),))
         own.check()
-        place, paid = self._asked(column, spend, (Gaussian, Pure))
-        scale = noise_scale(own, paid, 1 / self._group)
+        paid, unit = self._paid(spend, (Gaussian, Pure)), 1 / self._group
+        place = self._place(column)
         self._ledger.charge("count", paid)
-        noisy = self._noised(own.counts(self._columns[place]), scale, paid, self._ledger.plan.exact)
-        return NoisyCounts(noisy, scale * (1.0 if isinstance(paid, Gaussian) else math.sqrt(2)))
+        counts = own.counts(self._columns[place])
+        noisy = self._noised(counts, noise_scale(own, paid, unit), paid, self._ledger.plan.exact)
+        return NoisyCounts(noisy, deviation(own, paid, unit))
 
     def frequent(self, column: int, spend: Gaussian | Approximate) -> Frequent:
         """The categories of one column whose noisy count reaches a threshold, sorted by their texts alone.
@@ -109,7 +110,8 @@ class ColumnCurator(Holder):
         The count of missing values is one more, which both tables have. It is released with noise as it is.
         Source: Vadhan 2017, Theorem 3.5; Bun, Steinke 2016, section 8.
         """
-        place, paid = self._asked(column, spend, (Gaussian, Approximate))
+        paid = self._paid(spend, (Gaussian, Approximate))
+        place = self._place(column)
         if not paid.failure > 0:
             raise InputError(
                 "delta=0: which values a column has cannot be measured, because a single one would show; list its "
@@ -126,12 +128,8 @@ class ColumnCurator(Holder):
         deviation = scale * (1.0 if gaussian else math.sqrt(2))
         return Frequent(tuple(texts[i] for i in kept), noisy[kept], float(noisy[-1]), threshold, deviation)
 
-    def _asked(self, column: int, spend: Any, payable: tuple[type, ...]) -> tuple[int, Any]:
-        """The column's index and the spend, both rebuilt from plain parts and checked."""
-        paid = self._paid(spend, payable)
-        return self._place(column), paid
-
     def _place(self, column: int) -> int:
+        """The checked index of a column."""
         place = plain(column)
         if type(place) is not int or not 0 <= place < len(self._columns):
             raise InputError(f"column={str(place)[:40]} is outside 0..{len(self._columns) - 1}")

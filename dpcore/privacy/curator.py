@@ -33,8 +33,8 @@ class Holder:
     """The base of curators: a ledger of what a plan allows to be asked of n rows, and the noise generator.
 
     Args: `n`, the public number of rows; `plan`, what may be charged; `rng`, the noise; `group`, how many rows
-    neighbours may differ in (each sensitivity is that many times larger). With a plan that is `exact`, noise and
-    selections are drawn without rounding, from the bits of `rng`; `exactly` says which laws were drawn so, and how
+    neighbours may differ in (each sensitivity is that many times larger). Selections are drawn without rounding, from
+    the bits of `rng`, and with a plan that is `exact` so is noise; `exactly` says which laws were drawn so, and how
     often.
     """
 
@@ -70,11 +70,6 @@ class Holder:
             raise BudgetError(f"{type(spend).__name__} does not pay for this; it takes {names}")
         return plain(spend, payable)
 
-    def _note(self, law: str, times: int = 1) -> None:
-        """Record that a law was drawn exactly, where the plan is exact; otherwise do nothing."""
-        if self._ledger.plan.exact:
-            self._exactly[law] += times
-
     def _noised(self, values: Array, scale: float, spend: Spend, exactly: bool) -> Array:
         """Values plus the noise that a spend pays for, Gaussian or Laplace; the caller has charged for it.
 
@@ -82,7 +77,7 @@ class Holder:
         """
         source, gaussian = exact if exactly else mechanisms, isinstance(spend, Gaussian)
         if exactly:
-            self._note("Gaussian noise" if gaussian else "Laplace noise")
+            self._exactly["Gaussian noise" if gaussian else "Laplace noise"] += 1
         return (source.gaussian if gaussian else source.laplace)(values, scale, self._rng)
 
 
@@ -92,8 +87,8 @@ class Curator(Holder):
     Args: `rows`, grouped rows, or counts of their tables; all else as `Holder`. A class lists in `_measures` the
     closed set of statistics that it measures, and in `_made_of` what those are made of beside numbers and arrays: every
     question is made anew of such parts before a row is read, so that no code but the audit's meets a row. `step`
-    says on which public grid (`privacy.grid`) answers that are no counts got exact noise; what else was charged in an
-    exact plan was paid for noise in floating point.
+    says on which public grid (`privacy.grid`) answers that are no counts were counted; what has no grid gets noise in
+    floating point, in an exact plan too.
     """
 
     _measures: ClassVar[tuple[type, ...]] = ()
@@ -117,7 +112,7 @@ class Curator(Holder):
 
     @property
     def step(self) -> float:
-        """The step of the finest grid on which answers that are no counts were released; 1 where all were counts."""
+        """The step of the finest grid of answers, released or selected by, that are no counts; 1 for counts alone."""
         return self._step
 
     @property
@@ -167,23 +162,18 @@ class Curator(Holder):
         return plain(question, (type(question), *self._made_of))
 
     def _noisy(self, statistic: Any, spend: Gaussian | Pure | Approximate) -> tuple[Any, Array]:
-        """The statistic, on a public grid in an exact plan, and its values with noise; already charged."""
-        exactly, step = self._ledger.plan.exact and gridded(statistic), float(self._n)
-        if exactly:
+        """The statistic, on its public grid where it has one, and its values with noise; already charged."""
+        if on_grid := gridded(statistic):
             statistic, step, counted = self._on_grid(statistic)
             self._step, values = min(self._step, step), counted / step
         else:
-            values = self._value(statistic)
+            step, values = float(self._n), statistic.value(self._rows)
         scale = noise_scale(statistic, spend, step * self.unit / self._n)
-        noisy = self._noised(values, scale, spend, exactly)
+        noisy = self._noised(values, scale, spend, on_grid and self._ledger.plan.exact)
         if isinstance(spend, Approximate):
             threshold = mechanisms.tail(scale, spend.failure / self._group, True) + self._group / step
             noisy = mechanisms.thresholded(values, noisy, threshold)
         return statistic, statistic.postprocess(noisy * step / self._n)
-
-    def _value(self, statistic: Any) -> Array:
-        """The statistic's value on the rows."""
-        return statistic.value(self._rows)
 
     def _on_grid(self, statistic: Any) -> tuple[Any, float, Array]:
         """The statistic on its grid, the grid's step, and n times its value without rounding error."""

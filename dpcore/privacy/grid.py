@@ -9,7 +9,6 @@ coordinate of what one row moves by changes by at most one step, so Δ₁ grows 
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from ..errors import InputError
 from ..types import Array
@@ -25,7 +24,7 @@ def step(n: int) -> float:
     """The grid step for n rows: 2^-32, or a coarser power of two that keeps sums exact; n is at most 2^35."""
     digits = min(FINEST, DIGITS - int(n).bit_length())
     if digits < COARSEST:
-        raise InputError(f"n={n} rows are too many for exact noise on queries that are no counts; use noise float")
+        raise InputError(f"n={n} rows are too many for queries that are no counts; ask for counts")
     return 2.0**-digits
 
 
@@ -39,15 +38,10 @@ def answers_are_whole(workload: Workload) -> bool:
 
     The entries are kept small, so that such a sum over up to 2³² rows is exact in floating point.
     """
-    if isinstance(workload, Marginals):
-        return True
-    if isinstance(workload, Union):
-        return all(answers_are_whole(member) for member in workload.workloads)
-    if not isinstance(workload, Explicit | TableQueries):
+    if not isinstance(workload, Workload):
         return False
-    matrix: Any = workload.matrix
-    entries = matrix.data if issparse(matrix) else matrix
-    return bool((np.abs(entries) <= LARGEST).all() and (entries == np.rint(entries)).all())
+    every = [member.entries for member, _ in workload.members]
+    return all((np.abs(entries) <= LARGEST).all() and (entries == np.rint(entries)).all() for entries in every)
 
 
 def workload_on_grid(workload: Workload, n: int) -> tuple[Workload, float]:
@@ -64,10 +58,11 @@ def on_steps(weights: Array, fine: float) -> Array:
 
 
 def _rounded(workload: Workload, fine: float) -> Workload:
+    """The workload with every entry rounded to a multiple of `fine`."""
     if isinstance(workload, Marginals):
         return workload
     if isinstance(workload, Union):
-        return Union(_rounded(member, fine) for member in workload.workloads)
+        return Union(_rounded(member, fine) for member, _ in workload.members)
     if isinstance(workload, TableQueries):
         return workload.rounded(fine)
     if isinstance(workload, Explicit):

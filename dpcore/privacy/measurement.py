@@ -54,11 +54,15 @@ class Measurement:
 
 @dataclass(frozen=True, eq=False)
 class MeasuredAnswers:
-    """A workload's answers (m,), averaged over all its measurements, and standard errors (m,); NaN: not measured."""
+    """A workload's answers (m,), averaged over all its measurements, and standard errors (m,); NaN: not measured.
+
+    Noise is independent on the cells of one table. `shared` says that different tables may see the same noise.
+    """
 
     workload: Workload
     answers: Array
     errors: Array
+    shared: bool = False
 
 
 class MeasurementRecorder:
@@ -66,6 +70,7 @@ class MeasurementRecorder:
 
     def __init__(self) -> None:
         self._sums: dict[int, tuple[Workload, Array, Array]] = {}  # Σ precision · answer, Σ precision
+        self._shared: set[int] = set()
 
     def add(self, measurement: Measurement, sealed: Any) -> None:
         """Add one measurement of a workload's answers. `sealed` is the statistic that no caller can change.
@@ -80,6 +85,8 @@ class MeasurementRecorder:
         weight = np.maximum(measurement.stddev, SMALLEST) ** -2.0
         weighted[part] += weight * measurement.values
         precision[part] += weight
+        if sealed.shared:
+            self._shared.add(id(workload))
 
     def averages(self) -> list[MeasuredAnswers]:
         """The averaged answers measured so far, in new arrays."""
@@ -88,5 +95,5 @@ class MeasurementRecorder:
             with np.errstate(divide="ignore", invalid="ignore"):
                 there = precision > 0
                 mean, error = np.where(there, weighted / precision, np.nan), np.where(there, precision**-0.5, np.nan)
-            out.append(MeasuredAnswers(workload, mean, error))
+            out.append(MeasuredAnswers(workload, mean, error, id(workload) in self._shared))
         return out

@@ -38,16 +38,22 @@ def thresholded(values: Array, noisy: Array, threshold: float) -> Array:
 
 
 def exponential(scores: Array, scale: float, draws: int, rng: Rng) -> Array:
-    """Independent draws (draws,) of i with probability ∝ exp(scores[i]/scale), by the inverse of the cumulative law.
+    """Independent draws (draws,) of i with probability ∝ exp(scores[i]/scale), without rounding.
 
     With scale = 2Δ/ε₀ and scores of sensitivity Δ each is ε₀-bounded-range, hence ε₀-DP. Scale 0 stands for scores that
-    no row moves, where every i is as good. Source: McSherry, Talwar 2007; Durfee, Rogers 2019.
+    no row moves, where every i is as good. Each uniform i is kept with probability exp((scores[i] − max)/scale). How
+    many have to be picked depends on the scores, and so does the time it takes.
+    Source: McSherry, Talwar 2007; Durfee, Rogers 2019.
     """
-    with np.errstate(over="ignore"):
-        weights = np.exp((scores - scores.max()) / scale) if scale > 0 else np.ones(scores.shape)
-    cumulative = np.cumsum(weights)
-    found = np.searchsorted(cumulative, rng.random(draws) * cumulative[-1], side="right")
-    return np.minimum(found, len(scores) - 1)
+    if scale == 0:
+        return rng.integers(len(scores), size=draws)
+    share = float(np.exp((scores - scores.max()) / scale).mean())  # of the picks that are kept
+    kept = np.empty(0, dtype=np.int64)
+    while len(kept) < draws:
+        picks = min(int(1.2 * (draws - len(kept)) / share) + 50, MOST_FLIPS)
+        found = rng.integers(len(scores), size=picks)
+        kept = np.concatenate([kept, found[flips(*_gaps(scores, scale, found, rng))]])
+    return kept[:draws]
 
 
 def permute_and_flip(scores: Array, scale: float, rng: Rng) -> int:
@@ -62,23 +68,6 @@ def permute_and_flip(scores: Array, scale: float, rng: Rng) -> int:
         return int(np.argmax(scores))
     heads = np.flatnonzero(flips(*_gaps(scores, scale, np.arange(len(scores)), rng)))
     return int(heads[rng.integers(len(heads))])
-
-
-def exponential_exactly(scores: Array, scale: float, draws: int, rng: Rng) -> Array:
-    """Draws (draws,) by the law of `exponential`, without rounding: each uniform i is kept with
-    probability exp((s_i − max)/scale).
-
-    How many have to be picked depends on the scores, and so does the time it takes.
-    """
-    if scale == 0:
-        return rng.integers(len(scores), size=draws)
-    share = float(np.exp((scores - scores.max()) / scale).mean())  # of the picks that are kept
-    kept = np.empty(0, dtype=np.int64)
-    while len(kept) < draws:
-        picks = min(int(1.2 * (draws - len(kept)) / share) + 50, MOST_FLIPS)
-        found = rng.integers(len(scores), size=picks)
-        kept = np.concatenate([kept, found[flips(*_gaps(scores, scale, found, rng))]])
-    return kept[:draws]
 
 
 def coins(log_probability: Array, rng: Rng) -> Array:

@@ -32,13 +32,18 @@ UNIT = 2.0**-52
 LEAST = 30  # η that a goal must hold
 
 
-def rounding(loss: Sloped, *, far: float, mu: float, n: int, d: int, offset: float) -> float:
-    """The rounding error η of a gradient when the distance D is `far`; `offset` is ‖c‖ for a margin, else 0."""
-    width = loss.width if isinstance(loss, PiecewiseLinear) else 1.0
-    residual = (d + 4) * (3 * far + width + offset)
+def rounding(loss: Sloped, c: Array, *, mu: float, n: int, tilt: Array | float = 0.0) -> float:
+    """The rounding error η of a gradient, from public numbers; for n rows, about c, as in `minimiser`."""
+    width, far = loss.width if isinstance(loss, PiecewiseLinear) else 1.0, _farthest(loss, mu, tilt)
+    residual = (len(c) + 4) * (3 * far + width + (float(np.linalg.norm(c)) if loss.margin else 0.0))
     return UNIT * (
-        (BLOCK + n / BLOCK + d) * loss.steepest + loss.curvature * residual + 3 * far * (loss.curvature + mu)
+        (BLOCK + n / BLOCK + len(c)) * loss.steepest + loss.curvature * residual + 3 * far * (loss.curvature + mu)
     )
+
+
+def _farthest(loss: Sloped, mu: float, tilt: Array | float) -> float:
+    """The distance D within which the minimiser lies of c, whatever the rows."""
+    return (loss.steepest + float(np.linalg.norm(tilt))) / mu
 
 
 def minimiser(
@@ -53,7 +58,7 @@ def minimiser(
     loss = sloped(risk.loss)
     push = np.broadcast_to(np.asarray(tilt, dtype=float), c.shape)
     width = loss.width if isinstance(loss, PiecewiseLinear) else 0.0
-    far = (loss.steepest + float(np.linalg.norm(push))) / mu
+    far = _farthest(loss, mu, push)
     offset = c if loss.margin else np.zeros(len(c))
     moved = risk if loss.margin else _about(risk, c, far + width)
 
@@ -65,8 +70,7 @@ def minimiser(
         rounded = moved.with_loss(loss.smoothed(factor * width))
         x = newton(rounded, x, mu=mu, centre=offset, tilt=push, tolerance=aim)
     y = _within(x - offset, far)
-    eta = rounding(loss, far=far, mu=mu, n=len(risk.w), d=len(c), offset=float(np.linalg.norm(offset)))
-    if np.linalg.norm(slope(y)) <= goal - eta:
+    if np.linalg.norm(slope(y)) <= goal - rounding(loss, c, mu=mu, n=len(risk.w), tilt=push):
         return y
     return descent(slope, y, far=far, mu=mu, bend=loss.curvature + mu, goal=goal)
 

@@ -34,7 +34,7 @@ class TableCurator(Curator):
     """
 
     _measures = (Answers, SomeAnswers, CellAnswers, WeightedTables, Residuals, CodeVotes)
-    __slots__ = ("_answers", "_counts", "_domain", "_grids", "_threshold", "_twins")
+    __slots__ = ("_counts", "_domain", "_threshold", "_twins")
 
     def __init__(
         self, rows: Countable, n: int, plan: Plan, rng: Rng, *, group: int = 1,
@@ -43,9 +43,7 @@ class TableCurator(Curator):
         super().__init__(rows, n, plan, rng, group=group)
         self._domain = None if domain is None else sealed_domain(domain)
         self._twins: dict[int, tuple[Workload, Workload]] = {}  # by the id of the workload, which is kept for that
-        self._answers: dict[int, tuple[Workload, Array]] = {}
-        self._counts: dict[int, tuple[Workload, Array]] = {}
-        self._grids: dict[int, tuple[Workload, Workload, float]] = {}
+        self._counts: dict[int, tuple[Workload, Workload, Array, float]] = {}  # by the id of the twin
         self._threshold: tuple[Pure, float, float] | None = None  # paid and not used up: spend, Δ, its noise
 
     def select(self, score: SignedErrors | TableErrors, spend: BoundedRange | Pure) -> int:
@@ -56,7 +54,11 @@ class TableCurator(Curator):
 
         Raises BudgetError, before any row is read, when the plan does not allow the charge.
         """
-        return int(self._select("select", score, SCORED, spend, (BoundedRange, Pure), 1)[0])
+        paid, scores, scale = self._scored("select", score, SCORED, spend, (BoundedRange, Pure))
+        if isinstance(paid, BoundedRange):
+            return int(self._drawn(scores, scale, 1)[0])
+        self._exactly["permute-and-flip"] += 1
+        return mechanisms.permute_and_flip(scores, scale, self._rng)
 
     def draw_queries(self, score: SignedErrors, spend: BoundedRange, times: int = 1) -> Array:
         """Independent signed queries (times,), each with probability ∝ exp(η · score), η = n ε₀/(2Δ).
@@ -65,7 +67,9 @@ class TableCurator(Curator):
         are independent given the public sums, so ρ = times · ε₀²/8. Raises BudgetError, before any row is read, when
         the plan does not allow all the charges.
         """
-        return self._select("draw_queries", score, (SignedErrors,), spend, (BoundedRange,), plain(times))
+        times = plain(times)
+        _, scores, scale = self._scored("draw_queries", score, (SignedErrors,), spend, (BoundedRange,), times)
+        return self._drawn(scores, scale, times)
 
     def keep_draws(self, score: AcceptProbabilities, spend: BoundedRange) -> Array:
         """Bits (s,), one for each drawn query: True, with the probability above, to keep it.
@@ -77,10 +81,8 @@ class TableCurator(Curator):
         if spend.epsilon < (needs := score.needs(self.unit)):
             raise BudgetError(f"keep_draws needs ε₀={needs:.6g} a bit, ε₀={spend.epsilon:.6g} is paid")
         self._ledger.charge("keep_draws", spend, len(score.drawn))
-        if not self._ledger.plan.exact:
-            return mechanisms.coins(score.value(self._true_answers(score.workload)), self._rng)
-        self._note("coins", len(score.drawn))
-        workload, counts = self._true_counts(score.workload)
+        self._exactly["coins"] += len(score.drawn)
+        workload, counts, _ = self._true_counts(score.workload)
         return mechanisms.coins(score.rounded(workload, self._n).value(counts / self._n), self._rng)
 
     def above_threshold(self, errors: AbsoluteErrors, spend: Pure) -> int | None:
@@ -99,48 +101,35 @@ class TableCurator(Curator):
             self._ledger.charge("above_threshold", spend)
         elif known[:2] != (spend, errors.sensitivity):
             raise BudgetError(f"the threshold in use was planned for {known[0]} at sensitivity {known[1]:g}")
-        if self._ledger.plan.exact:
-            values, blur, scale = self._blurred(errors, spend)
-            draw = exact.laplace
-        else:
-            values = errors.value(self._true_answers(errors.workload))
-            blur, scale = sparse_scales(errors.sensitivity / self.unit, spend.epsilon)
-            draw = mechanisms.laplace
+        values, blur, scale = self._blurred(errors, spend)
+        draw = exact.laplace if self._ledger.plan.exact else mechanisms.laplace
         if known is None:
-            self._note("sparse vector")
+            if draw is exact.laplace:
+                self._exactly["sparse vector"] += 1
             known = self._threshold = (spend, errors.sensitivity, float(draw(np.zeros(1), blur, self._rng)[0]))
         place = mechanisms.first_above(draw(values, scale, self._rng), known[2])
         if place is not None:
             self._threshold = None
         return place
 
-    def _select(
-        self, verb: str, score: Any, known: tuple[type, ...], spend: Any, payable: tuple[type, ...], times: int
-    ) -> Array:
-        """The indices (times,) of independent selections by a score, each charged before any row is read."""
-        score, spend = self._check(score, known, spend, payable)
-        self._ledger.charge(verb, spend, times)
-        scores, delta, unit = self._scores(score)
-        scale = 2 * delta / (unit * spend.epsilon)
-        if isinstance(spend, Pure):
-            self._note("permute-and-flip", times)
-            return np.array([mechanisms.permute_and_flip(scores, scale, self._rng) for _ in range(times)])
-        self._note("exponential mechanism", times)
-        exactly = self._ledger.plan.exact
-        draw = mechanisms.exponential_exactly if exactly else mechanisms.exponential
-        return draw(scores, scale, times, self._rng)
-
-    def _scores(self, score: Any) -> tuple[Array, float, float]:
-        """The scores, Δ and the unit n or n/b; in an exact plan, the scores are exact counts with room for rounding.
+    def _scored(
+        self, verb: str, score: Any, known: tuple[type, ...], spend: Any, payable: tuple[type, ...], times: int = 1
+    ) -> tuple[Any, Array, float]:
+        """The spend, charged before any row is read, the scores of exact counts, and the scale 2Δ/(unit ε₀) of a draw.
 
         What rounding adds to a score, e at the most and from public numbers, adds 2e to Δ.
         """
-        if not self._ledger.plan.exact:
-            return score.value(self._true_answers(score.workload)), score.sensitivity, self.unit
-        workload, counts = self._true_counts(score.workload)
+        score, paid = self._check(score, known, spend, payable)
+        self._ledger.charge(verb, paid, times)
+        workload, counts, _ = self._true_counts(score.workload)
         whole, room = score.in_counts(workload, self._n)
         delta = (whole.sensitivity + 2 * room) * ROOM if whole.sensitivity > 0 else 0.0
-        return whole.value(counts, self._n), delta, self.unit / self._n
+        return paid, whole.value(counts, self._n), 2 * delta / (self.unit / self._n * paid.epsilon)
+
+    def _drawn(self, scores: Array, scale: float, times: int) -> Array:
+        """Indices (times,) drawn by the exponential mechanism."""
+        self._exactly["exponential mechanism"] += times
+        return mechanisms.exponential(scores, scale, times, self._rng)
 
     def _blurred(self, errors: AbsoluteErrors, spend: Pure) -> tuple[Array, float, float]:
         """The errors as exact counts in steps of a public grid, and both noise scales in steps.
@@ -148,42 +137,29 @@ class TableCurator(Curator):
         Rounding to the nearest step moves each error by half of it at most, so that between neighbours they move by at
         most one step more.
         """
-        workload, counts = self._true_counts(errors.workload)
+        workload, counts, _ = self._true_counts(errors.workload)
         n = self._n
         whole, room = errors.in_counts(workload, n)
         if room > (most := MOST_BLURRED * EPS * n):
-            raise InputError(f"answers or the level of a batch are above {MOST_BLURRED:g}, too large for exact noise")
+            raise InputError(f"answers or the level of a batch are above {MOST_BLURRED:g}, too large to be compared")
         delta = (whole.sensitivity + 2 * most + FINE) * ROOM
         blur, scale = sparse_scales(delta * n / self.unit, spend.epsilon)
         return np.rint(whole.value(counts, n) / FINE), blur / FINE, scale / FINE
 
-    def _value(self, statistic: Any) -> Array:
-        if not statistic.of_answers:
-            return super()._value(statistic)
-        return statistic.value(self._true_answers(statistic.workload))
-
     def _on_grid(self, statistic: Any) -> tuple[Any, float, Array]:
         if not statistic.of_answers:
             return super()._on_grid(statistic)
-        workload, counts = self._true_counts(statistic.workload)
+        workload, counts, step = self._true_counts(statistic.workload)
         own = replace(statistic, workload=workload)
-        return own, self._grids[id(statistic.workload)][2], own.value(counts)
+        return own, step, own.value(counts)
 
-    def _true_counts(self, workload: Workload) -> tuple[Workload, Array]:
-        """A workload with its entries on the grid, and its n · ⟨q_j, P_n⟩ without error; once per workload."""
-        if id(workload) not in self._grids:
-            self._grids[id(workload)] = (workload, *grid.workload_on_grid(workload, self._n))
-        _, own, step = self._grids[id(workload)]
-        self._step = min(self._step, step)
-        if id(own) not in self._counts:
-            self._counts[id(own)] = (own, own.answers_of_rows(self._rows.counted))
-        return own, self._counts[id(own)][1]
-
-    def _true_answers(self, workload: Workload) -> Array:
-        """The answers ⟨q_j, P_n⟩, counted once per workload, which is kept alive so that its id stays unique."""
-        if id(workload) not in self._answers:
-            self._answers[id(workload)] = (workload, workload.answers_of_rows(self._rows))
-        return self._answers[id(workload)][1]
+    def _true_counts(self, twin: Workload) -> tuple[Workload, Array, float]:
+        """A workload with its entries on the grid, its n · ⟨q_j, P_n⟩ without error, and the grid's step; once each."""
+        if id(twin) not in self._counts:
+            own, step = grid.workload_on_grid(twin, self._n)
+            self._step = min(self._step, step)
+            self._counts[id(twin)] = (twin, own, own.answers_of_rows(self._rows.counted), step)
+        return self._counts[id(twin)][1:]
 
     def _check(
         self, question: Any, known: tuple[type, ...], spend: Any, payable: tuple[type, ...] | None = None

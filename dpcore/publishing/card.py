@@ -7,14 +7,14 @@ from ..numbers import brief, noun
 from ..parsing.queries import in_words
 from ..privacy.accounting.budget import Accounting, Budget
 from ..privacy.accounting.lifetime import Lifetime, events_from_json
-from ..theory.meaning import Promise
+from ..theory.meaning import Promise, guess_tile
 from .gauge import gauge
 from .printing import TEMPLATES, Facts, page
-from .tiles import foretold, guess
+from .tiles import foretold
 
-OTHERS = "What is true of a large group can be learned, also about people who are not in the table."
+OTHERS = "Facts about large groups can be learned, also about people outside the table."
 OUTSIDE = "Releases of the same people that are not in this budget record, here or elsewhere, are not counted."
-SEVERAL = "A person with several rows is protected for each row, not for all of them together."
+SEVERAL = "A person with several rows is protected for each row, not for all together."
 UNCOVERED = "What they reveal about people is outside the promise."
 PEEKED = f"Ranges or values of columns were filled in from the data without protection. {UNCOVERED}"
 LOOKED = "Someone looked at the data before choosing what to release. What the choice itself reveals is not covered."
@@ -25,18 +25,20 @@ STARTED = "It began at a table that its maker calls public. What that table show
 def card(facts: Facts) -> str:
     """A release's card as an HTML page, from the facts in release.json."""
     means, useful, protects = Promise.of_release(facts), facts["utility"], facts["protects"]
-    each = noun(protects["rows_per_person"])
-    accuracy = foretold(useful["noise"], useful["as_exact_as_sample"], protects["records"], each)
+    not_covered = _not_covered(facts)
     picture, words = _gauge(facts)
+    each = noun(protects["rows_per_person"])
+    tiles = foretold(useful["noise"], useful["as_exact_as_sample"], protects["records"], each)
+    tiles.append(guess_tile(means.guess()))
     return page(
         TEMPLATES / "card.html",
         **facts,
-        tiles=[*accuracy, guess(means.guess(), facts["promise"]["epsilon"])],
-        promise_words=means.words,
+        tiles=tiles,
+        promise_words=means.suspicion_words,
         asked="; ".join(map(in_words, facts["queries"]["asked"])),
         gauge=Markup(picture),
         gauge_words=words,
-        not_covered=_not_covered(facts),
+        not_covered=not_covered,
         brief=brief,
     )
 
@@ -50,6 +52,7 @@ def _gauge(facts: Facts) -> tuple[str, str]:
 
 
 def _not_covered(facts: Facts) -> list[str]:
+    """Sentences that say what the promise does not cover."""
     said = [
         (True, OTHERS),
         (True, OUTSIDE),

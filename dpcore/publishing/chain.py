@@ -1,4 +1,4 @@
-"""The ledger file: tables to which rows are only added, chained by keyed hashes.
+"""The ledger file: tables to which rows are only added, chained by keyed hashes; and the files that lie beside it.
 
 `connected` is the one place where a ledger is opened, `read` the one where all of it is read and `reading` the one that
 turns whatever is wrong with its content into one error.
@@ -9,12 +9,10 @@ and clumsy changes, not an owner who rewrites everything. Against that, and agai
 release's release.json is a receipt: `missing_entry` looks for it.
 """
 
-import hmac
-import json
 import os
 import secrets
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,11 +22,13 @@ from stat import S_ISREG
 from typing import IO, Any
 
 from ..errors import InputError
+from .verifier import CHAINED, broken, keyed
 
 KIND, FORMAT = 0x64706C67, 1  # application_id ("dplg") and user_version
 KEY = 32  # bytes
-CHECKED = "-checked"  # ends the name of what is remembered beside a ledger once something was charged
 MOST = 20  # problems named at once
+CHECKED = "-checked"  # ends the name of what is remembered beside a ledger once something was charged
+SIGNER = "-key"  # and of the key that signs
 
 TABLES = {
     "meta": "seq INTEGER PRIMARY KEY CHECK (seq = 1), ledger TEXT NOT NULL, key BLOB NOT NULL, time TEXT NOT NULL",
@@ -43,7 +43,6 @@ TABLES = {
     " time TEXT NOT NULL",
     "chain": "seq INTEGER PRIMARY KEY AUTOINCREMENT, place TEXT NOT NULL, hash TEXT NOT NULL",
 }
-CHAINED = ("datasets", "versions", "releases", "states")
 _TYPES = {"INTEGER": int, "REAL": float, "TEXT": str, "BLOB": bytes}
 KINDS = {place: [_TYPES[column.split()[1]] for column in sql.split(", ")] for place, sql in TABLES.items()}
 
@@ -56,7 +55,7 @@ def append(db: sqlite3.Connection, place: str, **fields: Any) -> tuple[int, str]
     names = ", ".join(["seq", *fields])
     db.execute(f"INSERT INTO {place} ({names}) VALUES ({', '.join('?' * (len(fields) + 1))})", (seq, *fields.values()))
     row = db.execute(f"SELECT * FROM {place} WHERE seq = ?", (seq,)).fetchone()
-    entry = _hash(meta["key"], last["hash"] if last else _genesis(meta), place, row)
+    entry = keyed(meta["key"], last["hash"] if last else _genesis(meta), place, row)
     db.execute("INSERT INTO chain (seq, place, hash) VALUES (?, ?, ?)", (seq, place, entry))
     return seq, entry
 
@@ -71,11 +70,6 @@ class LedgerContent:
     rows: dict[str, list[sqlite3.Row]]
     entries: list[sqlite3.Row]
     counted: list[tuple[Any, ...]]
-
-    @property
-    def key(self) -> bytes:
-        """The secret key of the chain's hashes."""
-        return self.meta[0]["key"]
 
 
 def read(db: sqlite3.Connection) -> LedgerContent:
@@ -120,6 +114,7 @@ def is_new(path: Path) -> bool:
 
 
 def _charged(path: Path) -> bool:
+    """Whether a budget was ever used in this ledger, by what lies beside it."""
     return os.path.lexists(f"{path}{CHECKED}")
 
 
@@ -165,16 +160,6 @@ def connected(path: Path, wait: float, *, create: bool = False) -> Iterator[sqli
         db.close()
 
 
-def open_regular(path: str | Path, mode: str) -> IO[Any]:
-    """A regular file beside a ledger, opened to be read ("rb") or written; OSError for a link or anything else."""
-    careful = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    handle = os.open(path, careful | (os.O_RDONLY if mode == "rb" else os.O_WRONLY | os.O_CREAT), 0o600)
-    if not S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise OSError("it is no file")
-    return os.fdopen(handle, mode)
-
-
 def check_kind(db: sqlite3.Connection, path: Path) -> None:
     """Raise InputError unless the file calls itself a ledger of this format."""
     with reading(path):
@@ -199,6 +184,16 @@ def unusable(path: Path, why: object) -> InputError:
     return InputError(f"{str(path)[:200]}: not usable as a ledger: {_short(why)}")
 
 
+def open_regular(path: str | Path, mode: str) -> IO[Any]:
+    """A regular file beside a ledger, opened to be read ("rb") or written; OSError for a link or anything else."""
+    careful = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    handle = os.open(path, careful | (os.O_RDONLY if mode == "rb" else os.O_WRONLY | os.O_CREAT), 0o600)
+    if not S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError("it is no file")
+    return os.fdopen(handle, mode)
+
+
 def now() -> str:
     """The current time in UTC, in the format of the ledger."""
     return datetime.now(UTC).isoformat(timespec="seconds")
@@ -219,6 +214,7 @@ def _lay_out(db: sqlite3.Connection, ledger: str, key: bytes, time: str) -> None
 
 
 def _is_empty(db: sqlite3.Connection) -> bool:
+    """Whether the file holds no table yet, and calls itself nothing."""
     tables = db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]
     return tables == 0 and db.execute("PRAGMA application_id").fetchone()[0] == 0
 
@@ -235,6 +231,7 @@ def _expected() -> list[tuple[Any, ...]]:
 
 
 def _wrong_objects(objects: list[tuple[Any, ...]]) -> list[str]:
+    """Descriptions of tables and triggers that are missing, changed or added."""
     there = {name: (kind, table, sql) for kind, name, table, sql in objects}
     wanted = {name: (kind, table, sql) for kind, name, table, sql in _expected()}
     found = [f"{fact[0]} {name} was dropped" for name, fact in wanted.items() if name not in there]
@@ -248,23 +245,15 @@ def _wrong_rows(content: LedgerContent) -> list[str]:
     if len(content.meta) != 1:
         return ["the ledger's own row was removed"]
     (meta,) = content.meta
-    if not _typed("meta", meta) or len(content.key) != KEY or not meta["ledger"]:
+    if not _typed("meta", meta) or len(meta["key"]) != KEY or not meta["ledger"]:
         return ["the ledger's own row was changed"]  # HMAC would take text for bytes, and a key with zeros after it
-    previous, found = _genesis(meta), []
-    left = {place: {row["seq"]: row for row in content.rows[place]} for place in CHAINED}
-    for number, entry in enumerate(content.entries, start=1):
-        seq, place = entry["seq"], entry["place"]
-        if seq != number:
-            return [*found, f"entry {number} of the chain was removed"]
-        row = left[place].pop(seq, None) if place in CHAINED else None
-        if row is None:
-            found.append(f"row {seq} of {str(place)[:40]} was removed")
-        elif _hash(content.key, previous, place, row) != entry["hash"]:
-            found.append(f"row {seq} of {place}, or its entry in the chain, was changed")
-        elif not _typed(place, row):  # written by someone who knows the key
-            found.append(f"row {seq} of {place} holds another kind of value")
-        previous = entry["hash"]
-    found += [f"row {seq} of {place} was inserted" for place, rows in left.items() for seq in rows]
+    rows = {place: {row["seq"]: row for row in content.rows[place]} for place in CHAINED}
+    found = broken(meta["key"], _genesis(meta), content.entries, rows) or [
+        f"row {seq} of {place} holds another kind of value"  # written by someone who knows the key
+        for place, own in rows.items()
+        for seq, row in own.items()
+        if not _typed(place, row)
+    ]
     written = len(content.entries)
     if not found and content.counted != ([("chain", written)] if written else []):
         found.append("the last entries of the chain were removed")
@@ -272,21 +261,16 @@ def _wrong_rows(content: LedgerContent) -> list[str]:
 
 
 def _typed(place: str, row: sqlite3.Row) -> bool:
+    """Whether every value of a row has its column's type."""
     return [type(value) for value in row] == KINDS[place]
 
 
 def _genesis(meta: sqlite3.Row) -> str:
-    return _hash(meta["key"], str(FORMAT), "meta", (meta["seq"], meta["ledger"], meta["time"]))
-
-
-def _hash(key: bytes, previous: Any, place: str, row: Iterable[Any]) -> str:
-    text = _in_json([previous, place, list(row)])
-    return hmac.digest(key, text.encode("utf-8", "surrogatepass"), "sha256").hex()
-
-
-_in_json = json.JSONEncoder(default=repr).encode
+    """The hash that the chain begins with."""
+    return keyed(meta["key"], str(FORMAT), "meta", (meta["seq"], meta["ledger"], meta["time"]))
 
 
 def _short(what: object) -> str:
+    """An error in at most 200 printable characters."""
     text = str(what) or type(what).__name__
     return "".join(c if c.isprintable() else "\ufffd" for c in text[:200])

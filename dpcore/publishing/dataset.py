@@ -1,9 +1,50 @@
-"""The facts in a release ledger about a data set, and about a charged release."""
+"""The facts in a release ledger about a data set and a charged release, and what decides whether one is charged.
 
+Nothing is written here, and nothing but the ledger read.
+"""
+
+import math
+import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..privacy.accounting.lifetime import Lifetime
+import pandas as pd
+
+from ..data.fingerprint import is_earlier
+from ..data.privacy_unit import PrivacyUnit
+from ..data.sources.base import Source
+from ..errors import InputError, OverspendError
+from ..numbers import brief
+from ..privacy.accounting.budget import Accounting, Budget
+from ..privacy.accounting.lifetime import Event, Lifetime, Total
 from ..types import Json
+
+LONGEST_NAME = 200  # characters
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BudgetRequest:
+    """A request for a part of a data set's budget: the table as read, the part, whom it protects, and the data set.
+
+    A table may be a source, which is read in parts. Without a name the data set is the one with this content. `total`
+    is the budget of a new one.
+    """
+
+    frame: pd.DataFrame | Source
+    budget: Budget
+    unit: PrivacyUnit = PrivacyUnit()
+    dataset: str | None = None
+    new_version: bool = False
+    total: Budget | None = None
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The whole table; InputError for a source, which is never held in memory."""
+        if isinstance(self.frame, pd.DataFrame):
+            return self.frame
+        raise InputError(
+            f"{self.frame.name}: a schema is measured on a whole table in memory, not on one read in parts"
+        )
 
 
 @dataclass(frozen=True)
@@ -38,3 +79,92 @@ class DataSet:
         spent = {"epsilon": self.spent, "delta": budget.delta}
         facts = {"name": self.name, "unit": self.unit, "total": total, "spent": spent, "left_epsilon": self.left}
         return facts | {"versions": list(self.versions), "releases": list(self.releases)}
+
+
+def locate(
+    db: sqlite3.Connection, mark: str, name: str | None, new_version: bool
+) -> tuple[str, sqlite3.Row | None, bool]:
+    """The data set's name, its row (None where it is new) and whether its content is known."""
+    version = db.execute("SELECT * FROM versions WHERE fingerprint = ?", (mark,)).fetchone()
+    if version:
+        found = db.execute("SELECT * FROM datasets WHERE seq = ?", (version["dataset"],)).fetchone()
+        if name not in (None, found["name"]):
+            raise InputError(f"this table is the data set {found['name']!r}; use that name, not {name!r}")
+        return found["name"], found, True
+    if not name:
+        raise InputError("this table is not in the ledger yet: give the data set a name")
+    if len(name) > LONGEST_NAME or not name.isprintable():
+        raise InputError(f"dataset={name[:40]!r} must be at most {LONGEST_NAME} printable characters")
+    found = db.execute("SELECT * FROM datasets WHERE name = ?", (name,)).fetchone()
+    if found and not new_version:
+        why = "for data about the same people say that it is a new version, which keeps the old budget"
+        raise InputError(f"the content of {name!r} has changed; {why}; for other people choose another name")
+    if new_version and not found:
+        raise InputError(f"there is no data set {name!r} of which this could be a new version")
+    return name, found, False
+
+
+def promise_of(
+    db: sqlite3.Connection, name: str, row: sqlite3.Row | None, total: Budget | None, unit: str,
+    events: Sequence[tuple[Event, int]],
+) -> Lifetime:  # fmt: skip
+    """The total promise of a data set, which the first use of it fixes; `row` is None then.
+
+    Raises InputError where the request contradicts what was fixed, or a first use has no total; and for a new data set
+    that may be an old one, known only by fingerprints of an earlier format.
+    """
+    if row is None:
+        if any(is_earlier(mark) for (mark,) in db.execute("SELECT fingerprint FROM versions")):
+            raise InputError(
+                "this ledger knows tables by fingerprints of an earlier format, with which none can be compared: if "
+                "this is one of them say so by its name and --new-version, or begin a new ledger"
+            )
+        if total is None:
+            raise InputError(f"{name!r} is a new data set: its total budget (ε and δ) must be given")
+        return Lifetime.fixed_by(total, events)
+    fixed = lifetime(row)
+    if total not in (None, fixed.budget):
+        kept = f"ε={fixed.budget.epsilon:g}, δ={brief(fixed.budget.delta)}"
+        raise InputError(f"the total budget of {name!r} was fixed at {kept}")
+    if unit != row["unit"]:
+        raise InputError(f"{name!r} protects each {row['unit']} since its first release, not each {unit}")
+    return fixed
+
+
+def lifetime(row: sqlite3.Row) -> Lifetime:
+    """The total promise that the first use of a data set fixed, from its row in the ledger."""
+    return Lifetime(Budget(row["epsilon"], row["delta"]), Accounting[row["accounting"]], row["failure"])
+
+
+def check_fits(name: str, promised: Lifetime, before: Total, events: Sequence[tuple[Event, int]], after: Total) -> None:
+    """Raise OverspendError, with a remedy, where a data set's total after these events is beyond its promise."""
+    if (lost := promised.lost(after)) > promised.failure:
+        kept = f"steps that may fail would take δ={lost:.3g} in all, of δ={promised.failure:.3g} kept for them"
+        way = "choose an algorithm without such steps, or enter the categories of columns in place of measuring them"
+        raise OverspendError(f"data set {name!r}: {kept} since its first release; {way}")
+    if promised.cost(after) == math.inf:
+        how = f"since its first release it is added up by {promised.accounting}, which cannot count this one"
+        other = "choose another algorithm, or delta=0" if promised.accounting is Accounting.PURE else "choose delta=0"
+        raise OverspendError(f"data set {name!r}: {how}; {other}")
+    spent, budget = promised.total(after), promised.budget
+    if not spent <= budget.epsilon:
+        so_far = f"ε={promised.total(before):.6g} of {budget.epsilon:g} is used at δ={brief(budget.delta)}"
+        rest = f"one release of ε={promised.left(before):.6g} at that δ is left ({promised.accounting})"
+        raise OverspendError(f"data set {name!r}: this needs ε={spent:.6g} in all; {so_far}, {rest}")
+
+
+def version_of(
+    db: sqlite3.Connection, row: sqlite3.Row | None, mark: str, known: bool, said: bool
+) -> tuple[int | None, int, str]:
+    """A version's row in the ledger, its number, and the mark that it is kept by; no row where it is a new one.
+
+    It is the data set's last one, unless the user `said` that it is new. Each mark is stored once.
+    """
+    last = (
+        row
+        and db.execute("SELECT * FROM versions WHERE dataset = ? ORDER BY seq DESC LIMIT 1", (row["seq"],)).fetchone()
+    )
+    if last and not said:
+        return last["seq"], last["number"], mark
+    number = last["number"] + 1 if last else 1
+    return None, number, f"{mark} again as {number}" if known else mark

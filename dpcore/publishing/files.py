@@ -6,10 +6,8 @@ Only released objects and public facts come here, never a record.
 import hashlib
 import inspect
 import json
-import os
 import re
 from collections.abc import Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from ..data.domain import Domain
-from ..errors import InputError, written_out
+from ..errors import written_out
 from ..intervals.cells import cell_intervals
 from ..intervals.known import known
 from ..intervals.linked import linked
@@ -32,10 +30,10 @@ from ..types import Array, Json
 from ..workloads import Marginals, Workload
 from . import recount, registry, verifier
 from .card import card
+from .draw import Drawing
+from .prepared import PreparedRelease
 from .proof import proof_of, proof_page
-from .request import PreparedRelease
 from .review import review_page
-from .signing import Key
 
 MOST_WEIGHTS, MOST_CSV_WEIGHTS = 2_000_000, 100_000  # cells up to which weights are written, and also as text
 MOST_TESTED = 20_000  # cells of the pairs of columns that are tested for a link
@@ -48,48 +46,23 @@ VERIFIER = re.sub(
 STARTERS = ("=", "+", "-", "@", "\t", "\r", "\n")  # with which a spreadsheet takes a text for a formula
 
 
-def check_folder(folder: Path) -> None:
-    """Raise InputError unless `folder` is new or empty and can be made: no release is ever overwritten."""
-    try:
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise InputError(f"{str(folder)[:200]}: is there already and not empty; a release is never written over")
-        parent = folder.absolute().parent
-        usable = parent.is_dir() and os.access(parent, os.W_OK)
-    except (OSError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        usable = False
-    if not usable:
-        raise InputError(f"{str(folder)[:200]}: cannot be made here")
-
-
 def write(
-    folder: Path,
-    facts: Json,
-    release: Release,
-    synthetic: pd.DataFrame | None,
-    measurements: Sequence[MeasuredAnswers],
-    ready: PreparedRelease,
-    *,
-    made: Path,
-    schema: Json,
-    account: Json,
-    key: Key,
-) -> Json:
-    """Write all files into `made`, then rename it to the new folder; return the facts with the files' hashes.
+    made: Path, facts: Json, drawn: Drawing, ready: PreparedRelease, *, schema: Json, account: Json
+) -> Json:  # fmt: skip
+    """Write all files but the signature into the draft `made`; return the facts with the files' hashes.
 
     Where the request says `neutralize`, texts that a spreadsheet would take for formulas get an apostrophe in front, in
     CSV files. `schema` is one that was measured with this release, to be used again, or empty. `account` is that of the
-    data set, and `key` signs all of it.
+    data set.
     """
-    workload = ready.problem.workload
+    release, measurements, workload = drawn.release, drawn.measurements, ready.problem.workload
     found = known(release, measurements, workload.domain)
     n, laplace = independent(facts["protects"]), facts["promise"]["delta"] == 0
     tables = {"answers": _answers(workload, release, measurements, found, n, laplace=laplace)}
     tables |= _links(found, n, laplace=laplace)
     np.savez_compressed(made / "tables.npz", allow_pickle=False, **to_arrays(found))
-    if synthetic is not None:
-        tables["synthetic"] = synthetic
+    if drawn.rows is not None:
+        tables["synthetic"] = drawn.rows
     others = [m for m in measurements if m.workload is not workload]
     if others:
         tables["measurements"] = pd.concat([_measured(m) for m in others], ignore_index=True)
@@ -102,7 +75,7 @@ def write(
             safe = neutral(table) if ready.request.neutralize else table
             safe.to_csv(made / f"{name}.csv", index=False)
     if schema:
-        (made / "schema.json").write_text(_json(schema), encoding="utf-8")
+        _put_json(made / "schema.json", schema)
     files = {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted(made.iterdir())}
     rows, shares = facts["protects"]["records"], tables["answers"]["answer"].to_numpy()
     utility = uses(found, rows, laplace=laplace).to_json()
@@ -110,22 +83,17 @@ def write(
     utility["noise"] = foreseen_sizes(found, workload, laplace=laplace)
     facts["promise"] = facts["promise"] | {"means": Promise.of_release(facts).to_json()}
     facts = facts | {"files": files, "errors": _errors(tables["answers"]), "utility": utility}
-    for name, shown in (("card.html", card), ("review.html", review_page)):
-        (made / name).write_text(shown(facts), encoding="utf-8")
-    (made / "proof.html").write_text(proof_page(proof_of(ready)), encoding="utf-8")
-    for name, content in (("release.json", facts), ("account.json", account)):
-        (made / name).write_text(_json(content), encoding="utf-8")
-    entry = registry.entry(facts, len(account["releases"]))
-    (made / "registry.yaml").write_text(entry, encoding="utf-8")
-    (made / "verify.py").write_text(VERIFIER, encoding="utf-8")
-    key.sign(made)
-    charged = datetime.fromisoformat(facts["time"]).timestamp()
-    for path in (*made.iterdir(), made):
-        os.utime(path, (charged, charged))  # a later time would tell how long the release took
-    made.chmod(0o755)
-    if folder.exists():
-        folder.rmdir()  # only an empty folder goes
-    made.rename(folder)
+    _put_json(made / "release.json", facts)
+    _put_json(made / "account.json", account)
+    documents = {
+        "card.html": card(facts),
+        "review.html": review_page(facts),
+        "proof.html": proof_page(proof_of(ready)),
+        "registry.yaml": registry.entry(facts, len(account["releases"])),
+        "verify.py": VERIFIER,
+    }
+    for name, text in documents.items():
+        (made / name).write_text(text, encoding="utf-8")
     return facts
 
 
@@ -133,14 +101,14 @@ def write_schema(folder: Path, schema: Json) -> bool:
     """Write a measured schema where no other file is released; return whether the disk took it, without raising."""
     try:
         folder.mkdir(exist_ok=True)
-        (folder / "schema.json").write_text(_json(schema), encoding="utf-8")
+        _put_json(folder / "schema.json", schema)
     except OSError:
         return False
     return True
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+def _put_json(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def neutral(frame: pd.DataFrame) -> pd.DataFrame:

@@ -6,12 +6,15 @@ USED, NOW, OVER, LEFT = "#8a857c", "#0072b2", "#d55e00", "#8a857c4d"  # OVER: wh
 CLOSE = 1e-9  # shares that differ by less are the same
 
 
-def gauge(used: float, now: float = 0.0) -> tuple[str, str]:
+def gauge(used: float | None, now: float = 0.0) -> tuple[str, str]:
     """Return the picture (HTML) and the words for the shares of the whole budget, 0 to 1, used before and `now`.
+
+    None was used before as far as is known where no budget record is named.
 
     Shares are in whole percent, rounded up, and what is left is what remains of 100. As ε does not add up, the words
     say how many more releases like this one fit in.
     """
+    known, used = used is not None, used or 0.0
     over = used + now > 1 + CLOSE
     before = _percent(used)
     mine = _percent(now) if over else min(_percent(now), 100 - before)
@@ -20,7 +23,8 @@ def gauge(used: float, now: float = 0.0) -> tuple[str, str]:
     middle = [needs if over else f"this release {mine}%"] if now else []
     more = math.floor((1 - used - now) / now + CLOSE) if now else 0
     rest = f"left {left}%" + f", enough for about {more:,} more like it" * (more > 0)
-    words = " · ".join([f"Used {'before ' if now else ''}{before}%", *middle, rest])
+    first = f"Used {'before ' if now else ''}{before}%" if known else "Of a new budget"
+    words = " · ".join([first, *middle, rest])
     bars = "".join(
         f'<div style="width:{width}%;background:{colour}"></div>'
         for width, colour in ((before, USED), (100 - before if over else mine, OVER if over else NOW))

@@ -2,33 +2,48 @@
 
 A budget is reserved here before the data is touched and never given back: a release that fails, or whose process dies,
 stays charged. Rows are only ever added; `chain` sees it when they were changed.
+
+To check everything that was ever released takes time in proportion to it. A ledger whose bytes are the very ones that
+were checked last need not be read again: a release adds to its totals what it costs. Nothing depends on the file that
+says so: where it is missing, damaged, of another moment or cannot be written, everything is checked.
 """
 
+import hashlib
+import hmac
 import json
-import math
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
-from ..data.fingerprint import fingerprint, is_earlier
+from ..data.fingerprint import fingerprint
 from ..data.sources.base import Source
-from ..errors import InputError, OverspendError
-from ..numbers import brief
-from ..privacy.accounting.budget import Accounting, Budget
-from ..privacy.accounting.lifetime import Event, Lifetime, Total, events_to_json
+from ..errors import InputError
+from ..privacy.accounting.lifetime import Event, Total, events_from_json, events_to_json
 from ..types import Json
-from . import book, chain, checked, verifier
-from .book import Book
-from .chain import now
-from .dataset import DataSet, Reservation
+from . import chain, verifier
+from .chain import CHECKED, now, open_regular
+from .dataset import BudgetRequest, DataSet, Reservation, check_fits, lifetime, locate, promise_of, version_of
+
+V = TypeVar("V")
 
 WAIT = 8.0  # seconds for others to finish their reservations
 PATIENCE = 60.0  # seconds for them when a release is made and only its state is to be noted
-LONGEST_NAME = 200  # characters
+LONGEST = 1 << 20  # bytes read of what is remembered
+# Where SQLite counts in its header how often a file was written, and by which version; nothing that is read.
+COUNTERS = (slice(24, 28), slice(92, 100))
+Totals = dict[int, Total]  # by the data set's number
+BELONGS = (  # rows of a table, by which column, to rows of which table
+    ("versions", "dataset", "datasets"),
+    ("releases", "dataset", "datasets"),
+    ("releases", "version", "versions"),
+    ("states", "release", "releases"),
+)
+KEPT = ("seq", "algorithm", "epsilon", "delta", "rho", "total_epsilon", "reason", "time")
 
 
 class Store:
@@ -44,73 +59,59 @@ class Store:
 
     def reserve(
         self,
-        frame: pd.DataFrame | Source,
+        request: BudgetRequest,
         events: Sequence[tuple[Event, int]],
-        budget: Budget,
         *,
-        dataset: str | None = None,
-        default_name: str | None = None,
-        unit: str = "row",
-        total: Budget | None = None,
-        new_version: bool = False,
         algorithm: str = "",
         settings: Any = None,
         reason: str = "",
         preview: bool = False,
     ) -> Reservation:
-        """Charge a release of the table `frame` with `events`; with `preview`, only return what the charge would give.
+        """Charge a request with `events`; with `preview`, only return what the charge would give.
 
-        The table may be a source. The data set is the one called `dataset`, or without a name the one with this
-        content, or else the one called `default_name`. Its version is how often somebody said `new_version`, whether or
-        not the content is known: that number leaves, and tells nothing about the content.
+        The data set's version is how often somebody said `new_version`, whether or not the content is known. Name and
+        number leave, and tell nothing about the content: what is known by another name is refused.
         Raises OverspendError when the total budget does not allow it;
         InputError when the content is known under another name, or changed without `new_version`, or a first use has no
         `total`, or a later one another total or unit. Nothing is charged then. `events` must bound whatever the release
-        will do; `budget` is its own promise, recorded beside them.
+        will do; the request's budget is its own promise, recorded beside them.
         """
-        streamed = self._streamed(frame)
-        with self._write() as (db, totals):
+        unit, new_version = request.unit.noun, request.new_version
+        streamed = self._streamed(request.frame)
+        with transaction(self.path, WAIT, write=True) as (db, totals):
             ledger, key = db.execute("SELECT ledger, key FROM meta").fetchone()
-            mark = streamed or fingerprint(frame, key)  # type: ignore[arg-type] - a source was streamed
-            name, found, known = self._place(db, mark, dataset, default_name, new_version)
-            if found is None:
-                _check_comparable(db)
-                if total is None:
-                    raise InputError(f"{name!r} is a new data set: its total budget (ε and δ) must be given")
-                lifetime = Lifetime.fixed_by(total, events)
-                place = chain.append(
+            mark = streamed or fingerprint(request.frame, key)  # type: ignore[arg-type] - a source was streamed
+            name, row, known = locate(db, mark, request.dataset, new_version)
+            promised = promise_of(db, name, row, request.total, unit, events)
+            before = totals[row["seq"]] if row else Total()
+            after = promised.plus(before, events)
+            check_fits(name, promised, before, events, after)
+            version, number, kept = version_of(db, row, mark, known, new_version)
+            place = row["seq"] if row else None
+            if place is None:
+                place, _ = chain.append(
                     db,
                     "datasets",
                     name=name,
-                    epsilon=float(total.epsilon),
-                    delta=float(total.delta),
-                    failure=float(lifetime.failure),
-                    accounting=lifetime.accounting.name,
+                    epsilon=float(promised.budget.epsilon),
+                    delta=float(promised.budget.delta),
+                    failure=float(promised.failure),
+                    accounting=promised.accounting.name,
                     unit=unit,
                     time=now(),
-                )[0]
-                before = Total()
-            else:
-                place, lifetime = found["seq"], book.lifetime(found)
-                _same(name, found, total, unit)
-                before = totals[place]
-            version, number = _version(db, place, mark, known, new_version)
-            after = totals[place] = lifetime.plus(before, events)
-            spent, promised = lifetime.total(after), lifetime.budget
-            if (cannot := _beyond(lifetime, events, after)) is not None:
-                raise OverspendError(f"data set {name!r}: {cannot}")
-            if not spent <= promised.epsilon:
-                so_far = f"ε={lifetime.total(before):.6g} of {promised.epsilon:g} is used at δ={brief(promised.delta)}"
-                rest = f"one release of ε={lifetime.left(before):.6g} at that δ is left ({lifetime.accounting})"
-                raise OverspendError(f"data set {name!r}: this needs ε={spent:.6g} in all; {so_far}, {rest}")
+                )
+            if version is None:
+                fields = {"dataset": place, "number": number, "fingerprint": kept}
+                version, _ = chain.append(db, "versions", **fields, time=now())
+            totals[place], spent = after, promised.total(after)
             seq, entry = chain.append(
                 db,
                 "releases",
                 dataset=place,
                 version=version,
                 algorithm=algorithm,
-                epsilon=float(budget.epsilon),
-                delta=float(budget.delta),
+                epsilon=float(request.budget.epsilon),
+                delta=float(request.budget.delta),
                 rho=sum(times * event.rho for event, times in events),
                 events=json.dumps(events_to_json(events)),
                 total_epsilon=spent,
@@ -120,18 +121,18 @@ class Store:
             )
             if preview:
                 db.execute("ROLLBACK")
-        return Reservation(seq, entry, ledger, name, number, lifetime, spent)
+        return Reservation(seq, entry, ledger, name, number, promised, spent)
 
     def account(self, release: int) -> Json:
         """The account that a release is published with: its data set's charges so far, each linked to the last.
 
         Times, charges and totals only; the hashes are those of the ledger's chain.
         """
-        with self._read() as (db, _):
+        with transaction(self.path, WAIT) as (db, _):
             found = db.execute("SELECT dataset FROM releases WHERE seq = ?", (release,)).fetchone()
             if not found:
                 raise InputError(f"{self.path}: there is no release {release}")
-            fixed = book.lifetime(db.execute("SELECT * FROM datasets WHERE seq = ?", (found[0],)).fetchone())
+            fixed = lifetime(db.execute("SELECT * FROM datasets WHERE seq = ?", (found[0],)).fetchone())
             rows = db.execute(
                 "SELECT r.seq AS entry, c.hash, r.time, r.epsilon, r.delta, r.events, r.total_epsilon FROM releases r"
                 " JOIN chain c ON c.seq = r.seq WHERE r.dataset = ? AND r.seq <= ? ORDER BY r.seq",
@@ -148,14 +149,14 @@ class Store:
 
     def note(self, release: int, state: str, note: str = "") -> None:
         """Add a state ("released", "failed") or a remark to a release; this uses no budget."""
-        with self._write(PATIENCE) as (db, _):
+        with transaction(self.path, PATIENCE, write=True) as (db, _):
             if not db.execute("SELECT 1 FROM releases WHERE seq = ?", (release,)).fetchone():
                 raise InputError(f"{self.path}: there is no release {release}")
             chain.append(db, "states", release=release, state=state, note=note, time=now())
 
     def unfinished(self) -> list[tuple[int, Json]]:
         """The releases whose end was never noted, with their settings, which name the folder of each."""
-        with self._read() as (db, _):
+        with transaction(self.path, WAIT) as (db, _):
             ended = "SELECT release FROM states WHERE state != 'note'"
             rows = db.execute(f"SELECT seq, settings FROM releases WHERE seq NOT IN ({ended})").fetchall()
             read = [(seq, json.loads(settings)) for seq, settings in rows]
@@ -165,9 +166,7 @@ class Store:
         """Every data set with its versions, its releases, its spent and its remaining budget."""
         with chain.connected(self.path, WAIT) as db:
             db.execute("BEGIN")
-            content = self._sound(db)
-        with chain.reading(self.path):
-            return Book(content).shown()
+            return sound(db, self.path, Book.shown)
 
     def _streamed(self, table: pd.DataFrame | Source) -> str:
         """The fingerprint of a source, read before the ledger is locked because it may take minutes."""
@@ -176,69 +175,6 @@ class Store:
         with chain.connected(self.path, WAIT) as db, chain.reading(self.path):
             key = db.execute("SELECT key FROM meta").fetchone()[0]
         return table.fingerprint(key)
-
-    def _place(
-        self, db: sqlite3.Connection, mark: str, name: str | None, default: str | None, new_version: bool
-    ) -> tuple[str, sqlite3.Row | None, bool]:
-        """The data set's name, its row (None where it is new) and whether its content is known."""
-        version = db.execute("SELECT * FROM versions WHERE fingerprint = ?", (mark,)).fetchone()
-        if version:
-            found = db.execute("SELECT * FROM datasets WHERE seq = ?", (version["dataset"],)).fetchone()
-            if name not in (None, found["name"]):
-                raise InputError(f"this table is the data set {found['name']!r}; use that name, not {name!r}")
-            return found["name"], found, True
-        name = default if name is None else name
-        if not name:
-            raise InputError("this table is not in the ledger yet: give the data set a name")
-        if len(name) > LONGEST_NAME or not name.isprintable():
-            raise InputError(f"dataset={name[:40]!r} must be at most {LONGEST_NAME} printable characters")
-        found = db.execute("SELECT * FROM datasets WHERE name = ?", (name,)).fetchone()
-        if found and not new_version:
-            why = "for data about the same people say that it is a new version, which keeps the old budget"
-            raise InputError(f"the content of {name!r} has changed; {why}; for other people choose another name")
-        if new_version and not found:
-            raise InputError(f"there is no data set {name!r} of which this could be a new version")
-        return name, found, False
-
-    @contextmanager
-    def _read(self) -> Iterator[tuple[sqlite3.Connection, checked.Totals]]:
-        """The ledger's content at one moment and the totals of its data sets, after it was checked."""
-        with chain.connected(self.path, WAIT) as db:
-            db.execute("BEGIN")
-            yield db, self._totals(db)
-
-    @contextmanager
-    def _write(self, wait: float | None = None) -> Iterator[tuple[sqlite3.Connection, checked.Totals]]:
-        """A transaction that excludes all other writers; it is kept whole, or not at all."""
-        with chain.connected(self.path, WAIT if wait is None else wait) as db:
-            db.execute("BEGIN IMMEDIATE")
-            try:
-                totals = self._totals(db)
-                yield db, totals
-                if db.in_transaction:
-                    checked.keep(db, self.path, db.execute("SELECT key FROM meta").fetchone()[0], totals)
-            except BaseException:
-                if db.in_transaction:
-                    db.execute("ROLLBACK")
-                raise
-            if db.in_transaction:
-                db.execute("COMMIT")
-
-    def _totals(self, db: sqlite3.Connection) -> checked.Totals:
-        """The total that every data set has spent. Raises InputError where the ledger was changed from outside."""
-        if (known := checked.recall(db, self.path)) is not None:
-            return known
-        content = self._sound(db)
-        with chain.reading(self.path):
-            return Book(content).totals()
-
-    def _sound(self, db: sqlite3.Connection) -> chain.LedgerContent:
-        with chain.reading(self.path):
-            content = chain.read(db)
-            problems = _problems(content)
-        if problems:
-            raise InputError(f"{str(self.path)[:200]}: the ledger was tampered with: {problems[0]}")
-        return content
 
 
 def verify(path: str | Path, receipt: Any = None) -> list[str]:
@@ -253,52 +189,162 @@ def verify(path: str | Path, receipt: Any = None) -> list[str]:
         with chain.reading(path):
             content = chain.read(db)
     with chain.reading(path):
-        found = _problems(content) or Book(content).wrong_totals()
+        found = chain.tampering(content) or Book(content).lost() or Book(content).wrong_totals()
     return found if found or receipt is None else chain.missing_entry(content, receipt)
 
 
-def _problems(content: chain.LedgerContent) -> list[str]:
-    return chain.tampering(content) or Book(content).lost()
+class Book:
+    """The content of an unchanged ledger, by data set. Only hashes were checked, so reading it may raise any error."""
+
+    def __init__(self, content: chain.LedgerContent) -> None:
+        self.sets, self._rows = content.rows["datasets"], content.rows
+        self._releases = _by(content.rows["releases"], "dataset")
+        self._versions = _by(content.rows["versions"], "dataset")
+        self._states = _by(content.rows["states"], "release")
+
+    def totals(self) -> dict[int, Total]:
+        """The total that each data set has spent, by the data set's number."""
+        return {row["seq"]: self._totals(row)[-1] for row in self.sets}
+
+    def shown(self) -> list[DataSet]:
+        """Every data set with its versions, its releases, its spent and its remaining budget."""
+        return [self._shown(row) for row in self.sets]
+
+    def wrong_totals(self) -> list[str]:
+        """Descriptions of the stored totals that differ from those recomputed from the stored events."""
+        found = []
+        for row in self.sets:
+            try:
+                found += self._wrong_totals(row)
+            except Exception as error:  # this program never wrote it, so that it may be anything
+                found.append(f"data set {row['seq']}: unreadable: {str(error)[:100] or type(error).__name__}")
+        return found
+
+    def lost(self) -> list[str]:
+        """Descriptions of the rows that belong to no data set, version or release."""
+        found = []
+        for place, column, whole in BELONGS:
+            known = {row["seq"] for row in self._rows[whole]}
+            lost = [row for row in self._rows[place] if row[column] not in known]
+            found += [f"row {row['seq']} of {place}: its {column} {row[column]} is not there" for row in lost]
+        return found
+
+    def _wrong_totals(self, row: sqlite3.Row) -> list[str]:
+        """Descriptions of a data set's stored totals that its events do not give."""
+        promised, found = lifetime(row), []
+        for release, total in zip(self._releases[row["seq"]], self._totals(row)[1:], strict=True):
+            self._release(release, {})  # what cannot be shown is not as it was written
+            spent = promised.total(total)
+            if not abs(spent - release["total_epsilon"]) <= 1e-6 * spent:
+                stored = f"{release['total_epsilon']!r} is stored, its events give {spent!r}"
+                found.append(f"release {release['seq']}: changed total: ε={stored}")
+            if not spent <= promised.budget.epsilon * (1 + 1e-9):
+                found.append(f"release {release['seq']}: its data set's budget is exceeded: ε={spent:.6g}")
+        return found
+
+    def _totals(self, row: sqlite3.Row) -> list[Total]:
+        """The total that a data set had spent at its beginning and after each of its releases."""
+        promised, totals = lifetime(row), [Total()]
+        for release in self._releases[row["seq"]]:
+            totals.append(promised.plus(totals[-1], events_from_json(json.loads(release["events"]))))
+        return totals
+
+    def _shown(self, row: sqlite3.Row) -> DataSet:
+        """A data set from its row, with its versions, releases and totals."""
+        promised, total, place = lifetime(row), self._totals(row)[-1], row["seq"]
+        numbers = {v["seq"]: {"number": v["number"], "time": v["time"]} for v in self._versions[place]}
+        releases = tuple(self._release(release, numbers) for release in self._releases[place])
+        spent, left = promised.total(total), promised.left(total)
+        return DataSet(row["name"], promised, row["unit"], tuple(numbers.values()), releases, spent, left)
+
+    def _release(self, row: sqlite3.Row, numbers: dict[int, Json]) -> Json:
+        """A release from its row: its stored facts, its version's number and its states."""
+        story = [{name: state[name] for name in ("state", "note", "time")} for state in self._states[row["seq"]]]
+        state = next((s["state"] for s in reversed(story) if s["state"] != "note"), "reserved, never finished")
+        facts = {"version": numbers.get(row["version"], {}).get("number"), "state": state, "states": story}
+        read = {"events": json.loads(row["events"]), "settings": json.loads(row["settings"])}
+        return {name: row[name] for name in KEPT} | facts | read
 
 
-def _check_comparable(db: sqlite3.Connection) -> None:
-    """Raise InputError for a new data set that may be an old one, known only by fingerprints of an earlier format."""
-    if any(is_earlier(mark) for (mark,) in db.execute("SELECT fingerprint FROM versions")):
-        raise InputError(
-            "this ledger knows tables by fingerprints of an earlier format, with which none can be compared: if this "
-            "is one of them say so by its name and --new-version, or begin a new ledger"
-        )
+def _by(rows: list[sqlite3.Row], column: str) -> dict[int, list[sqlite3.Row]]:
+    """The rows, listed by the number in a column."""
+    out: dict[int, list[sqlite3.Row]] = defaultdict(list)
+    for row in rows:
+        out[row[column]].append(row)
+    return out
 
 
-def _version(db: sqlite3.Connection, place: int, mark: str, known: bool, said: bool) -> tuple[int, int]:
-    """The entry and number of a data set's version: the last one, unless the user `said` that it is new."""
-    last = db.execute("SELECT * FROM versions WHERE dataset = ? ORDER BY seq DESC LIMIT 1", (place,)).fetchone()
-    if last is not None and not said:
-        return last["seq"], last["number"]
-    number = 1 if last is None else last["number"] + 1
-    kept = f"{mark} again as {number}" if known else mark  # each mark is stored once
-    fields = {"dataset": place, "number": number, "fingerprint": kept, "time": now()}
-    return chain.append(db, "versions", **fields)[0], number
+@contextmanager
+def transaction(path: Path, wait: float, *, write: bool = False) -> Iterator[tuple[sqlite3.Connection, Totals]]:
+    """A transaction of a ledger that was checked, and the totals that its data sets have spent.
+
+    With `write` it excludes all other writers, and is kept whole where its block ends without an error; else not at
+    all. Raises InputError where the ledger was changed from outside.
+    """
+    with chain.connected(path, wait) as db:
+        db.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+        totals = recall(db, path)
+        if totals is None:
+            totals = sound(db, path, Book.totals)
+        yield db, totals
+        if write and db.in_transaction:
+            keep(db, path, totals)
+            db.execute("COMMIT")
 
 
-def _beyond(lifetime: Lifetime, events: Sequence[tuple[Event, int]], after: Total) -> str | None:
-    """The reason why an accounting fixed at first use cannot count these events, and a remedy; else None."""
-    if (lost := lifetime.lost(after)) > lifetime.failure:
-        kept = f"steps that may fail would take δ={lost:.3g} in all, of δ={lifetime.failure:.3g} kept for them"
-        way = "choose an algorithm without such steps, or enter the categories of columns in place of measuring them"
-        return f"{kept} since its first release; {way}"
-    if lifetime.cost(after) < math.inf:
+def recall(db: sqlite3.Connection, path: Path) -> Totals | None:
+    """The totals remembered from the last check, if the ledger is unchanged since; None otherwise.
+
+    To be asked inside a transaction. Nothing in the ledger can be trusted yet.
+    """
+    try:
+        with open_regular(f"{path}{CHECKED}", "rb") as file:
+            kept = json.loads(file.read(LONGEST))
+        text = kept["checked"]
+        if not hmac.compare_digest(_mac(db, text), kept["mac"]):
+            return None
+        known = json.loads(text)
+        if known["bytes"] != _bytes(db):
+            return None
+        return {int(place): Total(tuple(costs), tuple(losses)) for place, (costs, losses) in known["totals"].items()}
+    except Exception:  # of whatever kind: then everything is read, and what is wrong gets its name
         return None
-    how = f"since its first release it is added up by {lifetime.accounting}, which cannot count this one"
-    if lifetime.accounting is Accounting.PURE:
-        return f"{how}; choose another algorithm, or delta=0"
-    return f"{how}; choose delta=0"
 
 
-def _same(name: str, row: sqlite3.Row, total: Budget | None, unit: str) -> None:
-    """Raise InputError where the request contradicts the budget or unit that the first use of a data set fixed."""
-    kept = Budget(row["epsilon"], row["delta"])
-    if total not in (None, kept):
-        raise InputError(f"the total budget of {name!r} was fixed at ε={kept.epsilon:g}, δ={brief(kept.delta)}")
-    if unit != row["unit"]:
-        raise InputError(f"{name!r} protects each {row['unit']} since its first release, not each {unit}")
+def sound(db: sqlite3.Connection, path: Path, read: Callable[[Book], V]) -> V:
+    """What `read` makes of a ledger's content, after all of it was checked; InputError where it was changed."""
+    with chain.reading(path):
+        content = chain.read(db)
+        problems = chain.tampering(content) or Book(content).lost()
+        if not problems:
+            return read(Book(content))
+    raise InputError(f"{str(path)[:200]}: the ledger was tampered with: {problems[0]}")
+
+
+def keep(db: sqlite3.Connection, path: Path, totals: Totals) -> None:
+    """Store the ledger's hash and totals before a commit; if the commit fails, the hash does not match and is ignored.
+
+    Nobody else writes meanwhile.
+    """
+    with suppress(OSError, AttributeError, MemoryError, sqlite3.Error):
+        known = {"bytes": _bytes(db), "totals": {place: [t.costs, t.losses] for place, t in totals.items()}}
+        text = json.dumps(known)
+        written = json.dumps({"checked": text, "mac": _mac(db, text)}).encode()
+        with open_regular(f"{path}{CHECKED}", "wb") as file:
+            file.truncate()
+            if len(written) <= LONGEST:
+                file.write(written)
+
+
+def _bytes(db: sqlite3.Connection) -> str:
+    """A hash of the ledger as this connection sees it, changes of its own transaction included."""
+    content = bytearray(db.serialize())
+    for counter in COUNTERS:
+        content[counter] = bytes(counter.stop - counter.start)
+    return hashlib.sha256(content).hexdigest()
+
+
+def _mac(db: sqlite3.Connection, text: str) -> str:
+    """The hash of a text, keyed by the ledger's own key."""
+    key = db.execute("SELECT key FROM meta").fetchone()[0]
+    return hmac.digest(key, f"totals{text}".encode(), "sha256").hex()

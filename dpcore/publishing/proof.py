@@ -7,7 +7,7 @@ so that a proof cannot speak of another program than the one that runs.
 import inspect
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -30,9 +30,8 @@ from ..privacy.accounting.ledger import Charge, Plan
 from ..privacy.column_curator import ColumnCurator
 from ..privacy.curators import CURATORS
 from ..schemas.plan import Division, joint_cost
-from .open_release import SettledRelease
+from .prepared import PreparedRelease, SettledRelease
 from .printing import TEMPLATES, page
-from .request import PreparedRelease
 
 SIZES = {"l1": "Δ₁", "l2": "Δ₂", "sensitivity": "Δ", "clip": "C"}
 NAMES: dict[type, str] = {
@@ -79,16 +78,28 @@ class Proof:
     promise: tuple[float, float]
 
 
-def proof(name: str, algorithm: Algorithm | type[Algorithm], plan: Plan) -> Proof:
-    """The proof for a plan of the algorithm that is registered under `name`."""
-    sums, accounting, budget = plan.sums, plan.accounting, plan.budget
+def proof(
+    name: str, algorithm: Algorithm | type[Algorithm], plan: Plan, first: Plan | None = None,
+    division: Division | None = None,
+) -> Proof:  # fmt: skip
+    """The proof for a plan of the algorithm that is registered under `name`.
+
+    Where a plan `first` measures the schema, within a `division` of the whole budget, its charges come before, named
+    after columns, and the total is what the ledger's check of both adds up: all that the algorithm may ever spend.
+    """
+    sums, accounting, budget, steps = plan.sums, plan.accounting, plan.budget, []
     epsilon = sums.epsilon(budget.delta, accounting)
+    if first is not None and division is not None:
+        accounting, budget = division.accounting, division.budget
+        cost, failure, epsilon = joint_cost(division, first, plan, algorithm.adaptive)
+        sums = Sums(pure=cost) if accounting is Accounting.PURE else Sums(rho=cost, failure=failure)
+        steps = [_step(charge, first, accounting, ColumnCurator, charge.name) for charge in first.charges]
     return Proof(
         algorithm=name,
         title=algorithm.about.title,
         source=algorithm.about.source,
         adaptive=algorithm.adaptive,
-        steps=tuple(_step(charge, plan, accounting, CURATORS[algorithm.problem]) for charge in plan.charges),
+        steps=(*steps, *(_step(charge, plan, accounting, CURATORS[algorithm.problem]) for charge in plan.charges)),
         total=_total(sums, accounting),
         theorem=_theorem(accounting),
         epsilon=epsilon,
@@ -97,33 +108,10 @@ def proof(name: str, algorithm: Algorithm | type[Algorithm], plan: Plan) -> Proo
 
 
 def proof_of(ready: PreparedRelease) -> Proof:
-    """The proof for a release; it includes the charges of its schema if that was measured with it.
-
-    The total is what the ledger's check of both adds up: all that the algorithm may ever spend.
-    """
+    """The proof for a release; it includes the charges of its schema if that was measured with it."""
     algorithm = ready.request.algorithm
-    name = registered_name(algorithm)
-    if not isinstance(ready, SettledRelease):
-        return proof(name, algorithm, ready.plan)
-    return joint_proof(name, algorithm, ready.plan, ready.measuring, ready.division)
-
-
-def joint_proof(name: str, algorithm: Algorithm, plan: Plan, first: Plan, division: Division) -> Proof:
-    """The proof for an algorithm's plan together with its schema's plan, whose charges are named after columns."""
-    own, accounting, budget = proof(name, algorithm, plan), division.accounting, division.budget
-    cost, failure, epsilon = joint_cost(division, first, plan, algorithm.adaptive)
-    pure = accounting is Accounting.PURE
-    return replace(
-        own,
-        steps=(
-            *(_step(charge, first, accounting, ColumnCurator, charge.name) for charge in first.charges),
-            *(_step(charge, plan, accounting, CURATORS[algorithm.problem]) for charge in plan.charges),
-        ),
-        total=_total(Sums(pure=cost) if pure else Sums(rho=cost, failure=failure), accounting),
-        theorem=_theorem(accounting),
-        epsilon=epsilon,
-        promise=(budget.epsilon, budget.delta),
-    )
+    first, division = (ready.measuring, ready.division) if isinstance(ready, SettledRelease) else (None, None)
+    return proof(registered_name(algorithm), algorithm, ready.plan, first, division)
 
 
 def sentence(found: Proof) -> str:
@@ -160,6 +148,7 @@ def step_lines(step: ProofStep) -> list[tuple[str, str]]:
 
 
 def _step(charge: Charge, plan: Plan, accounting: Accounting, holder: type, column: str = "") -> ProofStep:
+    """The step of a proof for one charge of a plan; `holder` is the curator whose verb it is."""
     statistic, spend = charge.statistic, charge.spend
     kind = statistic if isinstance(statistic, type) else type(statistic)
     named = {} if isinstance(statistic, type) else {name: getattr(statistic, name, None) for name in SIZES}
@@ -181,17 +170,20 @@ def _step(charge: Charge, plan: Plan, accounting: Accounting, holder: type, colu
 
 
 def _verb(charge: Charge) -> str:
+    """The curator's verb whose docstring derives a charge."""
     if isinstance(charge.spend, SubsampledGaussian):
         return "measure_sample"
     return {"draw": "draw_parameter"}.get(charge.verb, charge.verb)
 
 
 def _spend(spend: Spend) -> str:
+    """A spend with its parameters, in words."""
     said = ", ".join(f"{LETTERS[name]} = {value:.6g}" for name, value in asdict(spend).items() if value)
     return f"{NAMES[type(spend)]}, {said}"
 
 
 def _total(sums: Sums, accounting: Accounting) -> str:
+    """What costs sum up to by an accounting, in words."""
     failure = f", and δ = {sums.failure:.3g} for failures" if sums.failure else ""
     if accounting is not Accounting.OPTIMAL:
         symbol, cost = sums.cost(accounting)
@@ -206,6 +198,7 @@ def _total(sums: Sums, accounting: Accounting) -> str:
 
 
 def _theorem(accounting: Accounting) -> str:
+    """The theorem by which costs add up, from the docstring of what computes it."""
     if accounting is Accounting.PURE:
         return "The ε of releases add up, however they are chosen. Source: Dwork, McSherry, Nissim, Smith 2006."
     proved = {
@@ -218,6 +211,7 @@ def _theorem(accounting: Accounting) -> str:
 
 
 def _doc(thing: Any) -> str:
+    """The docstring of a thing; "" where it has none."""
     return inspect.getdoc(thing) or ""
 
 

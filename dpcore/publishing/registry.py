@@ -33,6 +33,7 @@ def _in_quotes(value: object) -> str:
 
 
 def _parameters(charge: Json) -> str:
+    """A charge with its parameters, in words."""
     told = ", ".join(
         f"{k} = {v:.4g}" for k, v in charge.items() if k not in ("kind", "times") and (v or k != "failure")
     )

@@ -118,7 +118,7 @@ _QUESTIONS: tuple[tuple[str, str, Callable[[Facts], Said]], ...] = (
         f"All uses of the budget together cost no more than ε = {f['promise']['epsilon']:g} at "
         f"δ = {brief(f['promise']['delta'])} by {f['promise']['accounting']} ({f['promise']['cost']})."
     ))),
-    (_TOP, "What does that mean to one of them?", lambda f: (PROVED, Promise.of_release(f).words)),
+    (_TOP, "What does that mean for one person?", lambda f: (PROVED, Promise.of_release(f).words)),
     (_TOP, "What do all releases cost together?", lambda f: (PROVED, (
         f"All releases about this data set together cost ε = {f['dataset']['spent']['epsilon']:.4g} of "
         f"{f['dataset']['total']['epsilon']:g} at δ = {brief(f['dataset']['total']['delta'])}; releases outside this "

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from .chain import open_regular
+from .chain import SIGNER, open_regular
 from .verifier import SIGNED, hashes, statement
 
-ENDING = "-key"
 MISSING = "no release can be signed: the package cryptography is missing; pip install cryptography"
 _LENGTH = 64  # hexadecimal digits
 
@@ -45,9 +44,11 @@ def key_of(ledger: Path) -> Key:
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     except ImportError:
         raise InputError(MISSING) from None
-    path = Path(f"{ledger}{ENDING}")
+    path = Path(f"{ledger}{SIGNER}")
     try:
-        text = _read(path) if os.path.lexists(path) else _made(path)
+        if not os.path.lexists(path):
+            _make(path)
+        text = _read(path)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise InputError(f"{str(path)[:200]}: the ledger's signing key cannot be used: {why}") from None
@@ -55,8 +56,8 @@ def key_of(ledger: Path) -> Key:
     return Key(private.public_key().public_bytes_raw().hex(), private)
 
 
-def _made(path: Path) -> str:
-    """The text of a new key, written completely or not at all; of another process's where that was faster."""
+def _make(path: Path) -> None:
+    """Write a new key, completely or not at all; keep another process's where that was faster."""
     beside = Path(f"{path}-{secrets.token_hex(8)}")
     with os.fdopen(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="ascii") as file:
         file.write(f"{secrets.token_hex(_LENGTH // 2)}\n")
@@ -68,10 +69,10 @@ def _made(path: Path) -> str:
         pass
     finally:
         beside.unlink()
-    return _read(path)
 
 
 def _read(path: Path) -> str:
+    """The text of a key; ValueError where the file holds none."""
     with open_regular(path, "rb") as file:
         text = file.read(2 * _LENGTH).decode("ascii", "replace").strip()
     if len(text) != _LENGTH or set(text) - set("0123456789abcdef"):

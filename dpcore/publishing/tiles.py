@@ -1,7 +1,6 @@
-"""The tiles of a verdict, for pages and cards alike: how far off, as exact as which sample, what a guess may reach."""
+"""The tiles of a verdict, for pages and cards alike: how far off, and as exact as which sample."""
 
 from ..numbers import amount
-from ..theory.meaning import times_in_100
 
 Tile = tuple[str, str, str]  # what is measured, its value, and what to compare that with
 
@@ -24,10 +23,5 @@ def exactness(share: float | None, n: int, noun: str) -> list[Tile]:
     """The tile that says which sample would be as exact, to two digits; no tile where that is not known."""
     if share is None:
         return []
-    return [("As exact as asking", f"{float(f'{share * n:.2g}'):,.0f} {noun}", f"of these {n:,}, without noise")]
-
-
-def guess(chance: float, epsilon: float) -> Tile:
-    """The tile of the promise: how often a guess about one person is right, at the most."""
-    right = f"guesses right {times_in_100(chance)}"
-    return "Someone who knows everyone else", right, f"about one person; best is a coin, 50 · ε = {epsilon:.4g}"
+    asked = f"{float(f'{share * n:.2g}'):,.0f} {noun}"
+    return [("As good as a survey of", asked, f"drawn from these {n:,}, without noise")]

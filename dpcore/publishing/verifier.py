@@ -22,7 +22,7 @@ import os
 import sqlite3
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -33,6 +33,7 @@ from .recount import NEAR, PURE, ROOM, WrongError, composed, cost, lost, need, s
 SIGNED = "signature.json"
 LONGEST_TEXT, LONGEST_FILE, MOST_FILES = 1 << 26, 1 << 34, 1000  # bytes of a JSON file and of any, files of a release
 MOST_ROWS = 100_000  # most rows of an account
+CHAINED = ("datasets", "versions", "releases", "states")  # tables of a ledger whose rows are chained
 
 
 # What is signed
@@ -77,6 +78,34 @@ def link(previous: str, row: dict) -> str:
     """The hash that links a release to the one before in its data set's account."""
     kept = {name: value for name, value in row.items() if name != "link"}
     return hashlib.sha256(f"{previous}{json.dumps(kept, sort_keys=True)}".encode()).hexdigest()
+
+
+_in_json = json.JSONEncoder(default=repr).encode
+
+
+def keyed(key: bytes, previous: str, place: str, row: Iterable) -> str:
+    """The keyed hash of a ledger's row and of the hash before it."""
+    text = _in_json([previous, place, list(row)])
+    return hmac.digest(key, text.encode("utf-8", "surrogatepass"), "sha256").hex()
+
+
+def broken(key: bytes, previous: str, entries: Iterable, rows: dict) -> list:
+    """Descriptions of changed, removed or inserted rows of a ledger, found by following its chain.
+
+    `entries` are those of the chain, `rows` those of each table by their number.
+    """
+    found = []
+    left = {place: dict(own) for place, own in rows.items()}
+    for number, (seq, place, entry) in enumerate(entries, start=1):
+        if seq != number:
+            return [*found, f"entry {number} of the chain was removed"]
+        row = left.get(place, {}).pop(seq, None)
+        if row is None:
+            found.append(f"row {seq} of {str(place)[:40]} was removed")
+        elif keyed(key, previous, place, row) != entry:
+            found.append(f"row {seq} of {place}, or its entry in the chain, was changed")
+        previous = entry
+    return found + [f"row {seq} of {place} was inserted" for place, own in left.items() for seq in own]
 
 
 # What is checked
@@ -210,25 +239,14 @@ def _ledger(folder: Path, path: Path) -> str:
     try:
         ((seq, ledger, key, time),) = db.execute("SELECT seq, ledger, key, time FROM meta").fetchall()
         chain = db.execute("SELECT seq, place, hash FROM chain ORDER BY seq").fetchall()
-        places = ("datasets", "versions", "releases", "states")
-        rows = {(place, r[0]): r for place in places for r in db.execute(f"SELECT * FROM {place}").fetchall()}
+        rows = {place: {r[0]: r for r in db.execute(f"SELECT * FROM {place}").fetchall()} for place in CHAINED}
         entry = _json(folder, "release.json")["ledger"]["entry"]
         settings = db.execute("SELECT settings FROM releases WHERE seq = ?", (entry,)).fetchone()
         noted = db.execute("SELECT note FROM states WHERE release = ? AND state = 'released'", (entry,)).fetchall()
     finally:
         db.close()
-
-    def keyed(previous: str, place: str, row: tuple) -> str:
-        text = json.dumps([previous, place, list(row)], default=repr)
-        return hmac.digest(key, text.encode("utf-8", "surrogatepass"), "sha256").hex()
-
-    previous = keyed("1", "meta", (seq, ledger, time))
-    for number, (place_in_chain, place, entry) in enumerate(chain, start=1):
-        row = rows.pop((place, place_in_chain), None)
-        if row is None or place_in_chain != number or keyed(previous, place, row) != entry:
-            raise WrongError(f"entry {number} of the chain is not as it was written")
-        previous = entry
-    need(not rows, f"{len(rows)} row(s) are outside the chain")
+    for problem in broken(key, keyed(key, "1", "meta", (seq, ledger, time)), chain, rows):
+        raise WrongError(problem)
     account = _json(folder, "account.json")
     known = {number: entry for number, place, entry in chain if place == "releases"}
     gone = [r["entry"] for r in account["releases"] if known.get(r["entry"]) != r["hash"]]

@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -38,11 +38,10 @@ class ColumnFindings:
 
 @dataclass(frozen=True, eq=False)
 class MeasuredSchema:
-    """The measured domain, column by column, and the charges for it."""
+    """The measured domain, and the findings on each of its columns."""
 
     domain: Domain
     found: tuple[ColumnFindings, ...]
-    charged: list[Any] = field(default_factory=list)
     tag: ClassVar[Tag] = Tag.PAID
 
 
@@ -57,11 +56,10 @@ def measure_schema(
     for i, column in enumerate(schema.open):
         told(i)
         found.append(measure_column(column, i, plan, curator))
-    charged = curator.ledger.events
     planned = [c.spend for c in plan.plan.charges for _ in range(c.times)]
-    if [spend for _, spend in charged] != planned:
+    if [spend for _, spend in curator.ledger.events] != planned:
         raise BudgetError("the schema was not measured as planned; nothing leaves")
-    return MeasuredSchema(schema.settled({f.column.name: f.column for f in found}), tuple(found), charged)
+    return MeasuredSchema(schema.settled({f.column.name: f.column for f in found}), tuple(found))
 
 
 def measure_column(column: OpenColumn, place: int, plan: SchemaPlan, curator: ColumnCurator) -> ColumnFindings:
@@ -131,7 +129,7 @@ def _bounds(column: OpenColumn, leaves: Leaves, plan: SchemaPlan) -> ColumnFindi
         if high - low < column.bins:
             return ColumnFindings(column.of_whole(low, high), f"{low} to {high}; {off}")
     elif last == first + 1:
-        return ColumnFindings(column.of_edges([low, high]), f"nearly all in {low:g} to {high:g}, one bin; {off}")
+        return ColumnFindings(column.of_edges([low, high]), f"{low:g} to {high:g}, one bin; {off}")
     alone = False
     if column.quantiles:
         inner, alone = quantile_cuts(leaves, first, last, column.bins)

@@ -15,7 +15,7 @@ from typing import Any
 from ..algorithms.base import Algorithm, make_plan
 from ..data.open_schema import OpenColumn
 from ..errors import BudgetError, InputError, check_rows
-from ..numbers import ROOM
+from ..numbers import ROOM, bisected
 from ..privacy import grid
 from ..privacy.accounting import conversions
 from ..privacy.accounting.budget import SMALLEST, Accounting, Budget, Gaussian, Pure, Sums
@@ -23,8 +23,8 @@ from ..privacy.accounting.calibrations import MARGIN
 from ..privacy.accounting.ledger import Charge, Plan
 from ..privacy.accounting.lifetime import Drawn, Event, Filtered, reserved
 from ..privacy.column_curator import passing
-from ..privacy.measurement import noise_scale
-from ..privacy.statistics.columns import Categories, ColumnStatistic, KindCounts, Magnitudes, Nodes, TreeCounts
+from ..privacy.measurement import deviation
+from ..privacy.statistics.columns import Categories, KindCounts, Magnitudes, Nodes, TreeCounts
 from ..problems import QueryRelease
 from ..types import Json
 from .numbers import ENDS, fullest
@@ -131,7 +131,7 @@ class SchemaPlan:
     def ranks(self) -> float:
         """The typical error of the number of rows below an edge: one node's noise on each of three levels."""
         levels = 3
-        return _deviation(Nodes(levels), self.tree, self.group) * math.sqrt(levels)
+        return deviation(Nodes(levels), self.tree, 1 / self.group) * math.sqrt(levels)
 
     def charges(self, column: OpenColumn) -> tuple[Charge, ...]:
         """The charges for one of the open columns."""
@@ -148,7 +148,7 @@ class SchemaPlan:
         if column.categorical:
             return self.threshold
         gaussian = isinstance(self.bounds, Gaussian)
-        return max(fullest(_deviation(Magnitudes(), self.bounds, self.group), gaussian), ENDS * self.ranks)
+        return max(fullest(deviation(Magnitudes(), self.bounds, 1 / self.group), gaussian), ENDS * self.ranks)
 
     def needed(self, column: OpenColumn) -> float:
         """The ε, divided as now, at which ENOUGH of all rows are seen in a column; ∞ where no ε suffices."""
@@ -171,16 +171,7 @@ def _needed(
         return plan_schema(columns, n, group, division, exact=exact, kinds=unknown).least(column) <= ENOUGH * n
 
     low, high = math.log(SMALLEST * 10), math.log(1e6)
-    if not seen(high):
-        return math.inf
-    for _ in range(24):
-        middle = (low + high) / 2
-        low, high = (low, middle) if seen(middle) else (middle, high)
-    return math.exp(high)
-
-
-def _deviation(statistic: ColumnStatistic | Nodes, spend: Gaussian | Pure, group: int) -> float:
-    return noise_scale(statistic, spend, 1 / group) * (1.0 if isinstance(spend, Gaussian) else math.sqrt(2))
+    return math.exp(bisected(lambda at: not seen(at), low, high, 24)[1]) if seen(high) else math.inf
 
 
 def plan_schema(
@@ -237,8 +228,8 @@ class SchemaShare:
 
         Raises what `within` raises.
         """
+        division = divide(budget, self.part, categories=self.categories)
         try:
-            division = divide(budget, self.part, categories=self.categories)
             return division, plan_within(algorithm, problem, division, exact=exact)
         except BudgetError:
             division = divide(budget, self.part, categories=self.categories, fails=True)

@@ -12,10 +12,22 @@ from typing import Any
 
 import numpy as np
 
-from ..privacy.accounting.budget import Accounting, BoundedRange, Gaussian, Pure, Spend, SubsampledGaussian, Sums
-from ..privacy.accounting.guarantee import worst_profile
-from ..privacy.accounting.ledger import Charge
-from ..privacy.accounting.lifetime import Concentrated, Drawn, Event, Lifetime, gaussian_cost
+from ..privacy.accounting import (
+    Accounting,
+    BoundedRange,
+    Charge,
+    Concentrated,
+    Drawn,
+    Event,
+    Gaussian,
+    Lifetime,
+    Pure,
+    Spend,
+    SubsampledGaussian,
+    Sums,
+    gaussian_cost,
+    worst_profile,
+)
 from ..types import Array
 from .printed import GAUSSIAN, renyi_closed, strong_composition
 
@@ -87,6 +99,7 @@ def lifetime_curve(lifetime: Lifetime, deltas: Array) -> Array:
 
 
 def _curves(spends: Sequence[tuple[Event, int]], deltas: Array) -> dict[str, Array]:
+    """The ε at each δ of some spends, by name of every accountant that applies to all of them."""
     sums = Sums.of(spends)
     if any(isinstance(spend, SubsampledGaussian) for spend, _ in spends):
         return {PLD: np.array([sums.epsilon(d, Accounting.PLD) for d in deltas.tolist()])}
@@ -120,9 +133,9 @@ def pairs(found: dict[str, Array], deltas: Array, failure: float = 0.0) -> tuple
     return epsilons, held
 
 
-def printed(charges: Sequence[Charge], deltas: Array, times: int = 1) -> dict[str, Array]:
+def printed(charges: Sequence[Charge], deltas: Array) -> dict[str, Array]:
     """The ε at each δ as the papers' closed forms state it, by name, for those that cover this kind of plan."""
-    spends = counts(charges, times)
+    spends = counts(charges)
     sums = Sums.of(spends)
     if sums.failure or sums.rho == math.inf:
         return {}
@@ -137,6 +150,7 @@ def printed(charges: Sequence[Charge], deltas: Array, times: int = 1) -> dict[st
 
 
 def _each(left: Array, epsilon: Any) -> Array:
+    """The values of a function ε(δ) at each δ that is left, ∞ where none is."""
     return np.array([epsilon(d) if d > 0 else math.inf for d in left.tolist()])
 
 
@@ -168,6 +182,7 @@ def renyi(spend: Event, orders: Array) -> Array:
 
 
 def _renyi(spends: Sequence[tuple[Event, int]], left: Array) -> Array:
+    """The ε at each δ by Rényi divergences, added up order by order; ∞ where no δ is left."""
     from dp_accounting.rdp.rdp_privacy_accountant import compute_epsilon
 
     total = np.sum([number * renyi(spend, ORDERS) for spend, number in spends], axis=0)

@@ -5,11 +5,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..data.privacy_unit import ROW
-from ..privacy.accounting import guarantee
-from ..privacy.accounting.budget import Sums
-from ..privacy.accounting.ledger import Plan
-from ..privacy.accounting.lifetime import Drawn, Event, events_from_json, reserved
+from ..numbers import bisected
+from ..privacy.accounting import Drawn, Event, Plan, Sums, events_from_json, guarantee, reserved
 from ..types import Json
 
 SUSPICION = 0.1  # before a release: the example of what it may become
@@ -17,7 +14,7 @@ SUSPICION = 0.1  # before a release: the example of what it may become
 
 @dataclass(frozen=True)
 class Promise:
-    """The promise (ε, δ) about `who`, and `events` that bound all that its plan may be charged; may be none.
+    """The promise (ε, δ), and `events` that bound all that its plan may be charged; may be none.
 
     `releases` like this one are seen by whoever guesses or suspects.
     """
@@ -25,7 +22,6 @@ class Promise:
     epsilon: float
     delta: float
     events: Sequence[tuple[Event, int]] = ()
-    who: str = "one person"
     releases: int = 1
 
     @classmethod
@@ -36,8 +32,8 @@ class Promise:
     @classmethod
     def of_release(cls, facts: Json) -> "Promise":
         """The promise of a release, from the facts in its release.json."""
-        told, who = facts["promise"], ROW if facts["protects"]["unit"] == ROW else "one person"
-        return cls(told["epsilon"], told["delta"], events_from_json(told["reserved"]), who)
+        told = facts["promise"]
+        return cls(told["epsilon"], told["delta"], events_from_json(told["reserved"]))
 
     def guess(self, prior: float = 0.5) -> float:
         """The highest chance of a right guess between two neighbouring tables, one of which has the `prior`.
@@ -89,16 +85,13 @@ class Promise:
     @property
     def guess_words(self) -> str:
         """The sentence that states the chance of a right guess."""
-        return (
-            f"Someone who knows everyone else and picks between two possible versions of {self.who} is right at most "
-            f"{times_in_100(self.guess())} (a coin: 50)."
-        )
+        return f"{' '.join(guess_tile(self.guess()))}."
 
     @property
     def suspicion_words(self) -> str:
         """The sentence that states what a suspicion may become."""
         rarely = f", except {one_in(self.failure)}" if self.delta else ", without exception"
-        before = f"In the worst release a suspicion of {percent(SUSPICION)} about {self.who}"
+        before = f"In the unluckiest release a suspicion of {percent(SUSPICION)} about one person"
         return f"{before} rises to {self.suspicion} at most{rarely}."
 
     @property
@@ -113,11 +106,7 @@ class Promise:
 
 def _apart(rho: float) -> float:
     """The t in 0..1 with t log((1 + t)/(1 − t)) = ρ, rounded up: by bisection, as the left side rises."""
-    low, high = 0.0, 1.0
-    for _ in range(60):
-        t = (low + high) / 2
-        low, high = (t, high) if t < 1 and 2 * t * math.atanh(t) < rho else (low, t)
-    return high
+    return bisected(lambda t: t < 1 and 2 * t * math.atanh(t) < rho, 0.0, 1.0, 60)[1]
 
 
 def percent(chance: float) -> str:
@@ -132,6 +121,12 @@ def times_in_100(chance: float) -> str:
     digits = 0 if 0.51 <= chance <= 0.99 else 1
     shown = math.ceil(100 * chance * 10**digits - 1e-9) / 10**digits
     return f"{shown:g} times in 100"
+
+
+def guess_tile(chance: float) -> tuple[str, str, str]:
+    """The one sentence about a right guess as a tile, in three parts: who guesses, how often, and what it is about."""
+    right = f"is right at most {times_in_100(chance)}"
+    return "Someone who knows everyone else", right, "if asked yes or no about one person (a coin: 50)"
 
 
 def one_in(chance: float) -> str:

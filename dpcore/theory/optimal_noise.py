@@ -12,10 +12,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from scipy.optimize import minimize
 
-from ..privacy.accounting.budget import Budget
-from ..privacy.accounting.calibrations import gaussian_share
+from ..privacy.accounting import Budget, gaussian_share
 from ..types import Array, Axes
-from ..workloads import Explicit, Marginals, TableQueries, Union, Workload
+from ..workloads import Explicit, Marginals, Workload
 from ..workloads.residuals import ResidualSpaces, spaces_of
 
 CLOSE = 1e-9  # relative distance of the bounds from below and from above at which the search ends
@@ -59,7 +58,7 @@ def optimum(tables: Marginals) -> Optimum:
     Source: replacement derived here; residual spaces: Xiao, He, Zhang, Kifer 2023; Lebeda, Nikolov, Tang 2025.
     """
     spaces = spaces_of(tables)
-    c = spaces.count * spaces.d * spaces.reads
+    c = spaces.count * spaces.d * spaces.inverse_cells
     if not len(c):
         return Optimum(spaces, np.zeros(0), 0.0, 0.0)
     every = tuple(len(columns) for columns in spaces.classes)
@@ -122,6 +121,7 @@ def against_line(rmse: float, least: float) -> str:
 
 
 def _times(ratio: float) -> str:
+    """A ratio in words of two digits, or as a whole number from 10 on."""
     return f"{ratio:.2g}" if ratio < 10 else f"{ratio:,.0f}"
 
 
@@ -183,9 +183,9 @@ def _gram(workload: Workload) -> Array | None:
     if isinstance(workload, Explicit):
         W = workload.matrix - workload.matrix.mean(axis=1, keepdims=True)
         return None if min(W.shape) > MOST_ROWS else (W @ W.T if len(W) <= W.shape[1] else W.T @ W) / W.shape[1]
-    if isinstance(workload, Union) and any(isinstance(member, Explicit) for member in workload.workloads):
+    if workload.base is None:
         return None if max(workload.m, workload.domain.size) > MOST_ROWS else _gram(_listed(workload))
-    if not isinstance(workload, TableQueries | Union) or workload.base is None or workload.base.m > MOST_ROWS:
+    if workload.base.m > MOST_ROWS:
         return None
     seen = _overlaps(workload.base)
     matrix = workload.matrix
@@ -198,10 +198,7 @@ def _gram(workload: Workload) -> Array | None:
 
 def _listed(workload: Workload) -> Explicit:
     """The workload's queries as a matrix over all cells."""
-    rows = np.zeros((workload.m, workload.domain.size))
-    for j, row in enumerate(rows):
-        workload.add_query(row, j, 1.0)
-    return Explicit(workload.domain, rows)
+    return Explicit(workload.domain, np.array([workload.adjoint(one) for one in np.eye(workload.m)]))
 
 
 def _overlaps(tables: Marginals) -> Array:

@@ -4,10 +4,9 @@ import math
 
 import numpy as np
 
-from ..privacy.accounting.budget import Budget
-from ..privacy.accounting.calibrations import noise_share
+from ..privacy.accounting import Budget, noise_share
 from ..privacy.measurement import noise_scale
-from ..privacy.statistics.answers import Answers
+from ..privacy.statistics import Answers
 from ..workloads import Workload
 
 

@@ -29,6 +29,7 @@ class Printed:
 
 
 def _classical(mu: float, delta: float) -> float:
+    """The classical formula μ √(2 ln(1.25/δ)) of the Gaussian mechanism."""
     return mu * math.sqrt(2 * math.log(1.25 / delta))
 
 

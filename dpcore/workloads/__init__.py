@@ -9,15 +9,3 @@ from .marginals import Marginals
 from .sealed import sealed, sealed_domain
 from .table_queries import TableQueries
 from .union import Union
-
-__all__ = [
-    "Explicit",
-    "Marginals",
-    "RowSpace",
-    "TableQueries",
-    "Union",
-    "Workload",
-    "row_space",
-    "sealed",
-    "sealed_domain",
-]

@@ -1,58 +1,89 @@
 """What a workload is, and how far apart the columns of its matrix are."""
 
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 from scipy.spatial.distance import pdist
 
 from ..data.domain import Countable, Domain
-from ..types import Array
+from ..types import Array, Axes
 
+Label = tuple[tuple[str, str], ...]
 EXACT_COLUMNS, EXACT_WORK = 3000, 10**9  # up to these numbers of columns and products all pairs are compared
 BLOCK = 10_000_000  # entries of a dense block
 
 
-class Workload(Protocol):
-    """m linear queries over the cells of `domain`."""
+class Workload:
+    """The base of workloads: m linear queries over the cells of `domain`.
+
+    `base` are the marginal tables from which all queries are computed, and `matrix` (m, base.m) does that; without a
+    matrix the queries are the tables' cells themselves. Where queries are given on all combinations, `base` is None and
+    `matrix` is (m, k); in a union with such a member both are None, and each member answers for itself.
+    `tables` are the slices of the answers whose queries partition the records, as far as they are known. `width` is the
+    largest change max_q (hi − lo) of one unnormalised answer when one record is replaced. `scored` are the numbers of
+    the tables that the K-marginal score averages over, where all of them are there.
+    """
 
     domain: Domain
     m: int
+    width: float
+    base: Any = None
+    matrix: Any = None
+    tables: tuple[slice, ...] = ()
+    scored: Array | None = None
 
     @property
-    def tables(self) -> tuple[slice, ...]:
-        """The slices of the answers whose queries partition the records; empty if none are known."""
-        ...
+    def members(self) -> tuple[tuple["Workload", slice], ...]:
+        """The workloads that this one lists in turn, each with the slice of its answers: itself, unless it is a union.
 
-    @property
-    def width(self) -> float:
-        """The largest change max_q (hi − lo) of one unnormalised answer when one record is replaced."""
-        ...
+        No member is a union.
+        """
+        return ((self, slice(0, self.m)),)
 
     @property
     def measured(self) -> "Workload":
         """The workload that Gaussian noise should be added to, so that these answers follow accurately."""
-        ...
+        return self
+
+    @property
+    def component_squares(self) -> Mapping[Axes, float]:
+        """The squared lengths of all queries' components, by column set, as `Marginals.variance` takes them."""
+        return {}
+
+    @property
+    def entries(self) -> Array:
+        """All values, other than 0, that queries have on cells of their tables or on combinations."""
+        raise NotImplementedError
+
+    def read(self, cells: Array) -> Array:
+        """The answers (m,) to the queries, from those to the columns of `matrix`: cells of tables, or weights (k,)."""
+        return cells if self.matrix is None else self.matrix @ cells
+
+    def spread(self, w: Array) -> Array:
+        """The weights of the columns of `matrix` that weights w (m,) of the queries come to."""
+        return w if self.matrix is None else self.matrix.T @ w
 
     def answers(self, D: Array) -> Array:
         """The answers ⟨q_j, D⟩ (m,) of all queries for weights D (k,)."""
-        ...
+        return self.read(self.base.answers(D))
 
     def answers_of_rows(self, rows: Countable) -> Array:
         """The answers ⟨q_j, P_n⟩ (m,) of all queries on records, without listing the k cells where possible."""
-        ...
+        return self.read(self.base.answers_of_rows(rows))
 
     def adjoint(self, w: Array) -> Array:
         """The sum Σ_j w_j q_j of all queries as a function on cells (k,), for weights w (m,)."""
-        ...
+        return self.base.adjoint(self.spread(w))
 
-    def add_query(self, q: Array, j: int, amount: float) -> None:
-        """Add amount · q_j in place to q (k,), touching only the support of q_j."""
-        ...
+    def support(self, j: int) -> tuple[Axes, tuple[Any, ...], Array | float]:
+        """The columns that query j reads, the index of its cells in their table, and its values there (1.0: all 1)."""
+        raise NotImplementedError
 
-    def label(self, j: int) -> tuple[tuple[str, str], ...]:
+    def label(self, j: int) -> Label:
         """Query j in words, as (column, value) pairs; the caller escapes hostile text."""
-        ...
+        raise NotImplementedError
 
 
 def extremes(A: Any) -> tuple[Array, Array]:

@@ -10,8 +10,8 @@ from scipy.linalg import qr
 from ..data.domain import Countable, Domain
 from ..data.plain import unchanging
 from ..errors import InputError
-from ..types import Array
-from .base import largest_distance
+from ..types import Array, Axes
+from .base import Label, Workload, largest_distance
 
 FACTOR_WORK = 2 * 10**8  # m · k · min(m, k) up to which a whole row space is computed: about a quarter of a second
 SKETCH_FROM = 10**5  # entries m · k from which a pass costs enough for a small row space to be looked for
@@ -54,10 +54,8 @@ def row_space(A: Array, most: int | None = None) -> RowSpace | None:
     return RowSpace(V, C) if most is None or np.abs(C @ V - A).max() <= EXACT else None
 
 
-class Explicit:
+class Explicit(Workload):
     """Queries given as the rows of a matrix (m, k) with entries in [-1, 1]; it is copied and cannot be changed."""
-
-    tables: tuple[slice, ...] = ()
 
     def __init__(self, domain: Domain, matrix: Array) -> None:
         matrix = np.asarray(matrix)
@@ -75,9 +73,9 @@ class Explicit:
         self.width = float(np.ptp(matrix, axis=1).max())
 
     @property
-    def measured(self) -> "Explicit":
-        """The workload that noise is added to: the queries themselves."""
-        return self
+    def entries(self) -> Array:
+        """All entries (m, k) of the query matrix."""
+        return self.matrix
 
     @cached_property
     def diameter(self) -> float:
@@ -111,10 +109,10 @@ class Explicit:
         """The sum Σ_j w_j q_j of all queries (k,), for weights w (m,)."""
         return (w @ self._short.coordinates) @ self._short.basis if self._short else w @ self.matrix
 
-    def add_query(self, q: Array, j: int, amount: float) -> None:
-        """Add amount · q_j in place to q (k,)."""
-        q += amount * self.matrix[j]
+    def support(self, j: int) -> tuple[Axes, tuple[Any, ...], Array]:
+        """All columns, all cells, and the values of query j, one axis a column."""
+        return tuple(range(len(self.domain.shape))), (), self.matrix[j].reshape(self.domain.shape)
 
-    def label(self, j: int) -> tuple[tuple[str, str], ...]:
+    def label(self, j: int) -> Label:
         """The number of query j as its label: rows of a matrix have no words."""
         return (("query", str(j)),)

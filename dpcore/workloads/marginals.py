@@ -11,13 +11,14 @@ import numpy as np
 from ..data.domain import Countable, Domain
 from ..errors import InputError
 from ..types import Array, Axes
+from .base import Label, Workload
 
 MAX_TABLES = 200_000  # all triples of a hundred columns, and not many more
 MANY_COLUMNS, DRAWN_PAIRS = 30, 200  # columns from which on only this many pairs are scored
 MOST_AXES = 6  # most columns of a table whose queries are split into components
 
 
-class Marginals:
+class Marginals(Workload):
     """Marginal tables on chosen column sets: query j is the indicator of one cell of one table.
 
     Answers are summed out of shared partial sums along a tree (a 2-way table comes from a 3-way one), so one pass costs
@@ -38,7 +39,7 @@ class Marginals:
         if len(set(self.axes)) < len(self.axes):
             twice = next(c for c, a in zip(self.columns, self.axes, strict=True) if self.axes.count(a) > 1)
             raise InputError(f"the marginal {' × '.join(twice)} is asked twice")
-        self.shapes = tuple(tuple(domain.shape[a] for a in axes) for axes in self.axes)
+        self.shapes = tuple(domain.shape_of(axes) for axes in self.axes)
         self._ends = np.cumsum([math.prod(s) for s in self.shapes])
         self.tables = tuple(slice(a, b) for a, b in pairwise([0, *self._ends.tolist()]))
         self.m = self.tables[-1].stop
@@ -58,9 +59,14 @@ class Marginals:
         return cls(domain, [[domain.names[a] for a in axes] for axes in tables])
 
     @property
-    def measured(self) -> "Marginals":
-        """The workload that noise is added to: the tables themselves."""
+    def base(self) -> "Marginals":
+        """The marginal tables themselves: each query is a cell of one of them."""
         return self
+
+    @property
+    def entries(self) -> Array:
+        """The value 1 (1,): every query is 1 on one cell of its table and 0 elsewhere."""
+        return np.ones(1)
 
     @property
     def component_squares(self) -> dict[Axes, float]:
@@ -143,7 +149,7 @@ class Marginals:
         sizes = np.array([math.prod(shape) for shape in self.shapes], dtype=float)
         total = 0.0
         for axes, square in squares.items():
-            size = math.prod(self.domain.shape[a] for a in axes)
+            size = self.domain.cells(axes)
             precision = (size / sizes[self.containing(axes)]).sum() / (2 * len(sizes))
             total += square / precision if precision else math.inf
         return total
@@ -189,24 +195,21 @@ class Marginals:
         cell = np.unravel_index(j - self.tables[table].start, self.shapes[table])
         return table, tuple(int(c) for c in cell)
 
-    def add_query(self, q: Array, j: int, amount: float) -> None:
-        """Add `amount` in place to the cells of q (k,) that query j counts."""
+    def support(self, j: int) -> tuple[Axes, Axes, float]:
+        """The columns of query j's table, its cell there, and the value 1."""
         table, cell = self.place(j)
-        where: list[slice | int] = [slice(None)] * len(self.domain.shape)
-        for axis, value in zip(self.axes[table], cell, strict=True):
-            where[axis] = value
-        q.reshape(self.domain.shape)[tuple(where)] += amount
+        return self.axes[table], cell, 1.0
 
-    def label(self, j: int) -> tuple[tuple[str, str], ...]:
+    def label(self, j: int) -> Label:
         """Query j in words, as (column, value) pairs."""
         table, cell = self.place(j)
         columns = [self.domain.columns[a] for a in self.axes[table]]
         return tuple((c.name, c.labels[v]) for c, v in zip(columns, cell, strict=True))
 
 
-def subsets(axes: Axes) -> list[Axes]:
-    """The non-empty subsets of a table's axes, smallest first; only the whole set where there are too many."""
-    sizes = range(1, len(axes) + 1) if len(axes) <= MOST_AXES else [len(axes)]
+def subsets(axes: Axes, most: int = MOST_AXES) -> list[Axes]:
+    """The non-empty subsets of a table's axes, smallest first; of more than `most` axes only the whole set."""
+    sizes = range(1, len(axes) + 1) if len(axes) <= most else [len(axes)]
     return [B for size in sizes for B in combinations(axes, size)]
 
 

@@ -18,10 +18,7 @@ from ..data.domain import Domain
 from ..errors import InputError
 from ..types import Array
 from .base import BLOCK, Workload
-from .explicit import Explicit
 from .marginals import Marginals
-from .table_queries import TableQueries
-from .union import Union
 
 MOST_JOINT = 1_000_000  # cells of the domain up to which an explicit matrix is multiplied with all of them
 FEW = 8  # a table is not summed whole where less than one cell in FEW is asked for
@@ -35,8 +32,8 @@ def blocks(domain: Domain) -> tuple[slice, ...]:
 
 def require_readable(workload: Workload) -> None:
     """Raise InputError for a query matrix with more cells than a mixture of products can be evaluated on."""
-    members, k = getattr(workload, "workloads", (workload,)), workload.domain.size
-    if k > MOST_JOINT and any(isinstance(member, Explicit) for member in members):
+    k = workload.domain.size
+    if k > MOST_JOINT and workload.base is None:
         raise InputError(
             f"a query matrix over {k:,} combinations is more than the {MOST_JOINT:,} on which a mixture of products "
             "answers it; ask for marginals, or choose fewer columns"
@@ -61,10 +58,8 @@ class Products:
         out = np.zeros(self.m)
         for reader in self._readers:
             values = np.zeros(reader.size)
-            for table in reader.tables:
-                values[table.place] = table.answers(p, weights)
-            for cells in reader.cells:
-                values[cells.place] = cells.answers(p, weights)
+            for part in reader.parts:
+                values[part.place] = part.answers(p, weights)
             out[reader.rows] += values if reader.matrix is None else reader.matrix @ values
         return out
 
@@ -74,10 +69,8 @@ class Products:
         for reader in self._readers:
             own = v[reader.rows]
             values = own if reader.matrix is None else reader.matrix.T @ own
-            for table in reader.tables:
-                table.add_gradient(out, p, weights, values[table.place])
-            for cells in reader.cells:
-                cells.add_gradient(out, p, weights, values[cells.place])
+            for part in reader.parts:
+                part.add_gradient(out, p, weights, values[part.place])
         return out
 
 
@@ -88,25 +81,21 @@ class _RowReader:
     rows: Array
     matrix: Any
     size: int
-    tables: "list[_WholeTable]"
-    cells: "list[_SingleCells]"
+    parts: "list[_WholeTable | _SingleCells]"
 
 
 def _readers(workload: Workload, chosen: Array) -> Iterator[_RowReader]:
-    """The readers of a workload: one for the queries on tables, one for each explicit member."""
-    if isinstance(workload, Marginals):
-        yield _reader(workload, np.arange(len(chosen)), None, chosen)
-        return
-    if isinstance(workload, TableQueries | Union) and workload.base is not None:
-        yield _reader(workload.base, np.arange(len(chosen)), workload.matrix[chosen])
-    members = [(workload, slice(0, workload.m))] if isinstance(workload, Explicit) else []
-    if isinstance(workload, Union):
-        members = [(w, place) for w, place in zip(workload.workloads, workload.places, strict=True)]
-    for member, place in members:
+    """The readers of a workload: one where all queries are read off tables, else one for each member."""
+    for member, place in [(workload, slice(0, workload.m))] if workload.base else workload.members:
         rows = np.flatnonzero((chosen >= place.start) & (chosen < place.stop))
-        if isinstance(member, Explicit) and len(rows):
-            joint = Marginals(workload.domain, [workload.domain.names])
-            yield _reader(joint, rows, member.matrix[chosen[rows] - place.start])
+        own = chosen[rows] - place.start
+        if not len(rows):
+            continue
+        if member.matrix is None:
+            yield _reader(member.base, rows, None, own)
+        else:
+            joint = member.base or Marginals(workload.domain, [workload.domain.names])
+            yield _reader(joint, rows, member.matrix[own])
 
 
 def _reader(base: Marginals, rows: Array, matrix: Any, asked: Array | None = None) -> _RowReader:
@@ -121,19 +110,19 @@ def _reader(base: Marginals, rows: Array, matrix: Any, asked: Array | None = Non
         wanted = np.unique(matrix.indices)
         matrix = matrix[:, wanted]
     starts, place = blocks(base.domain), np.searchsorted(wanted, [t.start for t in base.tables] + [base.m])
-    tables, few = [], {}
+    parts, few = [], {}
     for axes, shape, table, (a, b) in zip(base.axes, base.shapes, base.tables, pairwise(place.tolist()), strict=True):
         if a == b:
             continue
         here = wanted[a:b] - table.start
         if (b - a) * FEW > math.prod(shape):
             only = None if b - a == math.prod(shape) else here
-            tables.append(_WholeTable(slice(a, b), shape, [starts[axis] for axis in axes], only))
+            parts.append(_WholeTable(slice(a, b), shape, [starts[axis] for axis in axes], only))
         else:
             index = [code + starts[axis].start for axis, code in zip(axes, np.unravel_index(here, shape), strict=True)]
             few.setdefault(len(axes), []).append((np.arange(a, b), np.array(index)))
-    cells = [_SingleCells(*(np.concatenate(x, axis=-1) for x in zip(*some, strict=True))) for some in few.values()]
-    return _RowReader(rows, matrix, len(wanted), tables, cells)
+    parts += [_SingleCells(*(np.concatenate(x, axis=-1) for x in zip(*some, strict=True))) for some in few.values()]
+    return _RowReader(rows, matrix, len(wanted), parts)
 
 
 @dataclass
@@ -156,6 +145,7 @@ class _WholeTable:
         return (slice(i, i + step) for i in range(0, count, step))
 
     def answers(self, p: Array, weights: Array) -> Array:
+        """The shares of the table's cells, or of those in `only`, in the mixture with these weights (C,)."""
         total = np.zeros((self.left, self.right))
         for piece in self._pieces(p.shape[1]):
             factors = [p[part, piece] for part in self.parts]
@@ -164,6 +154,7 @@ class _WholeTable:
         return total.ravel() if self.only is None else total.ravel()[self.only]
 
     def add_gradient(self, out: Array, p: Array, weights: Array, v: Array) -> None:
+        """Add to `out` the gradient in `p` of Σ v · answers."""
         if self.only is not None:
             v, some = np.zeros(self.left * self.right), v
             v[self.only] = some
@@ -201,14 +192,17 @@ class _SingleCells:
         self.place, self.index = place, index
 
     def _pieces(self) -> Iterator[tuple[slice, Array]]:
+        """The cells in pieces of bounded size: the slice of each, and its rows of `p`."""
         starts = range(0, self.index.shape[1], PIECE)
         return ((slice(i, i + PIECE), self.index[:, i : i + PIECE]) for i in starts)
 
     def answers(self, p: Array, weights: Array) -> Array:
+        """The shares (Q,) of the cells in the mixture with these weights (C,)."""
         parts = (reduce(np.multiply, (p[rows] for rows in index)) @ weights for _, index in self._pieces())
         return np.concatenate(list(parts))
 
     def add_gradient(self, out: Array, p: Array, weights: Array, v: Array) -> None:
+        """Add to `out` the gradient in `p` of Σ v · answers."""
         for piece, index in self._pieces():
             factors, behind = [p[rows] for rows in index], [v[piece, None] * weights]
             for factor in factors[:-1]:

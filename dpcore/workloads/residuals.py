@@ -10,7 +10,6 @@ import math
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -19,7 +18,7 @@ from scipy.special import comb
 
 from ..errors import InputError
 from ..types import Array, Axes
-from .marginals import Marginals
+from .marginals import Marginals, subsets
 
 MOST_PATTERNS = 2**19  # patterns of agreement between two records that are all compared, at most
 MOST_WAYS = 12  # columns of a table that is taken apart into its subsets
@@ -33,8 +32,8 @@ class ResidualSpaces:
     """The residual spaces of marginal tables without the total, grouped by type.
 
     `classes` are the columns (axes) that are exchangeable; type i holds `types[i, g]` columns of class g, stands for
-    `count[i]` sets, each of `d[i]` dimensions within `cells[i]` cells, and `reads[i]` = Σ 1/k_M over the tables M ⊇ S.
-    `type_of` says which type a set of axes, in rising order, is of.
+    `count[i]` sets, each of `d[i]` dimensions within `cells[i]` cells, and `inverse_cells[i]` is Σ 1/k_M over the
+    tables M ⊇ S. `type_of` says which type a set of axes, in rising order, is of.
     """
 
     classes: tuple[tuple[int, ...], ...]
@@ -43,7 +42,7 @@ class ResidualSpaces:
     count: Array
     d: Array
     cells: Array
-    reads: Array
+    inverse_cells: Array
     type_of: dict[Axes, int]
 
     @property
@@ -58,6 +57,7 @@ class ResidualSpaces:
 
     @cached_property
     def _kernels(self) -> list[Array]:
+        """The `_kernel` of each class of columns, up to the most of them that a type holds."""
         most = self.types.max(axis=0)
         return [_kernel(len(self.classes[g]), int(self.sizes[g]), int(c)) for g, c in enumerate(most)]
 
@@ -111,14 +111,13 @@ def residual_spaces(tables: Marginals) -> ResidualSpaces:
         together[axes] += 1 / k
     classes = _classes(together, shape)
     owner = {a: g for g, columns in enumerate(classes) for a in columns}
-    reads: defaultdict[Axes, float] = defaultdict(float)
-    for axes, read in together.items():
-        for size in range(1, len(axes) + 1):
-            for S in combinations(axes, size):
-                reads[S] += read
+    inverse: defaultdict[Axes, float] = defaultdict(float)
+    for axes, each in together.items():
+        for S in subsets(axes, MOST_WAYS):
+            inverse[S] += each
     types: dict[Axes, int] = {}
     first, type_of = [], {}
-    for S in reads:
+    for S in inverse:
         counts = [0] * len(classes)
         for a in S:
             counts[owner[a]] += 1
@@ -137,7 +136,7 @@ def residual_spaces(tables: Marginals) -> ResidualSpaces:
         count=np.prod(comb(many, rows), axis=1),
         d=np.prod((sizes - 1) ** rows, axis=1),
         cells=np.prod(sizes**rows, axis=1),
-        reads=np.array([reads[S] for S in first]),
+        inverse_cells=np.array([inverse[S] for S in first]),
         type_of=type_of,
     )
 
@@ -166,6 +165,7 @@ def _classes(tables: dict[tuple[int, ...], Any], shape: tuple[int, ...]) -> tupl
 
 
 def _exchanged(axes: Axes, a: int, b: int) -> Axes:
+    """The columns with b in the place of a, in rising order."""
     return tuple(sorted(b if x == a else x for x in axes))
 
 

@@ -48,8 +48,9 @@ def sealed(workload: Workload, domain: Domain | None = None) -> Workload:
 
 
 def _made(workload: Any, domain: Domain) -> Workload:
+    """A new workload of the same kind on `domain`, from copies of what defines it."""
     if type(workload) is Union:
-        return Union([sealed(member, domain) for member in workload.workloads])
+        return Union([sealed(member, domain) for member, _ in workload.members])
     if type(workload) is Explicit:
         return Explicit(domain, workload.matrix)
     if type(workload) is TableQueries:
@@ -58,6 +59,7 @@ def _made(workload: Any, domain: Domain) -> Workload:
 
 
 def _parts(workload: TableQueries) -> Iterator[tuple[tuple[str, ...], csr_array]]:
+    """The parts, as `TableQueries` takes them, from copies of the arrays that the workload stores."""
     base = Marginals(workload.domain, plain(workload.base.columns))
     stored = (array(getattr(workload.matrix, name)) for name in ("data", "indices", "indptr"))
     matrix: Any = csr_array(tuple(stored), (int(workload.m), base.m))

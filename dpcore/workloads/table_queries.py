@@ -11,20 +11,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
 
-from ..data.domain import Column, Countable, Domain
+from ..data.domain import Column, Domain
 from ..errors import InputError
 from ..types import Array, Axes, Rng
-from .base import BLOCK, extremes, largest_distance
+from .base import BLOCK, Label, Workload, extremes, largest_distance
 from .marginals import Marginals, components
 
-Label = tuple[tuple[str, str], ...]
 MAX_QUERIES = 20_000  # limit for one family
 MAX_COEFFICIENTS = 10_000_000  # limit for all its queries together
 MAX_CELLS = 10_000_000  # limit for all the tables underneath
 SHOWN = 5  # values of a set in a label
 
 
-class TableQueries:
+class TableQueries(Workload):
     """m queries, each a linear function with values in [-1, 1] of one marginal table.
 
     Args: `parts`, pairs (columns, matrix): the matrix (m_S, size_S), dense or sparse, acts on the table of `columns`,
@@ -32,8 +31,6 @@ class TableQueries:
     together, and answers = matrix @ base.answers with `matrix` (m, base.m) sparse. Raises InputError for a matrix that
     does not fit its table or leaves [-1, 1].
     """
-
-    tables: tuple[slice, ...] = ()
 
     def __init__(
         self, domain: Domain, parts: Iterable[tuple[Sequence[str], Any]], labels: Sequence[Label] | None = None
@@ -46,9 +43,10 @@ class TableQueries:
         self.domain = domain
         self.base = Marginals(domain, [[domain.names[a] for a in key] for key in distinct])
         blocks = [_block(domain, own, matrix) for own, (_, matrix) in zip(axes, parts, strict=True)]
-        self._owner = np.repeat([distinct.index(key) for key in keys], [b.shape[0] for b in blocks])  # table of query j
+        tables = [distinct.index(key) for key in keys]
+        self._owner = np.repeat(tables, [b.shape[0] for b in blocks])  # table of query j
         self.m = len(self._owner)
-        starts = [self.base.tables[distinct.index(key)].start for key in keys]
+        starts = [self.base.tables[table].start for table in tables]
         indices = np.concatenate([b.indices + start for b, start in zip(blocks, starts, strict=True)])
         ends = np.cumsum(np.concatenate([[0], *(np.diff(b.indptr) for b in blocks)]))
         self.matrix: Any = csr_array((np.concatenate([b.data for b in blocks]), indices, ends), (self.m, self.base.m))
@@ -167,25 +165,16 @@ class TableQueries:
         rank = sum(min(b.shape[0], b.shape[1] - 1) for b in self._blocks())
         return self.base if self.base.variance(self.component_squares) <= rank * self.diameter**2 else self
 
-    def answers(self, D: Array) -> Array:
-        """The answers ⟨q_j, D⟩ (m,) for weights D (k,)."""
-        return self.matrix @ self.base.answers(D)
+    @property
+    def entries(self) -> Array:
+        """The stored entries of the query matrix."""
+        return self.matrix.data
 
-    def answers_of_rows(self, rows: Countable) -> Array:
-        """The answers ⟨q_j, P_n⟩ (m,) on records, from one count of each table."""
-        return self.matrix @ self.base.answers_of_rows(rows)
-
-    def adjoint(self, w: Array) -> Array:
-        """The sum Σ_j w_j q_j of all queries (k,), for weights w (m,)."""
-        return self.base.adjoint(self.matrix.T @ w)
-
-    def add_query(self, q: Array, j: int, amount: float) -> None:
-        """Add amount · q_j in place to q (k,), on the support of q_j only."""
+    def support(self, j: int) -> tuple[Axes, tuple[Array, ...], Array]:
+        """The columns of query j's table, its cells there, one array an axis, and its values."""
         table, row = self._owner[j], slice(*self.matrix.indptr[j : j + 2])
-        axes = self.base.axes[table]
         cells = np.unravel_index(self.matrix.indices[row] - self.base.tables[table].start, self.base.shapes[table])
-        by_cell = np.moveaxis(q.reshape(self.domain.shape), axes, range(len(axes)))
-        by_cell[cells] += amount * self.matrix.data[row].reshape(-1, *[1] * (by_cell.ndim - len(axes)))
+        return self.base.axes[table], cells, self.matrix.data[row]
 
     def label(self, j: int) -> Label:
         """The given label of query j, or its number and its columns."""
@@ -209,7 +198,7 @@ def parts_of(base: Marginals, matrix: Any, owner: Array) -> Iterator[tuple[tuple
 
 def _block(domain: Domain, axes: Axes, matrix: Any) -> Any:
     """A checked query matrix, sparse, with its cells in the order of the domain."""
-    shape = tuple(domain.shape[a] for a in axes)
+    shape = domain.shape_of(axes)
     names = " × ".join(domain.names[a] for a in axes)
     matrix = matrix if issparse(matrix) else np.asarray(matrix)
     if matrix.dtype.kind not in "biuf":
@@ -237,7 +226,7 @@ def _limit(what: str, queries: int, coefficients: int = 0) -> None:
 
 def _limit_tables(domain: Domain, tables: Iterable[Axes]) -> None:
     """Raise InputError for tables (as axes) that are too large to be summed."""
-    cells = sum(math.prod(domain.shape[a] for a in axes) for axes in set(tables))
+    cells = sum(domain.cells(axes) for axes in set(tables))
     if cells > MAX_CELLS:
         raise InputError(f"the tables underneath these queries have {cells:,} combinations, more than {MAX_CELLS:,}")
 
@@ -285,6 +274,7 @@ def _product(columns: list[Column], sets: list[Array]) -> tuple[Array, Label]:
 
 
 def _words(column: Column, cells: Array) -> str:
+    """The labels of a set of a column's values, joined by "or"; only the first of many."""
     shown = " or ".join(column.labels[cell] for cell in cells[:SHOWN])
     return shown if len(cells) <= SHOWN else f"{shown} or … ({len(cells)} in all)"
 

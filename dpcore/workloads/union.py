@@ -1,7 +1,7 @@
 """Several workloads combined into one."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
 from typing import Any
@@ -12,53 +12,58 @@ from scipy.sparse import csr_array, vstack
 from ..data.domain import Countable
 from ..errors import InputError
 from ..types import Array, Axes
-from .base import Workload
+from .base import Label, Workload
 from .explicit import Explicit
 from .marginals import Marginals
-from .table_queries import Label, TableQueries
+from .table_queries import TableQueries
 
 
-class Union:
+class Union(Workload):
     """The queries of several workloads on one domain, one after the other; nested unions are flattened.
 
-    All members that read marginal tables share them: `base` sums them out once, and `matrix` (m, base.m) reads them;
-    its rows are empty for an explicit member, and `base` is None where there is no other.
+    Members that all read marginal tables share them: `base` sums them out once, and `matrix` (m, base.m) reads them.
+    With an explicit member, each member answers for itself.
     """
 
     def __init__(self, workloads: Iterable[Workload]) -> None:
-        flat = (w.workloads if isinstance(w, Union) else [w] for w in workloads)
-        self.workloads: tuple[Workload, ...] = tuple(chain.from_iterable(flat))
-        if not self.workloads:
+        found = list(workloads)
+        if not found:
             raise InputError("the union holds no questions; at least one is needed")
-        if strange := [w for w in self.workloads if not isinstance(w, Marginals | TableQueries | Explicit)]:
+        if strange := [w for w in found if not isinstance(w, Marginals | TableQueries | Explicit | Union)]:
             raise InputError(f"{type(strange[0]).__name__} is not a set of questions that a union can hold")
-        self.domain = self.workloads[0].domain
-        if any(w.domain != self.domain for w in self.workloads):
+        flat = [member for w in found for member, _ in w.members]
+        self.domain = flat[0].domain
+        if any(w.domain != self.domain for w in flat):
             raise InputError("the questions of a union must be about one domain")
-        self.places = tuple(slice(a, b) for a, b in pairwise([0, *accumulate(w.m for w in self.workloads)]))
-        self.m = self.places[-1].stop
-        self.width = max(w.width for w in self.workloads)
+        places = [slice(a, b) for a, b in pairwise([0, *accumulate(w.m for w in flat)])]
+        self._members = tuple(zip(flat, places, strict=True))
+        self.m = places[-1].stop
+        self.width = max(w.width for w in flat)
         self.tables = tuple(
             slice(place.start + table.start, place.start + table.stop)
-            for w, place in zip(self.workloads, self.places, strict=True)
+            for w, place in self._members
             for table in w.tables
         )
-        tables = [base for w in self.workloads if (base := _base(w))]
-        self.base = _merged(tables) if tables else None
+        self.base = _merged([w.base for w in flat]) if all(w.base for w in flat) else None
+
+    @property
+    def members(self) -> tuple[tuple[Workload, slice], ...]:
+        """The workloads that this one lists in turn, each with the slice of its answers; none of them is a union."""
+        return self._members
 
     @cached_property
     def matrix(self) -> Any:
         """The coefficients (m, base.m) of each query on the cells of the shared tables; None without tables."""
-        return csr_array(vstack([_coefficients(w, self.base) for w in self.workloads])) if self.base else None
+        return csr_array(vstack([_coefficients(w, self.base) for w, _ in self.members])) if self.base else None
 
     @property
-    def measured(self) -> "Marginals | Union":
+    def measured(self) -> Workload:
         """The workload that noise is added to: the union of the members' own, with each table once.
 
         Where that is tables only, they are all of them or those inside no other one: whichever leaves the answers the
         smaller total variance.
         """
-        chosen = [w.measured for w in self.workloads]
+        chosen = [w.measured for w, _ in self.members]
         tables = [w for w in chosen if isinstance(w, Marginals)]
         others = [w for w in chosen if not isinstance(w, Marginals)]
         if others:
@@ -66,35 +71,31 @@ class Union:
         every = _merged(tables)
         alone = [every.containing(axes).sum() == 1 for axes in every.axes]
         outer = Marginals(self.domain, [c for c, outside in zip(every.columns, alone, strict=True) if outside])
-        reads: defaultdict[Axes, float] = defaultdict(float)
-        for w in self.workloads:
-            for axes, squares in w.component_squares.items() if isinstance(w, Marginals | TableQueries) else ():
-                reads[axes] += squares
-        return min(every, outer, key=lambda tables: tables.variance(reads))
+        squares: defaultdict[Axes, float] = defaultdict(float)
+        for axes, length in chain.from_iterable(w.component_squares.items() for w, _ in self.members):
+            squares[axes] += length
+        return min(every, outer, key=lambda tables: tables.variance(squares))
 
     def answers(self, D: Array) -> Array:
         """The answers ⟨q_j, D⟩ (m,) for weights D (k,), with one pass for all tables."""
-        out = np.zeros(self.m) if self.base is None else self.matrix @ self.base.answers(D)
-        for w, place in self._explicit():
-            out[place] = w.answers(D)
-        return out
+        return super().answers(D) if self.base else np.concatenate([w.answers(D) for w, _ in self.members])
 
     def answers_of_rows(self, rows: Countable) -> Array:
         """The answers ⟨q_j, P_n⟩ (m,) on records."""
-        out = np.zeros(self.m) if self.base is None else self.matrix @ self.base.answers_of_rows(rows)
-        for w, place in self._explicit():
-            out[place] = w.answers_of_rows(rows)
-        return out
+        if self.base:
+            return super().answers_of_rows(rows)
+        return np.concatenate([w.answers_of_rows(rows) for w, _ in self.members])
 
     def adjoint(self, w: Array) -> Array:
         """The sum Σ_j w_j q_j of all queries (k,), for weights w (m,)."""
-        q = np.zeros(self.domain.size) if self.base is None else self.base.adjoint(self.matrix.T @ w)
-        return q + sum(member.adjoint(w[place]) for member, place in self._explicit())
+        if self.base:
+            return super().adjoint(w)
+        return np.sum([member.adjoint(w[place]) for member, place in self.members], axis=0)
 
-    def add_query(self, q: Array, j: int, amount: float) -> None:
-        """Add amount · q_j in place to q (k,)."""
+    def support(self, j: int) -> tuple[Axes, tuple[Any, ...], Array | float]:
+        """The columns, cells and values of query j in the member that it comes from."""
         member, own = self._member(j)
-        member.add_query(q, own, amount)
+        return member.support(own)
 
     def label(self, j: int) -> Label:
         """The label of query j in the member that it comes from."""
@@ -103,32 +104,7 @@ class Union:
 
     def _member(self, j: int) -> tuple[Workload, int]:
         """The member that contains query j, and j's number there."""
-        which = next(i for i, place in enumerate(self.places) if j < place.stop)
-        return self.workloads[which], j - self.places[which].start
-
-    def _explicit(self) -> Iterator[tuple[Explicit, slice]]:
-        for w, place in zip(self.workloads, self.places, strict=True):
-            if isinstance(w, Explicit):
-                yield w, place
-
-
-def marginal_tables(workload: Workload) -> Marginals | None:
-    """The marginal tables that determine all queries of a workload; None with an explicit member."""
-    if isinstance(workload, Union):
-        return None if any(isinstance(member, Explicit) for member in workload.workloads) else workload.base
-    return _base(workload)
-
-
-def reading(workload: Workload) -> Any:
-    """The sparse matrix (m, base.m) from the cells of its tables to a workload's queries; InputError without one."""
-    if not isinstance(workload, TableQueries | Union) or workload.base is None:
-        raise InputError(f"a {type(workload).__name__} is not read off tables by a matrix")
-    return workload.matrix
-
-
-def _base(w: Workload) -> Marginals | None:
-    """The marginal tables that a member's queries are computed from; None for an explicit member."""
-    return w if isinstance(w, Marginals) else w.base if isinstance(w, TableQueries) else None
+        return next((w, j - place.start) for w, place in self.members if j < place.stop)
 
 
 def _merged(several: Iterable[Marginals]) -> Marginals:
@@ -140,10 +116,8 @@ def _merged(several: Iterable[Marginals]) -> Marginals:
 
 def _coefficients(w: Workload, base: Marginals) -> csr_array:
     """The coefficients (m, base.m) of a member's queries on the cells of the shared tables."""
-    if not (own := _base(w)):
-        return csr_array((w.m, base.m))
     place = dict(zip(base.axes, base.tables, strict=True))
-    shared = np.concatenate([np.arange(place[axes].start, place[axes].stop) for axes in own.axes])
-    if isinstance(w, TableQueries):
-        return csr_array((w.matrix.data, shared[w.matrix.indices], w.matrix.indptr), (w.m, base.m))
-    return csr_array((np.ones(w.m), shared, np.arange(w.m + 1)), (w.m, base.m))
+    shared = np.concatenate([np.arange(place[axes].start, place[axes].stop) for axes in w.base.axes])
+    if w.matrix is None:
+        return csr_array((np.ones(w.m), shared, np.arange(w.m + 1)), (w.m, base.m))
+    return csr_array((w.matrix.data, shared[w.matrix.indices], w.matrix.indptr), (w.m, base.m))

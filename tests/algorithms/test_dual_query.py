@@ -3,58 +3,57 @@
 import math
 
 import numpy as np
-import pytest
 
-from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Rows, Run
+from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run
 from dpcore.algorithms.base import make_plan
 from dpcore.algorithms.dual_query import _Expected, _RowPlayer
 from dpcore.privacy.accounting.budget import Accounting, BoundedRange
-from tests.helpers import codes, finished, random_rows, task
+from tests.helpers import approx, codes, finished, parametrize, random_rows, seeded, task
 
 BUDGETS = [Budget(1, 1e-9), Budget(9, 1e-3), Budget(1, 0), Budget(8, 0)]
 TALL = codes(*[20] * 9)  # 5e11 cells
 
 
-def tall_rows(n: int = 2000) -> Rows:
+def tall_rows(n=2000):
     """Records whose columns follow one another."""
-    rng = np.random.default_rng(0)
+    rng = seeded(0)
     values = (rng.geometric(0.3, size=(n, 1)) + rng.integers(2, size=(n, 9))) % 20
     return TALL.group(values)
 
 
-@pytest.mark.parametrize("samples", [1, 7])
-@pytest.mark.parametrize("rounds", [2, 30])
-@pytest.mark.parametrize("budget", BUDGETS, ids=str)
-@pytest.mark.parametrize("where", ["2-way", "explicit"])
+@parametrize("samples", [1, 7])
+@parametrize("rounds", [2, 30])
+@parametrize("budget", BUDGETS, ids=str)
+@parametrize("where", ["2-way", "explicit"])
 def test_the_charges_of_dualquery_are_those_of_the_docstring(where, budget, rounds, samples):
     problem = task(where)[0]
     plan = make_plan(ALGORITHMS["dualquery"](rounds=rounds, samples=samples), problem, budget)
     step = plan["eta"] * problem.workload.width / problem.n
     assert [c.times for c in plan.charges] == [samples] * (rounds - 1)
     ranges = [2 * step * (t - 1) for t in range(2, rounds + 1)]
-    assert [c.spend.epsilon for c in plan.charges] == pytest.approx(ranges)
+    assert [c.spend.epsilon for c in plan.charges] == approx(ranges)
     T = rounds
     rho = samples * step**2 * T * (T - 1) * (2 * T - 1) / 12
-    assert plan.sums.rho == pytest.approx(rho, rel=1e-9)
-    assert plan.sums.pure == pytest.approx(samples * step * T * (T - 1), rel=1e-9)
+    assert plan.sums.rho == approx(rho, rel=1e-9)
+    assert plan.sums.pure == approx(samples * step * T * (T - 1), rel=1e-9)
     if budget.delta == 0 or plan.accounting is Accounting.PURE:
-        assert plan.sums.pure == pytest.approx(budget.epsilon, rel=1e-8)
+        assert plan.sums.pure == approx(budget.epsilon, rel=1e-8)
     else:
-        assert rho == pytest.approx(budget.rho, rel=1e-8)
+        assert rho == approx(budget.rho, rel=1e-8)
 
 
-@pytest.mark.parametrize("group", [1, 5])
+@parametrize("group", [1, 5])
 def test_rows_of_one_person_are_paid_for_together(group):
     workload = task("2-way")[0].workload
     alone, together = (
         make_plan(ALGORITHMS["dualquery"](rounds=5), QueryRelease(workload, 500, b), Budget(1, 1e-6))["eta"]
         for b in (1, group)
     )
-    assert together == pytest.approx(alone / group)
+    assert together == approx(alone / group)
 
 
-@pytest.mark.parametrize("budget", [*BUDGETS, Budget(0.01, 1e-9)], ids=str)
-@pytest.mark.parametrize("where", ["2-way", "explicit", "two records"])
+@parametrize("budget", [*BUDGETS, Budget(0.01, 1e-9)], ids=str)
+@parametrize("where", ["2-way", "explicit", "two records"])
 def test_dqrs_expects_to_spend_its_budget_and_never_needs_more_than_dualquery(where, budget):
     problem = task(where)[0]
     chosen = {"rounds": 40, "samples": 10}
@@ -68,7 +67,7 @@ def test_dqrs_expects_to_spend_its_budget_and_never_needs_more_than_dualquery(wh
     assert (expected.redraws[~expected.reuses] == 10).all(), "without a bit, every draw is new"
 
 
-@pytest.mark.parametrize("seed", range(3))
+@parametrize("seed", range(3))
 def test_dqrs_is_charged_for_bits_and_for_what_they_reject(seed):
     rows = random_rows(codes(3, 2, 4), 20_000)
     problem = QueryRelease(Marginals.all(codes(3, 2, 4), 2), 20_000)
@@ -84,7 +83,7 @@ def test_dqrs_is_charged_for_bits_and_for_what_they_reject(seed):
             del events[:6]
             rejected = 0
         draw = BoundedRange(2 * run.plan["eta"] * (t - 1) / 20_000)
-        while events and events[0][0] == "draw_queries" and events[0][1].epsilon == pytest.approx(draw.epsilon):
+        while events and events[0][0] == "draw_queries" and events[0][1].epsilon == approx(draw.epsilon):
             del events[0]
             rejected += expected.reuses[t - 2]
         if not expected.reuses[t - 2]:
@@ -110,14 +109,14 @@ def test_a_wrong_sign_or_memory_would_be_seen():
     """Draws pull the rows towards the records: 'more of q' gets a row of q; earlier draws weigh 0.9 or nothing."""
     problem = QueryRelease(Marginals(codes(4, 3), [["a"]]), 10)
     for memory, second in ((0.0, 1), (0.9, 2)):
-        player, rng = _RowPlayer(problem, memory, 1.0), np.random.default_rng(0)
+        player, rng = _RowPlayer(problem, memory, 1.0), seeded(0)
         for drawn, found in (([2, 2], 2), ([1], second), ([4 + 2, 4 + 2, 1], 1)):
             player.respond(np.array(drawn), rng)
             assert player.rows[-1][0, 0] == found
         assert player.errors(4).answers.tolist() == [0, 3 - second, second, 0]
 
 
-@pytest.mark.parametrize("name", ["dualquery", "dqrs", "fem", "sepfem"])
+@parametrize("name", ["dualquery", "dqrs", "fem", "sepfem"])
 def test_domains_that_cannot_be_listed_are_served_and_learnt(name):
     rows = tall_rows()
     problem = QueryRelease(Marginals(TALL, [["a"], ["c"], ["e", "i"]]), rows.n)
@@ -127,7 +126,7 @@ def test_domains_that_cannot_be_listed_are_served_and_learnt(name):
     assert math.isfinite(last.empirical.max_error)
 
 
-@pytest.mark.parametrize("name", ["dualquery", "fem"])
+@parametrize("name", ["dualquery", "fem"])
 def test_a_best_response_out_of_time_is_told(name):
     rows = tall_rows(200)
     problem = QueryRelease(Marginals(TALL, [["a", "b"], ["c", "d"]]), 200)

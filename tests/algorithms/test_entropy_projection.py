@@ -4,21 +4,22 @@ import math
 from functools import partial
 
 import numpy as np
-import pytest
 from scipy.optimize import minimize
 
 from dpcore import Marginals
 from dpcore.algorithms.entropy_projection import to_the_edge
 from dpcore.algorithms.past_measurements import Fact, Queries
-from tests.helpers import codes, matrix, signs
+from dpcore.models.tree import Support
+from tests.helpers import approx, codes, matrix, parametrize, signs
 
 DOMAIN = codes(3, 4)
 MARGINALS = Marginals.all(DOMAIN, 1)
+ONE = Support(0, (0,), (0,), 1.0)  # of an indicator
 
 
-@pytest.mark.parametrize("uniform", [True, False])
-@pytest.mark.parametrize("slack", [0.3, 4.0])
-@pytest.mark.parametrize("name", ["marginals", "signs"])
+@parametrize("uniform", [True, False])
+@parametrize("slack", [0.3, 4.0])
+@parametrize("name", ["marginals", "signs"])
 def test_visits_in_turn_tend_to_the_projection(name, slack, uniform):
     """min KL(D ‖ D_0) within the intervals, from scipy."""
     workload = MARGINALS if name == "marginals" else signs(DOMAIN, 6)
@@ -48,10 +49,10 @@ def test_visits_in_turn_tend_to_the_projection(name, slack, uniform):
 
 
 def test_a_constraint_that_is_met_is_left_alone_and_one_that_is_let_go_returns_to_nought():
-    fact = Fact(0, (0,), 1.0, 0.5, 100.0)  # an interval of 0.5 ± 0.1
+    fact = Fact(ONE, 0.5, 100.0)  # an interval of 0.5 ± 0.1
     assert to_the_edge(fact, 0.45, 0.2475, 1.0) == 0
-    assert to_the_edge(fact, 0.3, 0.21, 1.0) == pytest.approx(math.log(0.4 / 0.6) - math.log(0.3 / 0.7))
-    assert to_the_edge(fact, 0.7, 0.21, 1.0) == pytest.approx(math.log(0.6 / 0.4) - math.log(0.7 / 0.3))
+    assert to_the_edge(fact, 0.3, 0.21, 1.0) == approx(math.log(0.4 / 0.6) - math.log(0.3 / 0.7))
+    assert to_the_edge(fact, 0.7, 0.21, 1.0) == approx(math.log(0.6 / 0.4) - math.log(0.7 / 0.3))
     fact.theta = 0.1
     assert to_the_edge(fact, 0.55, 0.2475, 1.0) == -0.1
     assert -0.1 < to_the_edge(fact, 0.41, 0.2419, 1.0) < 0, "back to the edge, no further"
@@ -59,5 +60,5 @@ def test_a_constraint_that_is_met_is_left_alone_and_one_that_is_let_go_returns_t
 
 def test_answers_outside_what_a_query_can_be_are_clipped():
     for answer, edge in ((-0.5, 0.1), (1.5, 0.9)):
-        step = to_the_edge(Fact(0, (0,), 1.0, answer, 100.0), 0.5, 0.25, 1.0)
-        assert step == pytest.approx(math.log(edge / (1 - edge)))
+        step = to_the_edge(Fact(ONE, answer, 100.0), 0.5, 0.25, 1.0)
+        assert step == approx(math.log(edge / (1 - edge)))

@@ -15,23 +15,23 @@ from dpcore.geometry.regions import Ball, box
 from dpcore.geometry.transport import w1
 from dpcore.params import build
 from dpcore.privacy.statistics.votes import Votes
-from tests.helpers import refused
+from tests.helpers import approx, parametrize, refused
 from tests.point_tasks import BALL, quarter, task
 
 NAMES = ("x", "y", "z", "u")
 BUDGET = Budget(1, 1e-4)
 
 
-def finish(algorithm, X, budget=BUDGET, seed=0, region=BALL, every=10**9) -> Run:
+def finish(algorithm, X, budget=BUDGET, seed=0, region=BALL, every=10**9):
     return Run(algorithm, *task(X, region), budget, seed=seed, every=every).finish()
 
 
-def distances(algorithm, radius: float, seeds: int, n: int = 1000) -> float:
+def distances(algorithm, radius, seeds, n=1000):
     runs = [finish(algorithm, quarter(n, seed, radius), seed=seed) for seed in range(seeds)]
     return float(np.mean([run.records[-1].empirical.w1 for run in runs]))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@parametrize("seed", range(3))
 def test_the_histogram_is_the_nearest_distribution_on_the_candidates(seed):
     """Proposition 5.1: W1(S, histogram) is the mean distance to the nearest candidate, the least there can be."""
     _, rows = task(quarter(70, seed))
@@ -50,13 +50,13 @@ def test_the_papers_simulation_reaches_the_papers_distance():
 
 
 @pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")
-@pytest.mark.parametrize("post", ["simplex", "bounded-lipschitz", "truncate"])
+@parametrize("post", ["simplex", "bounded-lipschitz", "truncate"])
 def test_without_noise_the_release_is_the_nearest_there_is_on_its_candidates(post):
     X = quarter(200)
     for algorithm in (PSMM(cells=50, post=post), PrivateEvolution(post=post, samples=20, rounds=2)):
         run = finish(algorithm, X, Budget(1e7, 1e-4))
         best = cdist(X, run.release.points).min(axis=1).mean()
-        assert run.records[-1].empirical.w1 == pytest.approx(best, abs=1e-4)
+        assert run.records[-1].empirical.w1 == approx(best, abs=1e-4)
 
 
 def test_no_round_releases_the_initial_points_and_costs_nothing():
@@ -75,7 +75,7 @@ def test_no_vote_left_leaves_the_points_as_they_were_and_is_said():
         assert "no vote was left: the points stay as they were" in run.records[-1].note
         kept = run.release.weights[: run.plan["samples"]]
         assert np.ptp(kept) == 0
-        assert kept.sum() == pytest.approx(1)
+        assert kept.sum() == approx(1)
 
 
 def test_algorithm_1_copies_candidates_and_falls_back_when_none_or_too_many_are_left():
@@ -95,12 +95,12 @@ def test_algorithm_1_copies_candidates_and_falls_back_when_none_or_too_many_are_
 
 def test_post_processing_by_hand():
     V, m = np.array([[0.0], [1.0], [3.0]]), np.array([0.9, -0.2, 0.3])
-    assert treat(m, "truncate", V, 3.0, 0.0) == pytest.approx([0.75, 0, 0.25])
+    assert treat(m, "truncate", V, 3.0, 0.0) == approx([0.75, 0, 0.25])
     assert treat(m, "threshold", V, 3.0, 0.5).tolist() == [1, 0, 0]
-    assert treat(m, "simplex", V, 3.0, 0.0) == pytest.approx([0.8, 0, 0.2])
-    assert treat(m, "bounded-lipschitz", V, 3.0, 0.0) == pytest.approx([0.7, 0, 0.3])
+    assert treat(m, "simplex", V, 3.0, 0.0) == approx([0.8, 0, 0.2])
+    assert treat(m, "bounded-lipschitz", V, 3.0, 0.0) == approx([0.7, 0, 0.3])
     assert treat(-m * 0 - 1, "truncate", V, 3.0, 0.0).tolist() == [0, 0, 0]
-    assert nearest(np.array([5.0, 4.5])) == pytest.approx([0.75, 0.25])
+    assert nearest(np.array([5.0, 4.5])) == approx([0.75, 0.25])
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def test_the_start_and_the_variations_can_be_replaced():
     run = finish(PrivateEvolution(random=Given(np.zeros((1, 2))), variation=Lattice(), rounds=2), X, Budget(9, 1e-4))
     assert run.records[-1].empirical.w1 < 0.2
     none = finish(PrivateEvolution(random=Given(X), rounds=0), X)
-    assert none.records[-1].empirical.w1 == pytest.approx(0, abs=1e-12)
+    assert none.records[-1].empirical.w1 == approx(0, abs=1e-12)
 
 
 def test_steps_are_rounds_in_the_papers_words():
@@ -144,17 +144,15 @@ def test_too_many_candidates_are_refused_before_memory():
         PrivateEvolution(samples=1_000_000).plan(PointRelease(BALL, 10**6, NAMES[:2]), BUDGET)
 
 
-@pytest.mark.parametrize("cells", [1, 10, 300])
-@pytest.mark.parametrize(
-    "region", [BALL, Ball(np.zeros(1), 2.0), box([0, 0], [1, 3], "ab"), Ball(np.zeros(3), 1.0)], ids=str
-)
+@parametrize("cells", [1, 10, 300])
+@parametrize("region", [BALL, Ball(np.zeros(1), 2.0), box([0, 0], [1, 3], "ab"), Ball(np.zeros(3), 1.0)], ids=str)
 def test_a_grid_has_about_as_many_cells_as_were_asked_for(region, cells):
     V = box_centres(region, cells)
-    assert region.project(V) == pytest.approx(V, abs=1e-9)
+    assert region.project(V) == approx(V, abs=1e-9)
     assert 0.5 * cells <= len(V) <= 2 * cells + 1
     assert len(np.unique(V, axis=0)) == len(V)
 
 
 def test_the_noise_of_psmm_is_that_of_a_vote():
     plan = ALGORITHMS["psmm"](cells=9).plan(PointRelease(BALL, 100, NAMES[:2]), Budget(1, 0))
-    assert plan["sigma"] == pytest.approx(2 * 2**0.5 / 100)
+    assert plan["sigma"] == approx(2 * 2**0.5 / 100)

@@ -11,7 +11,7 @@ WIDE = domain_from_json({f"c{i}": 10 for i in range(30)})
 BUDGET, METHOD = Budget(1.0, 1e-9), ALGORITHMS["gaussian_maxent"]()
 
 
-def pairs(domain) -> QueryRelease:
+def pairs(domain):
     return QueryRelease(Marginals.all(domain, 2), 5000)
 
 

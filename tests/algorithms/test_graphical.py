@@ -4,7 +4,6 @@ import itertools
 import math
 
 import numpy as np
-import pytest
 
 from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, domain_from_json
 from dpcore.algorithms.base import make_plan
@@ -14,12 +13,10 @@ from dpcore.algorithms.tree_choice import MOST_WEIGHED, Room, barring
 from dpcore.privacy.accounting.budget import BoundedRange, Gaussian, Pure
 from dpcore.privacy.measurement import deviation
 from dpcore.privacy.statistics.answers import ONE_TABLE
-from tests.helpers import BUDGETS, codes, finished, task
-
-quiet = pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")
+from tests.helpers import BUDGETS, approx, codes, finished, parametrize, quiet, task
 
 
-def cost(spend, pure: bool) -> float:
+def cost(spend, pure):
     return spend.pure if pure else spend.rho
 
 
@@ -51,22 +48,22 @@ def test_weights_say_how_much_of_what_is_asked_a_table_covers():
 
 
 @quiet
-@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+@parametrize("budget", BUDGETS, ids=str)
 def test_rounds_are_equal_or_enlarged_and_the_last_takes_what_is_left(budget):
     run, pure = finished("aim", *task("3-way of 4"), budget), budget.delta == 0
     events = run.events
     first, rounds = events[:4], [events[i : i + 2] for i in range(4, len(events), 2)]
     assert all(what == "measure" and spend == first[0][1] for what, spend in first)
-    assert cost(first[0][1], pure) == pytest.approx(SHARE * run.plan["first"])
+    assert cost(first[0][1], pure) == approx(SHARE * run.plan["first"])
     costs = []
     for (chosen, select), (asked, measure) in rounds:
         assert (chosen, asked) == ("select", "measure")
         assert (type(select), type(measure)) == ((Pure, Pure) if pure else (BoundedRange, Gaussian))
         costs.append(cost(select, pure) + cost(measure, pure))
-        assert cost(measure, pure) == pytest.approx(SHARE * costs[-1])
+        assert cost(measure, pure) == approx(SHARE * costs[-1])
     factor = 2 if pure else 4
     growth = np.array(costs[1:-1]) / costs[:-2]
-    assert all(g == pytest.approx(1) or g == pytest.approx(factor) for g in growth)
+    assert all(g == approx(1) or g == approx(factor) for g in growth)
     whole = budget.epsilon if pure else budget.rho
     assert whole * (1 - 1e-8) <= sum(costs) + 4 * cost(first[0][1], pure) <= whole
     assert costs[-1] < 2 * costs[-2] * factor
@@ -80,12 +77,12 @@ def test_a_table_measured_twice_counts_once_with_its_mean_by_precision():
     past.add((1,), np.array([0.4, 0.6]), deviation(ONE_TABLE, weak, 100))
     past.add((1,), np.array([0.6, 0.4]), deviation(ONE_TABLE, strong, 100))
     precision, mean = past.facts[1,]
-    assert past.told == pytest.approx(precision + 100)
+    assert past.precision == approx(precision + 100)
     assert past.evidence.workload.axes == tables.axes
-    assert past.evidence.y == pytest.approx([1, 0, 0.58, 0.42])
-    assert past.evidence.sigma == pytest.approx([0.1, 0.1, precision**-0.5, precision**-0.5])
-    assert precision == pytest.approx((0.1**2 + 0.3**2) * 100**2 / 2)
-    assert mean == pytest.approx([0.58, 0.42])
+    assert past.evidence.y == approx([1, 0, 0.58, 0.42])
+    assert past.evidence.sigma == approx([0.1, 0.1, precision**-0.5, precision**-0.5])
+    assert precision == approx((0.1**2 + 0.3**2) * 100**2 / 2)
+    assert mean == approx([0.58, 0.42])
 
 
 def test_a_table_without_room_scores_behind_all_others_whatever_the_records_say():

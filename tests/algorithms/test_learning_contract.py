@@ -10,7 +10,7 @@ from dpcore.privacy.risk_curator import RiskCurator
 from dpcore.privacy.statistics.gradients import MeanGradient
 from dpcore.privacy.statistics.targets import RegularisedRisk
 from dpcore.theory import learning as theory
-from tests.helpers import refused
+from tests.helpers import approx, parametrize, refused
 from tests.privacy.enumeration import curator_of
 from tests.risk_tasks import LEARNERS, task
 
@@ -23,9 +23,9 @@ def test_people_with_several_rows_cost_as_many_times_the_noise():
     many = type(problem)(problem.loss, problem.region, problem.n, problem.names, problem.location, group=3)
     for name, ratio in (("regularized_exponential", 3), ("exponential", 3)):
         one, three = (make_plan(LEARNERS[name](), p, BUDGETS[0])["k"] for p in (problem, many))
-        assert one == pytest.approx(ratio * three)
+        assert one == approx(ratio * three)
     one, three = (make_plan(LEARNERS["noisy_gd"](), p, BUDGETS[0])["sigma"] for p in (problem, many))
-    assert three == pytest.approx(3 * one)
+    assert three == approx(3 * one)
     with refused("single rows only"):
         make_plan(LEARNERS["dp_sgd"](), many, BUDGETS[0])
     assert Run(LEARNERS["output_perturbation"](), many, rows, BUDGETS[0]).finish().spent.epsilon <= 1
@@ -39,11 +39,11 @@ def test_the_law_is_as_sharp_as_was_paid_for_and_nothing_is_touched_unpaid():
         curator.draw_parameter(target, "magic", Gaussian(0.1))
     with refused("needs the logistic loss"):
         curator.draw_parameter(target, "logistic", Gaussian(0.1))
-    with pytest.raises(BudgetError, match="does not pay for this"):
+    with refused("does not pay for this", BudgetError):
         curator.draw_parameter(target, "line", SubsampledGaussian(1.0, 0.5))
     assert curator.ledger.events == []
     curator.draw_parameter(target, "line", Gaussian(0.1))
-    with pytest.raises(BudgetError, match="is left"):
+    with refused("is left", BudgetError):
         curator.draw_parameter(target, "line", Gaussian(1.0))
 
 
@@ -54,19 +54,17 @@ def test_sampled_gradients_are_unbiased_and_as_noisy_as_they_say():
     statistic = MeanGradient(problem.loss, problem.region, np.array([7.0]), 0.5, True)
     found = [curator.measure_sample(statistic, spend) for _ in range(1000)]
     assert {(m.statistic, m.spend) for m in found} == {(statistic, spend)}
-    assert [m.stddev for m in found] == pytest.approx([5 * 0.5 / 30] * 1000)
+    assert [m.stddev for m in found] == approx([5 * 0.5 / 30] * 1000)
     assert curator.measured == []
     draws = np.array([m.values[0] for m in found])
     expected = statistic.value(rows)[0]
     sampling = 60 * 0.25 * 0.5 * 0.5 / (0.5 * 60) ** 2
     deviation = np.sqrt((5 * 0.5 / 30) ** 2 + sampling)
-    assert draws.mean() == pytest.approx(expected, abs=4.5 * deviation / np.sqrt(1000))
-    assert draws.std() == pytest.approx(deviation, rel=0.1)
+    assert draws.mean() == approx(expected, abs=4.5 * deviation / np.sqrt(1000))
+    assert draws.std() == approx(deviation, rel=0.1)
 
 
-@pytest.mark.parametrize(
-    "name", ["regularized_exponential", "noisy_gd", "objective_perturbation", "output_perturbation"]
-)
+@parametrize("name", ["regularized_exponential", "noisy_gd", "objective_perturbation", "output_perturbation"])
 def test_a_large_budget_finds_the_optimum(name):
     settings = {"noisy_gd": {"rounds": 2000, "step": 2}}.get(name, {})
     problem, rows = task("logistic on R^d")

@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-import pytest
 from scipy.optimize import minimize, minimize_scalar
 
 from dpcore import ALGORITHMS, Budget, Explicit, Marginals
@@ -11,11 +10,8 @@ from dpcore.algorithms.evidence import Evidence, summed
 from dpcore.algorithms.fitting import fit, product, stages_of
 from dpcore.models.cells import Cells
 from dpcore.theory import schedules
-from tests.helpers import codes, finished, matrix, matrix_of, softmax, task, within
+from tests.helpers import approx, codes, finished, matrix, matrix_of, parametrize, quiet, seeded, softmax, task, within
 from tests.tape import exact_run
-
-quiet = pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")
-
 
 MANY = ("2-way", "mixed")
 LIMITS = [
@@ -40,7 +36,7 @@ LIMITS = [
 
 
 @quiet
-@pytest.mark.parametrize(("name", "settings", "wheres", "near"), LIMITS, ids=str)
+@parametrize("name, settings, wheres, near", LIMITS, ids=str)
 def test_they_tend_to_the_truth(name, settings, wheres, near):
     few, *many = (
         finished(name, *task(where), Budget(epsilon, 1e-6), **settings).records[-1].empirical.max_error
@@ -49,7 +45,7 @@ def test_they_tend_to_the_truth(name, settings, wheres, near):
     assert max(many) < near < few, many
 
 
-def both_ways(where: str, seed: int = 0, **settings):
+def both_ways(where, seed=0, **settings):
     """What dpfw was asked and its steps without noise, the matrix, and a naive D_0 … D_T for given γ_t.
 
     The naive q is rebuilt from its weights over signed queries at every step.
@@ -59,7 +55,7 @@ def both_ways(where: str, seed: int = 0, **settings):
     A, truth = matrix(problem.workload), curator.truth
     (m, k), signed = A.shape, np.vstack([A, -A])
 
-    def naive(gammas) -> np.ndarray:
+    def naive(gammas):
         weights, D = np.zeros(2 * m), [np.full(k, 1 / k)]
         for gamma in gammas:
             best = np.argmax(np.concatenate([truth - A @ D[-1], A @ D[-1] - truth]))
@@ -71,8 +67,8 @@ def both_ways(where: str, seed: int = 0, **settings):
     return curator.asked, [step.release.D for step in steps], A, naive
 
 
-@pytest.mark.parametrize("rounds", [1, 2, 7, 60])
-@pytest.mark.parametrize("where", ["2-way", "mixed", "explicit"])
+@parametrize("rounds", [1, 2, 7, 60])
+@parametrize("where", ["2-way", "mixed", "explicit"])
 def test_practical_dpfw_is_the_naive_iteration_and_releases_the_mean_of_the_second_half(where, rounds):
     asked, released, A, naive = both_ways(where, rounds=rounds, alpha=0.05)
     D = naive(2 / (t + 2) for t in range(rounds))
@@ -82,8 +78,8 @@ def test_practical_dpfw_is_the_naive_iteration_and_releases_the_mean_of_the_seco
         assert np.allclose(found, np.mean(half, axis=0), atol=1e-10)
 
 
-@pytest.mark.parametrize("alpha", [0.001, 0.05, 3.0])
-@pytest.mark.parametrize("where", ["2-way", "explicit"])
+@parametrize("alpha", [0.001, 0.05, 3.0])
+@parametrize("where", ["2-way", "explicit"])
 def test_paper_dpfw_is_the_naive_iteration_and_releases_one_iterate(where, alpha):
     places, gamma = [], min(1, 2 * math.sqrt(alpha / (40 * 2)))
     for seed in range(20):
@@ -99,7 +95,7 @@ def test_paper_dpfw_is_the_naive_iteration_and_releases_one_iterate(where, alpha
         assert max(places) > 29
 
 
-def primal_optimum(A, y, sigma, base, weight) -> np.ndarray:
+def primal_optimum(A, y, sigma, base, weight):
     """argmin over distributions of ½ Σ((A D − y)/σ)² + weight · KL(D ‖ base) by SLSQP."""
 
     def objective(D):
@@ -115,11 +111,11 @@ def primal_optimum(A, y, sigma, base, weight) -> np.ndarray:
     ).x  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("weight", [0.5, 1000.0])
-@pytest.mark.parametrize("kind", ["2-way", "mixed", "explicit"])
+@parametrize("seed", range(2))
+@parametrize("weight", [0.5, 1000.0])
+@parametrize("kind", ["2-way", "mixed", "explicit"])
 def test_the_fit_reaches_the_optimum_that_scipy_finds(monkeypatch, kind, weight, seed):
-    domain, rng = codes(2, 3, 2), np.random.default_rng(seed)
+    domain, rng = codes(2, 3, 2), seeded(seed)
     columns = {"2-way": ["ab", "ac", "bc"], "mixed": ["abc", "b"]}.get(kind, [])
     A = matrix_of(domain, columns) if columns else rng.choice([-1.0, 1.0], (6, 12))
     workload = Marginals(domain, columns) if columns else Explicit(domain, A)
@@ -135,11 +131,11 @@ def test_the_fit_reaches_the_optimum_that_scipy_finds(monkeypatch, kind, weight,
     assert np.abs(settled - expected).max() < 1e-5
 
 
-@pytest.mark.parametrize("sigma", [1e-9, 10])
-@pytest.mark.parametrize("weight", [1e-3, 1e8])
+@parametrize("sigma", [1e-9, 10])
+@parametrize("weight", [1e-3, 1e8])
 def test_the_fit_ends_where_floating_point_allows_no_further_decrease(monkeypatch, weight, sigma):
     monkeypatch.setattr("dpcore.algorithms.fitting.SETTLED", -1)
-    workload, rng = Marginals.all(codes(2, 3, 2), 2), np.random.default_rng(0)
+    workload, rng = Marginals.all(codes(2, 3, 2), 2), seeded(0)
     y = workload.answers(rng.dirichlet(np.ones(12))) + sigma * rng.normal(size=workload.m)
     evidence = Evidence(workload, y, np.full(workload.m, sigma))
     with within(60):
@@ -148,7 +144,7 @@ def test_the_fit_ends_where_floating_point_allows_no_further_decrease(monkeypatc
 
 
 def test_smaller_tables_are_summed_out_of_noisy_ones_by_precision():
-    domain, rng = codes(2, 3, 4), np.random.default_rng(0)
+    domain, rng = codes(2, 3, 4), seeded(0)
     workload = Marginals.all(domain, 2)
     y, sigma = rng.normal(size=workload.m), np.full(workload.m, 0.3)
     out = summed(Evidence(workload, y, sigma), Marginals(domain, [["a"]]))
@@ -180,18 +176,18 @@ PUBLIC = [
 ]
 
 
-def gap(T: float, alpha: float, gamma: float, *, n, m, width, rho) -> float:
+def gap(T, alpha, gamma, *, n, m, width, rho):
     """The bound that theory's formulas minimise, with D_∞ = 2: optimisation error, step error, selection noise."""
     beta = 2 * width / n / math.sqrt(8 * rho / T)
     return 2 * 2 / (gamma * T) + gamma * 4 / (2 * alpha) + beta * math.log(2 * m)
 
 
-@pytest.mark.parametrize("public", PUBLIC)
+@parametrize("public", PUBLIC)
 def test_schedules_minimise_their_bound(public):
     for alpha in (1e-4, 0.01, 1):
         for T in (10, 1000):
             best = minimize_scalar(lambda g: gap(T, alpha, math.exp(g), **public), bounds=(-20, 5)).x  # noqa: B023
-            assert schedules.frank_wolfe_step(rounds=T, alpha=alpha) == pytest.approx(min(1, math.exp(best)), rel=1e-3)
+            assert schedules.frank_wolfe_step(rounds=T, alpha=alpha) == approx(min(1, math.exp(best)), rel=1e-3)
 
         def over_rounds(t):
             return gap(math.exp(t), alpha, 2 * math.sqrt(alpha / (math.exp(t) * 2)), **public)  # noqa: B023
@@ -205,4 +201,4 @@ def test_schedules_minimise_their_bound(public):
         return 4 * math.sqrt(u) * alpha**-0.25 + alpha * math.log(k)
 
     best = math.exp(minimize_scalar(over_alpha, bounds=(-30, 10), options={"xatol": 1e-9}).x)
-    assert schedules.frank_wolfe_alpha(k=20_000, **public) == pytest.approx(best, rel=1e-4)
+    assert schedules.frank_wolfe_alpha(k=20_000, **public) == approx(best, rel=1e-4)

@@ -3,27 +3,28 @@
 import math
 
 import numpy as np
-import pytest
 from scipy.optimize import minimize
 
 from dpcore import ALGORITHMS, Budget, Explicit, Marginals, QueryRelease
 from dpcore.algorithms.base import make_plan, stars
+from dpcore.algorithms.ground import Ground
 from dpcore.algorithms.mirror_descent import _descend, _release
+from dpcore.intervals.known import known
+from dpcore.models.cells import Cells
 from dpcore.privacy.accounting import conversions
-from dpcore.privacy.accounting.ledger import Plan
 from dpcore.privacy.statistics.answers import Answers, CellAnswers
 from dpcore.theory import schedules
-from tests.helpers import codes, histogram, matrix, random_rows, signs, softmax, task
+from tests.helpers import approx, codes, finished, histogram, matrix, parametrize, random_rows, signs, softmax, task
 from tests.tape import exact_run
 
 MODES = ("reused", "subspace", "fresh")
 
 
-def entropy(D: np.ndarray) -> float:
+def entropy(D):
     return float(np.sum(D * np.log(np.maximum(D, 1e-300))))
 
 
-def naive(A, truth, alpha, sigma, rounds) -> np.ndarray:
+def naive(A, truth, alpha, sigma, rounds):
     """Algorithm 2 as printed, D by D, with the sign and both α corrected."""
     k = A.shape[1]
     signed = np.vstack([A, -A])
@@ -43,7 +44,7 @@ def naive(A, truth, alpha, sigma, rounds) -> np.ndarray:
 TINY_TASK = (codes(3, 4), Marginals(codes(3, 4), [["a"], ["a", "b"]]))
 
 
-def noiseless(noise: str, rounds: int, alpha: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, Plan]:
+def noiseless(noise, rounds, alpha):
     """The release, the matrix, the truth and the plan on a tiny table."""
     domain, workload = TINY_TASK
     problem, rows = QueryRelease(workload, 40), random_rows(domain, 40, seed=3)
@@ -53,50 +54,50 @@ def noiseless(noise: str, rounds: int, alpha: float) -> tuple[np.ndarray, np.nda
     return last.release.D, matrix(workload), curator.truth, plan
 
 
-@pytest.mark.parametrize("rounds", [1, 2, 5, 40])
-@pytest.mark.parametrize("noise", ["fresh", "subspace"])
+@parametrize("rounds", [1, 2, 5, 40])
+@parametrize("noise", ["fresh", "subspace"])
 def test_without_noise_it_is_the_corrected_algorithm(noise, rounds):
     D, A, truth, plan = noiseless(noise, rounds, 0.05)
-    assert pytest.approx(naive(A, truth, 0.05, plan["sigma"], rounds), abs=1e-9) == D
+    assert approx(naive(A, truth, 0.05, plan["sigma"], rounds), abs=1e-9) == D
 
 
-def smoothed(A, y, D, tau, alpha) -> float:
+def smoothed(A, y, D, tau, alpha):
     errors = (y - A @ D) / tau
     return (
         tau * np.logaddexp.reduce(np.concatenate([errors, -errors])) - tau * math.log(2 * len(y)) + alpha * entropy(D)
     )
 
 
-@pytest.mark.parametrize("kind", ["marginals", "signs"])
-@pytest.mark.parametrize(("alpha", "tau"), [(0.1, 0.1), (0.003, 0.02), (0.02, 0.002), (1e-4, 0.005)])
+@parametrize("kind", ["marginals", "signs"])
+@parametrize("alpha, tau", [(0.1, 0.1), (0.003, 0.02), (0.02, 0.002), (1e-4, 0.005)])
 def test_the_descent_on_reused_noise_reaches_the_optimum_that_scipy_finds(kind, alpha, tau):
     domain = codes(3, 4)
     workload = Marginals(domain, [["a"], ["a", "b"]]) if kind == "marginals" else signs(domain, 8)
     A = matrix(workload)
     y = A @ histogram(domain, random_rows(domain, 40)) + 0.02 * np.random.default_rng(2).normal(size=len(A))
-    *_, (D, heat) = _descend(workload, y, alpha, tau, 2000)
+    *_, (D, heat) = _descend(Ground(Cells(domain), workload, None), workload, y, alpha, tau, 2000)
     found = minimize(
         lambda u: smoothed(A, y, softmax(u), tau, alpha), np.zeros(12), method="BFGS", options={"gtol": 1e-10}
     )
-    assert heat == pytest.approx(tau)
-    assert D.sum() == pytest.approx(1)
+    assert heat == approx(tau)
+    assert D.sum() == approx(1)
     assert smoothed(A, y, D, tau, alpha) <= found.fun + 1e-6 * tau + 1e-8
     if alpha > 1e-3:
         assert np.abs(A @ (D - softmax(found.x))).max() < 1e-3
 
 
-@pytest.mark.parametrize("epsilon", [0.01, 1, 100])
-@pytest.mark.parametrize("noise", MODES)
+@parametrize("epsilon", [0.01, 1, 100])
+@parametrize("noise", MODES)
 def test_the_plan_spends_exactly_the_whole_gaussian_budget(noise, epsilon):
     problem, budget = task("2-way")[0], Budget(epsilon, 1e-6)
     plan = make_plan(ALGORITHMS["dpam"](noise=noise), problem, budget)
     (charge,) = plan.charges
     assert charge.times == (1 if noise == "reused" else plan["rounds"])
     whole = conversions.gdp_mu(epsilon, 1e-6)
-    assert math.sqrt(charge.times) * charge.spend.mu == pytest.approx(whole, rel=1e-9)
+    assert math.sqrt(charge.times) * charge.spend.mu == approx(whole, rel=1e-9)
     statistics = {"reused": Answers(problem.workload), "fresh": CellAnswers(problem.workload, subspace=False)}
     statistic = statistics.get(noise, CellAnswers(problem.workload, subspace=True))
-    assert plan["sigma"] == pytest.approx(statistic.l2 / (problem.n * charge.spend.mu))
+    assert plan["sigma"] == approx(statistic.l2 / (problem.n * charge.spend.mu))
     assert stars(ALGORITHMS["dpam"](noise=noise), problem, budget).keys() == {"alpha"}
 
 
@@ -117,4 +118,19 @@ def test_rounds_minimise_the_bound_of_theorem_5():
 
     T = math.exp(minimize(bound, [5.0], method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-14}).x[0])
     mu = 0.7 / math.sqrt(math.log(1e5))
-    assert schedules.mirror_descent_rounds(n=1000, k=5000, mu=mu, l2=1, gaussian_width=20) == pytest.approx(T, rel=1e-4)
+    assert schedules.mirror_descent_rounds(n=1000, k=5000, mu=mu, l2=1, gaussian_width=20) == approx(T, rel=1e-4)
+
+
+@parametrize("noise", MODES)
+def test_the_noise_of_the_published_tables_is_as_large_as_is_said(noise):
+    """What five tables say of each column has 204 free numbers in all runs, of which the squared errors are counted."""
+    domain = codes(*[3] * 6)
+    problem, rows = QueryRelease(Marginals.all(domain, 2), 2000), random_rows(domain, 2000)
+    columns, total = Marginals.all(domain, 1), 0.0
+    truth = columns.answers_of_rows(rows)
+    for seed in range(17):
+        run = finished("dpam", problem, rows, seed=seed, noise=noise, rounds=10)
+        found = known(run.release, run.measured, domain)
+        parts = np.repeat([found.variance[axes] for axes in columns.axes], 3)
+        total += float(((found.answers(columns) - truth) ** 2 / parts).sum())
+    assert 0.8 < math.sqrt(total / 204) < 1.25

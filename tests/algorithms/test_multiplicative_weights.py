@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from dpcore import ALGORITHMS, Budget, Marginals
 from dpcore.algorithms.base import make_plan
@@ -12,13 +11,13 @@ from dpcore.algorithms.multiplicative_weights import SHARES
 from dpcore.privacy.accounting.budget import Accounting, Pure
 from dpcore.privacy.measurement import deviation
 from dpcore.privacy.statistics.answers import SomeAnswers
-from tests.helpers import BUDGETS, codes, matrix, refused, softmax, task
+from tests.helpers import BUDGETS, approx, codes, matrix, parametrize, refused, softmax, task
 from tests.tape import exact_run
 
 CUBE = codes(2, 2, 2)
 
 
-@pytest.mark.parametrize("part", [slice(0, 2), slice(0, 3), slice(2, 6), slice(30, 31), slice(-1, 0), slice(0, 1, 2)])
+@parametrize("part", [slice(0, 2), slice(0, 3), slice(2, 6), slice(30, 31), slice(-1, 0), slice(0, 1, 2)])
 def test_other_parts_are_refused(part):
     with refused("neither one answer nor one table"):
         SomeAnswers(Marginals.all(CUBE, 2), part)
@@ -38,9 +37,9 @@ CHARGED = [
 ]
 
 
-@pytest.mark.parametrize("rounds", [1, 100])
-@pytest.mark.parametrize(("name", "settings", "share", "each", "first"), CHARGED, ids=str)
-@pytest.mark.parametrize("budget", BUDGETS[::2], ids=str)
+@parametrize("rounds", [1, 100])
+@parametrize("name, settings, share, each, first", CHARGED, ids=str)
+@parametrize("budget", BUDGETS[::2], ids=str)
 def test_the_charges_are_those_of_the_docstring_and_use_the_whole_budget(
     budget, name, settings, share, each, first, rounds
 ):
@@ -49,7 +48,7 @@ def test_the_charges_are_those_of_the_docstring_and_use_the_whole_budget(
     plan = make_plan(algorithm, problem, budget)
     select, paid, *single = (charge.spend for charge in plan.charges)
     assert [charge.times for charge in plan.charges] == [rounds * each] * 2 + [1] * (first > 0)
-    assert name != "pep" or plan["sigma"] == pytest.approx(deviation(ONE, paid, problem.n))
+    assert name != "pep" or plan["sigma"] == approx(deviation(ONE, paid, problem.n))
     if budget.delta > 0:
         added = make_plan(algorithm, problem, replace(budget, additive=True))
         assert budget.rho * (1 - 1e-9) <= added.sums.rho <= budget.rho
@@ -62,17 +61,17 @@ def test_the_charges_are_those_of_the_docstring_and_use_the_whole_budget(
         assert (type(paid), plan.accounting) == (Pure, Accounting.PURE)
         costs, whole = [spend.epsilon for spend in (select, paid, *single)], plan.sums.pure
     parts = [(1 - share) * (1 - first), share * (1 - first), *[first] * len(single)]
-    assert np.multiply(costs, [charge.times for charge in plan.charges]) == pytest.approx(np.multiply(parts, whole))
+    assert np.multiply(costs, [charge.times for charge in plan.charges]) == approx(np.multiply(parts, whole))
 
 
-def start(measure: str, where: str, rounds: int, budget: Budget, output: str = "last"):
+def start(measure, where, rounds, budget, output="last"):
     problem, rows = task(where)
     algorithm = ALGORITHMS["mwem"](measure=measure, rounds=rounds, output=output)
     plan, curator, steps = exact_run(algorithm, problem, rows, budget)
     return problem, plan, curator.truth, [step.release.D for step in steps]
 
 
-def naive(A, truth, width, n, mu, rounds) -> list[np.ndarray]:
+def naive(A, truth, width, n, mu, rounds):
     """Every D rebuilt from the θ of all measurements at every single update."""
     counts, theta, order, out = np.zeros(len(A)), np.zeros(len(A)), [], []
     for _ in range(rounds):
@@ -88,8 +87,8 @@ def naive(A, truth, width, n, mu, rounds) -> list[np.ndarray]:
     return out
 
 
-@pytest.mark.parametrize("budget", [Budget(1, 1e-6), Budget(100, 1e-6)], ids=str)
-@pytest.mark.parametrize("where", ["3-way of 4", "mixed", "explicit", "cells of size 1"])
+@parametrize("budget", [Budget(1, 1e-6), Budget(100, 1e-6)], ids=str)
+@parametrize("where", ["3-way of 4", "mixed", "explicit", "cells of size 1"])
 def test_without_noise_it_is_the_naive_iteration(where, budget):
     problem, plan, truth, path = start("query", where, 12, budget)
     A = matrix(problem.workload)
@@ -98,8 +97,8 @@ def test_without_noise_it_is_the_naive_iteration(where, budget):
     assert np.abs(A @ (np.array(path) - expected).T).max() < 1e-9
 
 
-@pytest.mark.parametrize("budget", [Budget(1, 1e-6), Budget(1, 0)], ids=str)
-@pytest.mark.parametrize("measure", ["query", "marginal"])
+@parametrize("budget", [Budget(1, 1e-6), Budget(1, 0)], ids=str)
+@parametrize("measure", ["query", "marginal"])
 def test_the_average_is_that_of_the_iterates(measure, budget):
     *_, path = start(measure, "2-way", 9, budget)
     *_, averages = start(measure, "2-way", 9, budget, output="average")

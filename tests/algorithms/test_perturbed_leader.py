@@ -8,14 +8,14 @@ import pytest
 from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, TableQueries, Union
 from dpcore.algorithms.base import make_plan
 from dpcore.privacy.accounting.calibrations import equal_selections
-from tests.helpers import codes, task
+from tests.helpers import codes, parametrize, task
 
 CUBE = codes(3, 2, 4)
 
 
-@pytest.mark.parametrize("rounds", [1, 25])
-@pytest.mark.parametrize("budget", [Budget(1, 1e-9), Budget(9, 1e-3), Budget(1, 0)], ids=str)
-@pytest.mark.parametrize("name", ["fem", "sepfem"])
+@parametrize("rounds", [1, 25])
+@parametrize("budget", [Budget(1, 1e-9), Budget(9, 1e-3), Budget(1, 0)], ids=str)
+@parametrize("name", ["fem", "sepfem"])
 def test_a_run_is_charged_one_selection_a_round_and_nothing_else(name, budget, rounds):
     """As `test_contract` holds that charges are the planned ones."""
     (charge,) = make_plan(ALGORITHMS[name](rounds=rounds, samples=2), task("2-way")[0], budget).charges
@@ -25,10 +25,10 @@ def test_a_run_is_charged_one_selection_a_round_and_nothing_else(name, budget, r
 class Selecting:
     """Stands in for a curator: selects what it is told and keeps what it was asked."""
 
-    def __init__(self, *indices) -> None:
+    def __init__(self, *indices):
         self.indices, self.scores = list(indices), []
 
-    def select(self, score, spend) -> int:
+    def select(self, score, spend):
         self.scores.append(score)
         return self.indices.pop(0)
 
@@ -39,7 +39,7 @@ def steps(name, problem, curator, **chosen):
     return list(algorithm.steps(problem, plan, curator, np.random.default_rng(0)))
 
 
-@pytest.mark.parametrize("name", ["fem", "sepfem"])
+@parametrize("name", ["fem", "sepfem"])
 def test_rows_follow_what_was_selected(name):
     problem = QueryRelease(Marginals.all(CUBE, 1), 10)
     m = problem.workload.m
@@ -51,7 +51,7 @@ def test_rows_follow_what_was_selected(name):
     assert "a = 0" in last.note
 
 
-@pytest.mark.parametrize("name", ["fem", "sepfem"])
+@parametrize("name", ["fem", "sepfem"])
 def test_random_scores_are_drawn_anew_for_every_row(name):
     problem = QueryRelease(Marginals.all(CUBE, 1), 10)
     curator = Selecting(0)

@@ -1,19 +1,19 @@
 """GEM and RAP: the fit's gradient and optimum, what a round settles, many columns, and single columns' share."""
 
 import numpy as np
-import pytest
 
 from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run, TableQueries, Union
 from dpcore.algorithms.base import make_plan
-from dpcore.models.product_mixture import Generator, MixtureFit, Noisy, RelaxedRows, Target
+from dpcore.algorithms.relaxed import targets_of
+from dpcore.models.product_mixture import Generator, MixtureFit, RelaxedRows, Target
 from dpcore.privacy.accounting.budget import Gaussian
-from dpcore.privacy.statistics.answers import Answers
+from dpcore.privacy.statistics.answers import Answers, SomeAnswers
 from dpcore.workloads.products import Products
-from tests.helpers import codes, random_rows, refused, signs, task, wide_task
+from tests.helpers import approx, codes, parametrize, random_rows, refused, seeded, signs, task, wide_task
 from tests.tape import exact_run
 
-BOTH = pytest.mark.parametrize("name", ["gem", "rap"])
-MAKERS = pytest.mark.parametrize("make", [Generator, RelaxedRows])
+BOTH = parametrize("name", ["gem", "rap"])
+MAKERS = parametrize("make", [Generator, RelaxedRows])
 CUBE = codes(3, 2, 4)
 WORKLOADS = {
     "tables": Marginals.all(CUBE, 2),
@@ -22,8 +22,8 @@ WORKLOADS = {
 }
 
 
-def fitted(workload, make, seed: int = 0, C: int = 3) -> tuple[MixtureFit, list[Target]]:
-    rng = np.random.default_rng(seed)
+def fitted(workload, make, seed=0, C=3):
+    rng = seeded(seed)
     base = np.concatenate([np.log(rng.dirichlet(np.ones(size))) for size in workload.domain.shape])
     some = np.sort(rng.permutation(workload.m)[: -(-workload.m // 2)])
     targets = [
@@ -34,15 +34,15 @@ def fitted(workload, make, seed: int = 0, C: int = 3) -> tuple[MixtureFit, list[
 
 
 @MAKERS
-@pytest.mark.parametrize("where", WORKLOADS)
+@parametrize("where", WORKLOADS)
 def test_the_gradient_of_every_parameter_is_that_of_the_objective(where, make):
     fit, targets = fitted(WORKLOADS[where], make)
     value, g = fit.objective(targets, 2.5)
     gradients = fit.logits.backward(g)
     direct = sum(t.precision @ (t.products.answers(fit.p, fit.weights) - t.y) ** 2 for t in targets) / 2
     prior = (fit.p * np.log(fit.p / np.exp(fit.base))).sum() / 3
-    assert value == pytest.approx(direct + 2.5 * prior)
-    rng = np.random.default_rng(1)
+    assert value == approx(direct + 2.5 * prior)
+    rng = seeded(1)
     for parameter, gradient in zip(fit.logits.parameters, gradients, strict=True):
         assert parameter.shape == gradient.shape
         for _ in range(5):
@@ -52,25 +52,25 @@ def test_the_gradient_of_every_parameter_is_that_of_the_objective(where, make):
                 fit._make()
                 sides.append(fit.objective(targets, 2.5)[0])
             parameter[...] = before
-            assert (sides[0] - sides[1]) / 2e-5 == pytest.approx((way * gradient).sum(), rel=1e-6, abs=1e-6)
+            assert (sides[0] - sides[1]) / 2e-5 == approx((way * gradient).sum(), rel=1e-6, abs=1e-6)
 
 
-def test_what_is_measured_again_is_averaged_by_precision_and_counts_once():
+def test_what_is_measured_again_counts_as_its_average_by_precision():
     workload = WORKLOADS["tables"]
-    noisy = Noisy(workload)
-    assert noisy.targets() == []
-    first, second = workload.tables[:2]
-    noisy.add(second, np.full(12, 5.0), 1.0)
-    noisy.add(first, np.full(6, 1.0), 0.5)
-    noisy.add(first, np.full(6, 3.0), 0.25)
-    (target,) = noisy.targets()
-    assert target.y.tolist() == pytest.approx([(4 * 1 + 16 * 3) / 20] * 6 + [5.0] * 12)
-    assert target.precision.tolist() == pytest.approx([20.0] * 6 + [1.0] * 12)
-    p = np.concatenate([np.full((size, 2), 1 / size) for size in CUBE.shape])
-    assert target.products.answers(p, np.full(2, 0.5)) == pytest.approx([1 / 6] * 6 + [1 / 12] * 12)
+    assert targets_of([]) == []
+    first, second = (SomeAnswers(workload, table) for table in workload.tables[:2])
+    noisy = [(second, np.full(12, 5.0), 1.0), (first, np.full(6, 1.0), 0.5), (first, np.full(6, 3.0), 0.25)]
+    (target,) = targets_of(noisy)
+    average = Target(Products(workload, np.arange(18)), np.repeat([2.6, 5.0], [6, 12]), np.repeat([20.0, 1], [6, 12]))
+    p = np.concatenate([seeded(size).dirichlet(np.ones(size), size=2).T for size in CUBE.shape])
+    pulls = [
+        own.products.gradient(p, np.full(2, 0.5), own.precision * (own.products.answers(p, np.full(2, 0.5)) - own.y))
+        for own in (target, average)
+    ]
+    assert pulls[0] == approx(pulls[1])
 
 
-@pytest.mark.parametrize("where", ["2-way", "explicit", "ranges", "union"])
+@parametrize("where", ["2-way", "explicit", "ranges", "union"])
 def test_what_was_measured_in_a_round_counts_as_answered_by_it(where):
     algorithm = ALGORITHMS["rap"](rounds=1, queries=4, updates=1)
     plan, curator, _ = exact_run(algorithm, *task(where), Budget(1e6, 1e-6))
@@ -80,13 +80,13 @@ def test_what_was_measured_in_a_round_counts_as_answered_by_it(where):
     assert known == sorted(set(known)), "each measurement settles more answers"
     for before, after in zip(seen, seen[1:], strict=False):
         changed = before != after
-        assert after[changed] == pytest.approx(truth[changed])
+        assert after[changed] == approx(truth[changed])
     if plan["measure"] == "query":
         worst = [int(np.argmax(np.abs(truth - answers))) for answers in seen]
         assert len(set(worst)) == len(worst), "no query is chosen twice in a round"
 
 
-@pytest.mark.parametrize(("name", "delta"), [("gem", 1e-9), ("rap", 0)])
+@parametrize("name, delta", [("gem", 1e-9), ("rap", 0)])
 def test_many_columns_are_served_and_beat_independent_ones(name, delta):
     problem, rows = wide_task(n=20_000)  # 4e9 cells
     run = Run(ALGORITHMS[name](updates=25, components=50), problem, rows, Budget(9, delta), every=99).finish()
@@ -113,7 +113,7 @@ def test_columns_nobody_asks_about_are_neither_measured_nor_invented(name):
     assert curator.asked[0][1].workload.columns == (("a",), ("c",))
 
 
-@pytest.mark.parametrize("delta", [1e-9, 0])
+@parametrize("delta", [1e-9, 0])
 def test_single_columns_get_enough_of_the_budget_for_little_noise(delta):
     """The mean L1 noise on a column, at the share the plan chose, is what the rule promises within its bounds."""
     domain = codes(40, 30, 50)

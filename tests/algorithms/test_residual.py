@@ -11,7 +11,7 @@ from dpcore.algorithms.residual import Residual
 from dpcore.privacy.accounting.conversions import gdp_mu
 from dpcore.privacy.statistics.answers import Answers
 from dpcore.theory.optimal_noise import least_rmse
-from tests.helpers import BUDGET, codes, finished, random_rows, refused, signs, task
+from tests.helpers import BUDGET, approx, codes, finished, random_rows, refused, signs, task
 
 RUNS = 200
 
@@ -27,10 +27,10 @@ def test_answers_are_unbiased_with_the_standard_errors_that_are_said_and_the_lea
     errors = np.array([run.release.answers(workload) - run.truth.answers for run in runs])
     said = runs[0].release.standard_errors(workload)
     assert np.abs(errors.mean(axis=0) / said).max() < 4.5 / math.sqrt(RUNS)
-    assert errors.std(axis=0) == pytest.approx(said, rel=5 / math.sqrt(2 * RUNS))
-    assert np.sqrt((said**2).mean()) == pytest.approx(runs[0].plan["rmse"], rel=1e-6)
+    assert errors.std(axis=0) == approx(said, rel=5 / math.sqrt(2 * RUNS))
+    assert np.sqrt((said**2).mean()) == approx(runs[0].plan["rmse"], rel=1e-6)
     problem = runs[0].problem
-    assert runs[0].plan["rmse"] == pytest.approx(least_rmse(problem.workload, BUDGET, problem.n), rel=1e-6)
+    assert runs[0].plan["rmse"] == approx(least_rmse(problem.workload, BUDGET, problem.n), rel=1e-6)
     raw = Answers(problem.workload).l2 / (problem.n * gdp_mu(1, 1e-6))
     assert raw / runs[0].plan["rmse"] > 1.3
 
@@ -40,8 +40,8 @@ def test_tables_agree_on_what_they_share_and_sum_to_1(runs):
     whole = release.table((0, 1, 2))
     for axes in [(0,), (1,), (2,), (0, 2), (0, 1)]:
         gone = tuple(a for a in range(3) if a not in axes)
-        assert whole.sum(axis=gone) == pytest.approx(release.table(axes), abs=1e-12)
-    assert whole.sum() == pytest.approx(1)
+        assert whole.sum(axis=gone) == approx(release.table(axes), abs=1e-12)
+    assert whole.sum() == approx(1)
 
 
 def test_what_was_not_measured_has_no_standard_error():
@@ -53,7 +53,7 @@ def test_what_was_not_measured_has_no_standard_error():
     assert [known[table].all() for table in asked.tables] == [True, True, False]
     assert not known[asked.tables[2]].any()
     spread = release.table((0,))[:, None] / 4 + release.table((2,)) / 3 - 1 / 12
-    assert release.table((0, 2)) == pytest.approx(spread), "and is taken to be even"
+    assert release.table((0, 2)) == approx(spread), "and is taken to be even"
 
 
 def test_queries_on_tables_and_matrices_are_read_off_the_answers():
@@ -61,9 +61,9 @@ def test_queries_on_tables_and_matrices_are_read_off_the_answers():
     asked = Union([TableQueries.ranges(domain, ["a", "c"]), Marginals(domain, [["b"]])])
     release = finished("residual", QueryRelease(asked, 300), random_rows(domain, 300)).release
     D = release.table((0, 1, 2)).ravel()
-    assert release.answers(asked) == pytest.approx(asked.answers(D))
+    assert release.answers(asked) == approx(asked.answers(D))
     matrix = signs(domain, 4)
-    assert release.answers(matrix) == pytest.approx(matrix.answers(D))
+    assert release.answers(matrix) == approx(matrix.answers(D))
     wide = codes(*[9] * 7)
     few = finished("residual", QueryRelease(Marginals.all(wide, 1), 50), wide.group(np.zeros((50, 7), int))).release
     with refused("4,782,969 combinations is more than"):
@@ -88,7 +88,7 @@ def test_many_columns_need_no_rows_and_refuse_a_fit_that_cannot_be_held():
     problem = QueryRelease(Marginals.all(domain, 2), 200)
     run = finished("residual", problem, rows)
     expected = run.plan["rmse"]
-    assert run.records[-1].empirical.rmse == pytest.approx(expected, rel=0.05)
+    assert run.records[-1].empirical.rmse == approx(expected, rel=0.05)
     with refused("fit no distribution that could be held"):
         run.sample(10)
     with refused("fit no distribution that could be held"):

@@ -5,12 +5,9 @@ python -m tests.benchmarks.clicks --tabs 30
 
 import os
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
-
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.benchmarks.frame import main
 from tests.serving import Tab, serving
@@ -20,43 +17,24 @@ EMPTY = 3000  # bytes: a page has more
 PAGES = ("explore", "guarantee", "data", "compare", "release", "learning", "glossary", "audit", "lessons", "evolution")
 
 
-class Light(Tab):
-    """A tab that counts what it gets instead of reading it, as 30 readers would keep a core busy themselves."""
-
-    def wait(self, seconds: float = 300) -> int:
-        """Read to the end of a run; how many bytes it sent."""
-        size, until = 0, time.monotonic() + seconds
-        while True:
-            data = self.line.recv(timeout=max(until - time.monotonic(), 0.01))
-            message = ForwardMsg.FromString(data)
-            kind = message.WhichOneof("type")
-            if kind in ("new_session", "navigation"):
-                size = 0 if kind == "new_session" else size
-                pages = getattr(message, kind).app_pages
-                self.hashes |= {p.url_pathname: p.page_script_hash for p in pages}
-            size += len(data) if kind == "delta" else 0
-            if kind == "script_finished" and message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
-                return size
-
-
-def processor(process: int) -> float:
+def processor(process):
     """Seconds of a core that the server has used: what is left of the answer on a machine that others use too."""
     fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def together(process: int, tabs: list[Light], pages: Callable[[int], list[str]]) -> dict[str, float | int]:
+def together(process, tabs, pages):
     """All tabs click at once."""
 
-    def one(number: int) -> tuple[float, int]:
+    def one(number):
         clicked = pages(number)
         for page in clicked[:-1]:
             tabs[number].ask(page)
             time.sleep(0.2)
         tabs[number].ask(clicked[-1])
         begun = time.monotonic()
-        size = tabs[number].wait()
-        return time.monotonic() - begun, size
+        tabs[number].wait()
+        return time.monotonic() - begun, sum(part.ByteSize() for part in tabs[number].parts)
 
     before = processor(process)
     with ThreadPoolExecutor(len(tabs)) as pool:
@@ -72,13 +50,13 @@ def together(process: int, tabs: list[Light], pages: Callable[[int], list[str]])
     }
 
 
-def measure(number: int, folder: Path) -> dict[str, object]:
+def measure(number, folder):
     """Every pattern of clicks on one server."""
-    patterns: dict[str, Callable[[int], list[str]]] = {f"all to {page}": lambda _, p=page: [p] for page in PAGES}
+    patterns = {f"all to {page}": lambda _, p=page: [p] for page in PAGES}
     patterns["each to another"] = lambda i: [PAGES[i % len(PAGES)]]
     patterns["four quick clicks"] = lambda i: [PAGES[(i + k) % len(PAGES)] for k in range(4)]
     with serving(folder / "log") as server, ExitStack() as stack:
-        tabs = [stack.enter_context(Light(server.port)) for _ in range(number)]
+        tabs = [stack.enter_context(Tab(server.port)) for _ in range(number)]
         for tab in tabs:
             tab.ask("lessons")
         for tab in tabs:

@@ -3,6 +3,7 @@
 python -m tests.benchmarks.core                                           # every algorithm on a generated census
 python -m tests.benchmarks.core network48 redundant26 [--seeds 1] [--epsilons 0.1,1] [--algorithms dpfw,mwem]
 python -m tests.benchmarks.core adult6 adult15 acs35 --data FOLDER   # a table's .csv (acs35: .csv.gz), -domain.json
+python -m tests.benchmarks.wide --data FOLDER   # the wide ones of these, with the same options
 """
 
 import argparse
@@ -17,20 +18,25 @@ from pathlib import Path
 
 import numpy as np
 
-from dpcore.algorithms import ALGORITHMS, solving
+from dpcore import (
+    ALGORITHMS,
+    Budget,
+    Domain,
+    InputError,
+    Marginals,
+    QueryRelease,
+    Rows,
+    domain_from_json,
+    read_json,
+    read_table,
+    samples,
+)
+from dpcore.algorithms import solving
 from dpcore.algorithms.base import forecast, make_plan
 from dpcore.algorithms.forecasts import words
-from dpcore.data import samples
-from dpcore.data.domain import Domain, Rows
-from dpcore.data.readers import read_json, read_table
-from dpcore.data.schema import domain_from_json
-from dpcore.errors import InputError
-from dpcore.evaluation.diagnosis import nearest
+from dpcore.evaluation.diagnosis import nearest_of_model
 from dpcore.models.graphical import Graphical
-from dpcore.privacy.accounting.budget import Budget
 from dpcore.privacy.table_curator import TableCurator
-from dpcore.problems import QueryRelease
-from dpcore.workloads import Marginals
 from tests.benchmarks.frame import took
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
@@ -40,10 +46,10 @@ Table = tuple[Domain, Rows]
 Gates = dict[str, dict[float, tuple[float, ...]]]
 
 
-def read(name: str, suffix: str = ".csv", columns: str = "") -> Callable[[Path], Table]:
+def read(name, suffix=".csv", columns=""):
     """Reads such a table and its schema out of a folder."""
 
-    def rows(folder: Path) -> Table:
+    def rows(folder):
         domain = domain_from_json(read_json(str(folder / f"{name}-domain.json")))
         domain = domain.project(columns.split(",")) if columns else domain
         with gzip.open(path) if (path := folder / f"{name}{suffix}").suffix == ".gz" else path.open("rb") as file:
@@ -52,13 +58,13 @@ def read(name: str, suffix: str = ".csv", columns: str = "") -> Callable[[Path],
     return rows
 
 
-def census(_: Path) -> Table:
+def census(_):
     """The generated census."""
     sample = samples.census(50_000)
     return sample.domain, sample.domain.encode(sample.frame)
 
 
-def network(columns: int, values: int, n: int) -> Table:
+def network(columns, values, n):
     """n records of a random network: each column leans on one or two of the three before it."""
     rng = np.random.default_rng(0)
     codes = np.empty((n, columns), dtype=int)
@@ -73,7 +79,7 @@ def network(columns: int, values: int, n: int) -> Table:
     return domain, domain.group(codes)
 
 
-def redundant(n: int) -> Table:
+def redundant(n):
     """n records of twenty columns of a random network, and six more that say nearly the same of the first."""
     rng = np.random.default_rng(0)
     _, rows = network(20, 8, n)
@@ -124,9 +130,7 @@ TASKS = {
         },
     ),
     "acs35": Task(
-        read("acs35", ".csv.gz"),
-        2,
-        {"gaussian_maxent": {0.1: (0.17, ANY, 120, 2), 1.0: (0.045, 0.035, 120, 2)}},
+        read("acs35", ".csv.gz"), 2, {"gaussian_maxent": {0.1: (0.17, ANY, 120, 2), 1.0: (0.045, 0.035, 120, 2)}}
     ),
     "redundant26": Task(lambda _: redundant(60_000), 2, {"gaussian_maxent": {0.1: (), 1.0: ()}}),
     "redundant26-triples": Task(lambda _: redundant(170_000), 3, {"gaussian_maxent": {1.0: (ANY, ANY, 120, 2)}}),
@@ -135,7 +139,7 @@ TASKS = {
 }
 
 
-def measure(where: str, name: str, folder: Path, epsilon: float, seeds: int) -> None:
+def measure(where, name, folder, epsilon, seeds):
     """Run an algorithm on a task at one ε, and print what it cost."""
     task = TASKS[where]
     domain, rows = task.table(folder)
@@ -164,7 +168,7 @@ def measure(where: str, name: str, folder: Path, epsilon: float, seeds: int) -> 
     held = f"; MISSED {', '.join(missed)}" if missed else "; held" * bool(limits)
     print(f"  {name:>16} ε={epsilon:<4g} mean L1 {reached[0]:.4f}, max {reached[1]:.4f}, ", end="")
     print(f"{reached[2]:.1f} s CPU, {reached[3]:.2f} GB{held}; forecast: {foretold}", flush=True)
-    if isinstance(last, Graphical) and (best := nearest(last, rows)) is not None:
+    if isinstance(last, Graphical) and (best := nearest_of_model(last, rows)) is not None:
         left = np.add.reduceat(np.abs(best.answers(workload) - truth), starts).mean()
         print(f"    {len(last.junction.cliques)} cliques, {last.junction.cells:,} cells; of the mean L1 {left:.4f} is")
         print(f"    structure, which the tree cannot hold, and {reached[0] - left:.4f} noise and the fit")
@@ -172,10 +176,10 @@ def measure(where: str, name: str, folder: Path, epsilon: float, seeds: int) -> 
         print(f"    a million rows in {cpu:.2f} s CPU", flush=True)
 
 
-def main(tasks: tuple[str, ...] = ("census",)) -> None:
-    """Run the tasks named, else these, each ε in a process of its own, as peaks are remembered for a process."""
+def main(tasks=("census",)):
+    """Run the tasks named, or these, each ε in a process of its own, as peaks are remembered for a process."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tasks", nargs="*", metavar="TASK", default=list(tasks))
+    parser.add_argument("tasks", nargs="*", metavar="TASK", default=tasks)
     parser.add_argument("--data", type=Path, default=Path())
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--epsilons", help="0.1,1 for example; those with a gate where it is left out")

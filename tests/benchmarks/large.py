@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dpcore.data.schema import domain_from_json
+from dpcore import domain_from_json
 from dpcore.data.sources.counting import cover
 from dpcore.data.sources.parquet import ParquetSource
 from tests.benchmarks.frame import timed
@@ -25,7 +25,7 @@ SIZES = (2, 3, 5, 7, 9, 12, 16, 16, 10, 8, 6, 5, 4, 42, 2)
 TRIPLES, PAIRS, GIGABYTES = 600, 120, 1.0  # what 10⁸ rows are to take, in seconds of processors
 
 
-def make(path: Path, rows: int) -> None:
+def make(path, rows):
     """A file of skewed codes, each column leaning on the one before it."""
     names = [f"c{i}" for i in range(COLUMNS)]
     with pq.ParquetWriter(path, pa.schema([(name, pa.uint8()) for name in names])) as file:
@@ -38,7 +38,7 @@ def make(path: Path, rows: int) -> None:
             file.write_table(pa.table(dict(zip(names, columns, strict=True))))
 
 
-def main() -> None:
+def main():
     """Everything, smallest first."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=10_000_000)

@@ -2,30 +2,28 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
-import pandas as pd
-
-from dpcore.privacy.accounting.budget import BoundedRange, Budget, Gaussian
+from dpcore import Budget
+from dpcore.privacy.accounting.budget import BoundedRange, Gaussian
 from dpcore.privacy.accounting.lifetime import Total, events_to_json
-from dpcore.publishing import chain, checked
+from dpcore.publishing import chain
 from dpcore.publishing.ledger_store import Store, verify
 from tests.benchmarks.frame import main, timed
+from tests.publishing.charges import charge
 
-FRAME = pd.DataFrame({"a": [1, 2, 2], "b": ["x", "y", None]})
 TOTAL, EACH = Budget(50, 1e-6), Budget(0.05, 1e-6)
 VERIFY, RESERVE = 3.0, 0.1  # seconds of a processor, for 10,000 releases
 FILES = json.dumps({name: "ab" * 32 for name in ("answers.csv", "card.html", "release.json", "synthetic.csv")})
 
 
-def events(part: float) -> tuple:
+def events(part):
     """What a release does that is that part of all of them on; no two are the same."""
     return ((BoundedRange(0.001 * (1 + part)), 10), (Gaussian(0.002 * (1 + part)), 10))
 
 
-def build(path: Path, releases: int) -> None:
+def build(path, releases):
     """A ledger of one data set and that many releases, each noted as made, in one transaction."""
-    first = Store(path, create=True).reserve(FRAME, events(0), EACH, dataset="people", total=TOTAL)
+    first = charge(Store(path, create=True), events=events(0), budget=EACH, dataset="people", total=TOTAL)
     lifetime = first.lifetime
     total = lifetime.plus(Total(), events(0))
     with chain.connected(path, 1.0) as db:
@@ -41,17 +39,17 @@ def build(path: Path, releases: int) -> None:
         db.execute("COMMIT")
 
 
-def measure(releases: int, folder: Path) -> dict[str, Any]:
+def measure(releases, folder):
     """Build, read and add to a ledger; whether all gates were kept, and what was found wrong."""
     path = folder / "l.sqlite"
 
-    def reserve() -> None:
-        Store(path).reserve(FRAME, events(0.5), EACH)
+    def reserve():
+        charge(Store(path), events=events(0.5), budget=EACH)
 
     timed(f"build {releases} releases", lambda: build(path, releases))
     wrong, kept = timed("verify", lambda: verify(path), VERIFY)
     timed("show", lambda: Store(path).show())
-    Path(f"{path}{checked.ENDING}").unlink()
+    Path(f"{path}{chain.CHECKED}").unlink()
     timed("reservation, nothing remembered", reserve)
     kept = all([timed("reservation", reserve, RESERVE)[1] for _ in range(5)]) and kept
     wrong = [*wrong, *verify(path)]

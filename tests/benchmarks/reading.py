@@ -8,18 +8,13 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from dpcore.data.domain import Domain
-from dpcore.data.privacy_unit import limit_rows
-from dpcore.data.readers import read_table
-from dpcore.data.schema import domain_from_json
-from dpcore.data.sources.counting import count
-from dpcore.data.sources.files import source_at
+from dpcore import domain_from_json, limit_rows, read_table, source_at
+from dpcore.data.sources.in_order import count
 from tests.benchmarks.frame import took
 
 HERE = Path(__file__).parents[2]
@@ -27,7 +22,7 @@ TURNS = 2
 KINDS = ("csv", "parquet")
 
 
-def make(rows: int) -> pd.DataFrame:
+def make(rows):
     """A table of 15 columns: few texts, many texts, whole numbers, fractions, days, and some missing cells."""
     rng = np.random.default_rng(0)
     words = np.array([f"occupation {i}" for i in range(40)])
@@ -42,7 +37,7 @@ def make(rows: int) -> pd.DataFrame:
     return frame
 
 
-def schema() -> Domain:
+def schema():
     """What is public of it."""
     words = {"kind": "categorical", "values": [f"occupation {i}" for i in range(40)], "missing": "category"}
     columns = {"day": {"kind": "integer", "low": 1950, "high": 2010, "read": "year of y-m-d"}}
@@ -52,14 +47,14 @@ def schema() -> Domain:
     return domain_from_json({"columns": columns})
 
 
-def measured(home: Path) -> dict[str, float]:
+def measured(home):
     """Seconds of processors for each way to read the table, the least of some turns."""
     domain, found = schema(), dict[str, float]()
     pairs = [(a, a + 1) for a in range(len(domain.shape) - 1)]
     for kind in KINDS:
         path = home / f"t.{kind}"
         frame = read_table(path)
-        ways: dict[str, Callable[[], object]] = {
+        ways = {
             "read": lambda path=path: read_table(path),
             "encoded": lambda frame=frame: domain.encode(frame),
             "counted in parts": lambda path=path: count(source_at(path, workers=1), domain, pairs),
@@ -71,7 +66,7 @@ def measured(home: Path) -> dict[str, float]:
     return found
 
 
-def main() -> None:
+def main():
     """Make the table, measure both versions in processes of their own, and print the ratios."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
@@ -92,7 +87,7 @@ def main() -> None:
         print(f"{what}: {seconds:.2f} s{other}")
 
 
-def _version(place: Path, folder: Path) -> dict[str, float]:
+def _version(place, folder):
     """What these benchmarks measure of the package in another place."""
     both = Path(tempfile.mkdtemp(dir=folder))
     for name, home in (("dpcore", place), ("tests", HERE)):

@@ -7,29 +7,21 @@ what its bins and its "(other)" cost.
 """
 
 import argparse
-from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
 
-from dpcore.algorithms import ALGORITHMS
-from dpcore.data import samples
-from dpcore.data.column import OTHER, Column
-from dpcore.data.domain import Domain
+from dpcore import ALGORITHMS, Budget, Column, Domain, Marginals, PrivacyUnit, QueryRelease, Run, samples
+from dpcore.data.column import OTHER
 from dpcore.data.open_schema import OpenColumn, OpenSchema
-from dpcore.data.privacy_unit import PrivacyUnit
-from dpcore.evaluation.run import Run
 from dpcore.evaluation.schema_trial import explore_schema
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import QueryRelease
 from dpcore.schemas.plan import plan_within, share_of
-from dpcore.workloads import Marginals
 
 BUDGET, GATE = Budget(1, 1e-9), 1.3
 NUMBERS = 20  # different numbers from which on a column is one of bins
 
 
-def tables() -> Iterator[tuple[str, pd.DataFrame]]:
+def tables():
     """Real and generated tables: a census, a ship's list of 1,306, and incomes with a heavy tail beside rare jobs."""
     yield "census", samples.census().frame
     yield "Titanic", samples.titanic().frame
@@ -40,7 +32,7 @@ def tables() -> Iterator[tuple[str, pd.DataFrame]]:
     yield "tails", pd.DataFrame({"sex": sex, "pay": pay, "job": job})
 
 
-def typed(name: str, cells: pd.Series) -> Column:
+def typed(name, cells):
     """A column's schema as somebody who knows the table would type it; it refuses nothing that is read in it."""
     numbers = pd.to_numeric(cells, errors="coerce")
     if numbers.nunique() > NUMBERS:
@@ -53,24 +45,25 @@ def typed(name: str, cells: pd.Series) -> Column:
     return Column(name=name, kind="categorical", values=(*values, OTHER), missing="other", out_of_range="other")
 
 
-def opened(column: Column) -> OpenColumn:
+def opened(column):
     """The same column, not known."""
     numbers = column.kind != "categorical"
     return OpenColumn(name=column.name, kind=column.kind, ordered=numbers, quantiles=numbers)
 
 
-def compare(frame: pd.DataFrame, seeds: int) -> np.ndarray:
+def compare(frame, seeds):
     """The mean L1 (3,) with the typed schema, with a measured one that is free, and with one that is paid."""
     frame = frame.astype(object).where(frame.notna(), "").astype(str)
     domain = Domain(tuple(typed(name, frame[name]) for name in frame))
     judge, algorithm, n = Marginals.all(domain, 2), ALGORITHMS["gaussian_maxent"](), len(frame)
     truth = judge.answers_of_rows(domain.encode(frame))
-    schema = OpenSchema(tuple(map(opened, domain.columns)))
+    columns = tuple(map(opened, domain.columns))
+    schema = OpenSchema(Domain(tuple(c.placeholder for c in columns), measured=domain.names), columns)
     share = share_of(schema.open, None, n, 1, BUDGET)
     placeholder = QueryRelease(Marginals.all(schema.placeholder, 2), n)
     division, _ = share.planned(algorithm, placeholder, BUDGET, exact=False)
 
-    def error(own: Domain, part: bool, seed: int) -> float:
+    def error(own, part, seed):
         problem = QueryRelease(Marginals.all(own, 2), n)
         plan = plan_within(algorithm, problem, division, exact=False) if part else None
         rows = Run(algorithm, problem, own.encode(frame), BUDGET, seed=seed, plan=plan).finish().sample()
@@ -85,7 +78,7 @@ def compare(frame: pd.DataFrame, seeds: int) -> np.ndarray:
     return np.mean(found, axis=0)
 
 
-def main() -> None:
+def main():
     """Print the errors and their ratios, table by table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=5)

@@ -5,11 +5,10 @@ python -m tests.benchmarks.steps --steps 12
 
 import statistics
 import time
-from pathlib import Path
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.benchmarks.frame import live, main
+from tests.benchmarks.frame import live_page, main
 
 VERDICT, SETTLED = 0.6, 1.5  # goals, in seconds, on a quiet machine
 WARM = 2  # steps before those that count
@@ -29,7 +28,7 @@ WATCH = """words => { window.times = {};
   requestAnimationFrame(look); }"""
 
 
-def step(page: Page, key: str) -> dict[str, float]:
+def step(page, key):
     """One press of an arrow key on the slider of ε."""
     before = page.locator(".st-key-verdict").inner_text().split("Largest")[0]
     slider = page.get_by_role("slider", name="Privacy budget (ε)")
@@ -41,11 +40,9 @@ def step(page: Page, key: str) -> dict[str, float]:
     return page.evaluate("window.times")
 
 
-def measure(steps: int, folder: Path) -> dict[str, object]:
+def measure(steps, folder):
     """Steps down and up again on the census sample."""
-    with live(folder) as (server, browser):
-        page = browser.new_page(viewport={"width": 1440, "height": 900})
-        page.goto(f"{server.address}/explore?sample=census")
+    with live_page(folder, "explore?sample=census") as page:
         expect(page.get_by_text("5 repeats", exact=True)).to_be_visible(timeout=60_000)
         time.sleep(2)
         keys = ["ArrowLeft" if i // 6 % 2 == 0 else "ArrowRight" for i in range(steps + WARM)]

@@ -1,9 +1,9 @@
-"""What wide tables reach: `core` for tables of fifteen to thirty-five columns, some of which nearly say the same.
+"""What wide tables reach: errors, what of them the tree cannot hold, seconds and memory beside the forecast.
 
-python -m tests.benchmarks.wide --data FOLDER [--seeds 1] [--epsilons 0.1,1]   # adult15.csv, acs35.csv.gz, -domain.json
+python -m tests.benchmarks.wide --data FOLDER   # with the options of tests.benchmarks.core
 """
 
-from .core import main
+from tests.benchmarks.core import main
 
 if __name__ == "__main__":
     main(("adult15", "acs35", "redundant26", "redundant26-triples"))

@@ -6,12 +6,14 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.hands import click, heads, menu, sees, still
+
 MEANT = "What does this ε mean?"
 OFF = "?sample=berkeley&epsilon=0.3&delta=1e-6"
 
 
 def says(page, name, value):
-    expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
+    heads(page, name)
     expect(page.get_by_role("slider", name="Privacy budget (ε)")).to_have_attribute("aria-valuetext", value)
 
 
@@ -20,19 +22,15 @@ def in_address(page, *parts):
         expect(page).to_have_url(re.compile(re.escape(part)))
 
 
-def menu(page, name):
-    page.get_by_role("link", name=name, exact=True).click()
-
-
 def test_settings_survive_the_menu_back_forward_and_reload(page, server):
     page.goto("about:blank")
     page.goto(f"{server}/explore{OFF}")
     says(page, "Explore", "0.3")
     menu(page, "Compare")
-    expect(page.get_by_role("heading", name="Compare", exact=True)).to_be_visible()
+    heads(page, "Compare")
     menu(page, "Explore")
     says(page, "Explore", "0.3")
-    page.get_by_role("link", name=MEANT).click()
+    click(page, "link", MEANT)
     says(page, "Guarantee", "0.3")
     page.get_by_role("slider", name="Privacy budget (ε)").press("ArrowRight")
     in_address(page, "/guarantee?", "epsilon=0.5", "delta=1e-6", "sample=berkeley")
@@ -47,7 +45,7 @@ def test_settings_survive_the_menu_back_forward_and_reload(page, server):
     in_address(page, "/guarantee?", "epsilon=0.5", "delta=1e-6", "sample=berkeley")
     for name in ("Explore", "Compare", "Explore"):
         page.go_back()
-        expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
+        heads(page, name)
     says(page, "Explore", "0.3")
     page.go_back()
     assert page.url == "about:blank"
@@ -57,7 +55,7 @@ def test_settings_survive_the_menu_back_forward_and_reload(page, server):
 def test_a_click_before_the_page_has_settled_takes_the_settings_along(page, server, way):
     page.goto(f"{server}/explore{OFF}", wait_until="commit")
     if way == "link":
-        page.get_by_role("link", name=MEANT).click()
+        click(page, "link", MEANT)
     else:
         menu(page, "Compare")
         menu(page, "Explore")
@@ -65,11 +63,16 @@ def test_a_click_before_the_page_has_settled_takes_the_settings_along(page, serv
     settings = ("epsilon=0.3", "delta=1e-6", "sample=berkeley")
     in_address(page, *settings)
     page.go_back()
-    expect(page.get_by_role("heading", name="Explore" if way == "link" else "Compare", exact=True)).to_be_visible()
+    heads(page, "Explore" if way == "link" else "Compare")
     in_address(page, *settings)
 
 
 def test_what_the_hand_just_moved_is_what_a_click_takes_along(page, server):
+    page.goto(server)
+    slider = page.locator(".drag input")
+    expect(slider).to_be_visible()
+    click(page, "link", MEANT)
+    says(page, "Guarantee", "0.1")  # as Start opens
     page.goto(f"{server}/explore{OFF}")
     says(page, "Explore", "0.3")
     link = page.get_by_role("link", name=MEANT)
@@ -78,7 +81,6 @@ def test_what_the_hand_just_moved_is_what_a_click_takes_along(page, server):
     link.click(no_wait_after=True)
     says(page, "Guarantee", "0.5")
     menu(page, "Start")
-    slider = page.locator(".drag input")
     expect(slider).to_have_value("9")
     slider.press("ArrowRight")
     slider.press("ArrowRight")
@@ -90,34 +92,12 @@ def test_what_the_hand_just_moved_is_what_a_click_takes_along(page, server):
     says(page, "Guarantee", "0.5")
 
 
-def test_start_is_explained_as_it_opens_and_comes_back_as_it_was(page, server):
-    page.goto(server)
-    slider = page.get_by_role("slider", name="Privacy budget (ε)")
-    opening = slider.get_attribute("aria-valuetext").split(". ")[0].removeprefix("ε = ")
-    page.get_by_role("link", name=MEANT).click()
-    says(page, "Guarantee", opening)
-    page.get_by_role("slider", name="Privacy budget (ε)").press("ArrowRight")
-    in_address(page, "epsilon=0.05")
-    page.go_back()
-    expect(slider).to_have_attribute("aria-valuetext", re.compile(f"^ε = {re.escape(opening)}\\."))
-
-
-def test_a_sample_that_was_left_is_back_by_one_step(page, server):
-    page.goto(f"{server}/data?sample=titanic")
-    expect(page.get_by_text("2,201 rows").first).to_be_visible()
-    menu(page, "Explore")
-    in_address(page, "/explore?", "sample=titanic")
-    page.go_back()
-    expect(page.get_by_text("2,201 rows").first).to_be_visible()
-    in_address(page, "/data?", "sample=titanic")
-
-
 CELLS = "city,age\n" + "\n".join(f"planted-{i % 3},{20 + i % 60}" for i in range(300))
 TYPED = {"columns": {"age": {"kind": "integer", "low": 0, "high": 119, "bins": 12}}}
 
 
 def bring(page, name, content, place=0):
-    expect(page.get_by_test_id("stStatusWidget")).to_have_count(0)  # a page that is drawn anew takes its uploader away
+    still(page)  # a page that is drawn anew takes its uploader away
     page.locator("input[type=file]").nth(place).set_input_files(
         {"name": name, "mimeType": "text/csv", "buffer": content.encode()}
     )
@@ -126,19 +106,19 @@ def bring(page, name, content, place=0):
 def test_what_was_typed_about_columns_is_back_after_a_reload_and_no_cell_was_kept(page, server):
     page.goto(f"{server}/data")
     bring(page, "people.csv", CELLS)
-    expect(page.get_by_text("2 columns without values")).to_be_visible()
-    page.get_by_role("tab", name="File and schema").click()
+    sees(page, "2 columns without values")
+    click(page, "tab", "File and schema")
     bring(page, "schema.json", json.dumps(TYPED), 1)
-    expect(page.get_by_role("heading", name="Can one person have several rows?")).to_be_visible()
+    heads(page, "Nothing left to decide")
     kept = page.wait_for_function("localStorage.getItem('columns')").json_value()
     assert json.loads(kept)[0]["said"]["entries"] == TYPED["columns"] | {"city": None}
     assert "planted" not in page.evaluate("JSON.stringify([localStorage, sessionStorage])")
     page.reload()
-    expect(page.get_by_text("Your table is gone")).to_be_visible()
+    sees(page, "Your table is gone")
     bring(page, "people.csv", CELLS)
-    expect(page.get_by_text("What you typed about these columns is back")).to_be_visible()
-    expect(page.get_by_role("heading", name="Can one person have several rows?")).to_be_visible()
+    sees(page, "What you typed about these columns is back")
+    heads(page, "Nothing left to decide")
     bring(page, "empty.csv", "city,age\n")
-    expect(page.get_by_text(re.compile("no rows.*The table is still the one before.*people.csv"))).to_be_visible()
-    page.get_by_role("button", name="Forget my table").click()
+    sees(page, re.compile("no rows.*The table is still the one before.*people.csv"))
+    click(page, "button", "Forget my table")
     page.wait_for_function("localStorage.getItem('columns') === null")

@@ -7,13 +7,14 @@ import zipfile
 from playwright.sync_api import expect
 
 from dpcore.publishing.ledger_store import Store, verify
+from tests.hands import click, heads, menu, sees
 
 NOW = "Release: permanent"
 
 
 def open_release(page, server, folder):
     page.goto(f"{server}/release?sample=berkeley")
-    expect(page.get_by_role("heading", name="Release", exact=True)).to_be_visible()
+    heads(page, "Release")
     field = page.get_by_role("textbox", name="Folder of the budget record")
     field.fill(str(folder))
     field.press("Enter")
@@ -33,23 +34,23 @@ def test_one_release_whatever_is_pressed(page, server, tmp_path):
     open_release(page, server, tmp_path)
     assert not ledger.exists()
     page.get_by_role("button", name=NOW).dblclick()
-    expect(page.get_by_role("heading", name="Released from berkeley")).to_be_visible()
+    heads(page, "Released from berkeley")
     files = zipped(page, page.get_by_role("button", name="All files (ZIP)").first, tmp_path)
     assert verify(ledger, json.loads(files["release.json"])["ledger"]) == []
     with page.expect_download() as download:
-        page.get_by_role("button", name="Synthetic rows (CSV)").click()
+        click(page, "button", "Synthetic rows (CSV)")
     assert download.value.path().read_bytes() == files["synthetic.csv"]
-    page.get_by_role("link", name="Explore", exact=True).click()
-    page.get_by_role("link", name="Release", exact=True).click()
-    expect(page.get_by_role("heading", name="Released from berkeley")).to_be_visible()
+    menu(page, "Explore")
+    menu(page, "Release")
+    heads(page, "Released from berkeley")
 
     page.reload()
     open_release(page, server, tmp_path)
     expect(page.get_by_role("img", name=re.compile("Used before 8%"))).to_be_visible()
     assert zipped(page, page.get_by_role("button", name="All files (ZIP)"), tmp_path) == files
     page.get_by_text("Budget record: all releases").click()
-    page.get_by_role("button", name="Verify the budget record").click()
-    expect(page.get_by_text("Sound: every row")).to_be_visible()
+    click(page, "button", "Verify the budget record")
+    sees(page, "Sound: every row")
     (found,) = Store(ledger).show()
     assert [r["state"] for r in found.releases] == ["released"]
 
@@ -57,13 +58,13 @@ def test_one_release_whatever_is_pressed(page, server, tmp_path):
 def test_a_game_shows_progress_can_be_cancelled_and_is_drawn(page, server):
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{server}/audit?audit-runs=40%2C000")
-    page.get_by_role("button", name="Play your own game").click()
-    expect(page.get_by_text(re.compile("of 40,000 games"))).to_be_visible()
-    page.get_by_role("button", name="Cancel").click()
-    expect(page.get_by_text("Cancelled.")).to_be_visible()
+    click(page, "button", "Play your own game")
+    sees(page, re.compile("of 40,000 games"))
+    click(page, "button", "Cancel")
+    sees(page, "Cancelled.")
     page.goto(f"{server}/audit?audit-runs=500")
-    page.get_by_role("button", name="Play your own game").click()
-    expect(page.get_by_text(re.compile("guesses the right table"))).to_be_visible()
+    click(page, "button", "Play your own game")
+    sees(page, re.compile("500 releases of each of two"))
     page.get_by_text("For experts: bounds and curves").click()
     expect(page.locator(".js-plotly-plot .scatterlayer path.js-line")).to_have_count(8)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-from dpcore.privacy.accounting.budget import Budget
+from dpcore import Budget
 from dpcore.privacy.accounting.lifetime import Lifetime, events_from_json
 from dpcore.publishing.ledger_store import Store, verify
 from tests.cli.test_release import ENVIRONMENT, order

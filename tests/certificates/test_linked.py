@@ -2,9 +2,7 @@
 
 from itertools import product
 
-import pytest
-
-from dpcore.intervals import linked
+from tests.helpers import parametrize
 from tests.intervals.linkage import rejected
 
 RELEASES = 100
@@ -13,7 +11,7 @@ CELLS = list(product((2000, 20_000), (0.1, 1.0), (False, True), ("even", "fallin
 HARDEST = [(2000, 0.1, "falling"), (2000, 0.1, "even"), (2000, 1.0, "half"), (20_000, 0.1, "half")]
 
 
-@pytest.mark.parametrize("shape", [(2, 2), (4, 7), (16, 16)], ids=str)
+@parametrize("shape", [(2, 2), (4, 7), (16, 16)], ids=str)
 def test_it_finds_links_that_are_not_there_in_five_of_a_hundred(shape):
     counts = {
         cell: rejected(shape, cell[0], cell[1], tree=cell[2], kind=cell[3], releases=RELEASES, seed=i)
@@ -23,23 +21,12 @@ def test_it_finds_links_that_are_not_there_in_five_of_a_hundred(shape):
     assert max(counts.values()) <= MOST, counts
 
 
-@pytest.mark.parametrize(("n", "epsilon", "kind"), HARDEST)
+@parametrize("n, epsilon, kind", HARDEST)
 def test_where_noise_hides_the_margins_it_is_right_too(n, epsilon, kind):
     assert 0.03 <= rejected((16, 16), n, epsilon, kind=kind, releases=1000, seed=100) / 1000 <= 0.07
 
 
-@pytest.mark.parametrize("shape", [(2, 2), (9, 7), (16, 16)], ids=str)
+@parametrize("shape", [(2, 2), (9, 7), (16, 16)], ids=str)
 def test_it_finds_a_link_of_a_tenth(shape):
     found = rejected(shape, 20_000, 1.0, link=0.1, tables=15, releases=RELEASES)
     assert found >= 0.9 * RELEASES
-
-
-@pytest.mark.parametrize(
-    ("kept", "kind", "most"),  # of the noise's deviation, by the axes of a table and its repeats
-    [(lambda axes: 0.5, "even", 0.2), (lambda axes: axes == 3, "half", 0.1)],
-    ids=["half the noise", "margins without noise"],
-)
-def test_less_noise_breaks_it(monkeypatch, kept, kind, most):
-    own = linked._noise
-    monkeypatch.setattr(linked, "_noise", lambda shape, v, *rest: own(shape, v * kept(len(shape)), *rest))
-    assert rejected((4, 7), 2000, 0.1, kind=kind, releases=RELEASES) > most * RELEASES

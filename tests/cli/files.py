@@ -2,24 +2,25 @@
 
 import json
 import os
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from tests.helpers import categorical, integer, numeric, seeded, write_json
+
 SCHEMA = {
     "columns": {
-        "age": {"kind": "integer", "low": 20, "high": 24},
-        "sex": {"kind": "categorical", "values": ["f", "m"]},
-        "pay": {"kind": "numeric", "low": 0, "high": 1, "bins": 3},
-        "edu": {"kind": "categorical", "values": ["x", "y"], "missing": "category"},
+        "age": integer(20, 24),
+        "sex": categorical("f", "m"),
+        "pay": numeric(0, 1, 3),
+        "edu": categorical("x", "y", missing="category"),
     }
 }
 
 
-def write_files(folder: Path) -> None:
+def write_files(folder):
     """t.csv holds texts and numbers, c.csv codes; the others are broken in the way their name says."""
-    rng = np.random.default_rng(0)
+    rng = seeded(0)
     frame = pd.DataFrame(
         {
             "age": rng.integers(20, 25, 200),
@@ -38,21 +39,21 @@ def write_files(folder: Path) -> None:
     files |= {"no_b.csv": "a,c\n1,1\n0,0\n", "open.csv": 'a,b\n1,"1\n', "empty.npy": "", "text.npy": "PK\3\4"}
     files |= {"array.json": "[1, 2]", "null.json": '{"columns": {"a": {"kind": "numeric"}}}'}
     files |= {"deep.json": "[" * 200_000, "endless.json": '{"a": ' + "9" * 5000 + "}"}
-    files |= {"huge.json": json.dumps({"columns": {"a": {"kind": "numeric", "low": 0, "high": 10**400, "bins": 2}}})}
+    files |= {"huge.json": json.dumps({"columns": {"a": numeric(0, 10**400, 2)}})}
     wide = {f"x{i}": 1000 for i in range(7)}
     files |= {"wide.json": json.dumps(wide), "wide.csv": "\n".join([",".join(wide), *[",".join("0" * 7)] * 3])}
     for name, text in files.items():
-        (folder / name).write_text(text, encoding="utf-8")
+        (folder / name).write_text(text)
     (folder / "latin.csv").write_bytes("a,b\n\xe9,1\n0,0\n".encode("latin-1"))
     os.mkfifo(folder / "pipe.csv")
     (folder / "zero.csv").symlink_to("/dev/zero")
-    (folder / "lone.json").write_text('{"columns": {"\\ud800": {"kind": "integer", "size": 2}}}', encoding="utf-8")
-    (folder / "columns.json").write_text(json.dumps({f"x{i}": 2 for i in range(5001)}), encoding="utf-8")
-    (folder / "cells.json").write_text(json.dumps({f"x{i}": 10**6 for i in range(700)}), encoding="utf-8")
+    (folder / "lone.json").write_text('{"columns": {"\\ud800": {"kind": "integer", "size": 2}}}')
+    write_json(folder / "columns.json", {f"x{i}": 2 for i in range(5001)})
+    write_json(folder / "cells.json", {f"x{i}": 10**6 for i in range(700)})
     lies = folder / "lies.npy"
     np.save(lies, np.ones((2, 6)))
     lies.write_bytes(lies.read_bytes().replace(b"(2, 6), }       ", b"(3000000000,), }"))
-    np.save(folder / "m.npy", np.random.default_rng(0).choice([-1.0, 1.0], (4, 6)))
+    np.save(folder / "m.npy", seeded(0).choice([-1.0, 1.0], (4, 6)))
     np.save(folder / "wrong.npy", np.ones((2, 5)))
     np.save(folder / "large.npy", np.full((1, 6), 1.5))
     np.save(folder / "complex.npy", np.full((1, 6), 1j))
@@ -62,16 +63,16 @@ def write_files(folder: Path) -> None:
 OPEN = {  # of which most is to be measured
     "columns": {
         "job": {"kind": "categorical", "values": "private"},
-        "sex": {"kind": "categorical", "values": ["f", "m"]},
+        "sex": categorical("f", "m"),
         "pay": {"kind": "numeric", "bounds": "private", "bins": "private"},
         "age": {"kind": "integer", "bounds": "private", "bins": 8},
     }
 }
 
 
-def people(n: int = 3000) -> pd.DataFrame:
+def people(n=3000):
     """A table for the schema OPEN, all texts."""
-    rng = np.random.default_rng(0)
+    rng = seeded(0)
     columns = {"job": rng.choice(["clerk", "nurse"], n), "sex": rng.choice(["f", "m"], n)}
     columns |= {"pay": np.exp(rng.normal(8, 1, n)).round(2), "age": rng.integers(18, 80, n)}
     return pd.DataFrame(columns).astype(str)
@@ -80,7 +81,7 @@ def people(n: int = 3000) -> pd.DataFrame:
 BASE = {"--schema": "c.json", "--queries": "marginals:2", "--algorithm": "dpfw", "--epsilon": "1", "--delta": "1e-6"}
 
 
-def arguments(table="c.csv", extra=(), **changes) -> list[str]:
+def arguments(table="c.csv", extra=(), **changes):
     """A good run of two coded columns, changed: schema="x" replaces, schema=None leaves out."""
     settings = BASE | {f"--{name}": value for name, value in changes.items()}
     pairs = [f"{name}={value}" for name, value in settings.items() if value is not None]

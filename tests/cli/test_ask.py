@@ -2,15 +2,17 @@
 
 import json
 import shutil
+from functools import partial
 
 import pandas as pd
-import pytest
 
+from dpcore import read_json
 from dpcore.cli import main
-from dpcore.data.readers import read_json
 from tests.cli.files import arguments
 from tests.cli.test_release import release
-from tests.helpers import one_line_of_error
+from tests.helpers import approx, one_line_of_error, parametrize, write_json
+
+rich = partial(release, epsilon=5, total=("40", "1e-6"))  # so that no interval is cut at 0
 
 
 def asked(capsys, *extra):
@@ -20,7 +22,7 @@ def asked(capsys, *extra):
 
 
 def test_answers_of_tables_that_were_chosen_by_earlier_answers_are_nearly_exact(here, capsys):
-    assert release(algorithm="aim", epsilon=5, total=("40", "1e-6")) == 0
+    assert rich(algorithm="aim") == 0
     assert asked(capsys, "sex = m")[0]["how"].startswith("nearly exact, as tables were chosen: linear in noisy tables")
     what = ["--schema=s.json", "--queries=marginals:2", "--epsilon=5", "--delta=1e-6", "--ask=sex = m", "--json=r.json"]
     for name, words in (("aim", "nearly exact, as "), ("gaussian_maxent", "exact: ")):
@@ -28,9 +30,9 @@ def test_answers_of_tables_that_were_chosen_by_earlier_answers_are_nearly_exact(
         assert read_json(here / "r.json")["answers"][0]["how"].startswith(words)
 
 
-@pytest.mark.parametrize("algorithm", ["gaussian_maxent", "residual"])
+@parametrize("algorithm", ["gaussian_maxent", "residual"])
 def test_a_release_answers_with_intervals_without_its_table(here, capsys, algorithm):
-    assert release(algorithm=algorithm, epsilon=5, total=("40", "1e-6")) == 0  # so that no interval is cut at 0
+    assert rich(algorithm=algorithm) == 0
     (here / "t.csv").unlink()
     wide, narrow = (asked(capsys, "sex = m and age > 21", "--level", level)[0] for level in ("0.99", "0.5"))
     for found in (wide, narrow):
@@ -45,12 +47,12 @@ def test_a_release_answers_with_intervals_without_its_table(here, capsys, algori
 
 
 def test_what_was_not_measured_together_is_bounded_by_its_parts(here, capsys):
-    assert release(queries='marginals:[["age"],["sex"]]', epsilon=5, total=("40", "1e-6")) == 0
+    assert rich(queries='marginals:[["age"],["sex"]]') == 0
     parts, both, other = asked(capsys, "sex = m", "sex = m and age > 21", "sex = m and edu = x and edu = y")
     assert both["how"].startswith("conservative: nothing was measured about age × sex together")
     assert both["unbiased"] is None
     assert 0 <= both["low"] < parts["low"] < both["high"] < 1
-    assert other["high"] == pytest.approx(0, abs=1e-9), "no row can fulfil it"
+    assert other["high"] == approx(0, abs=1e-9), "no row can fulfil it"
     (none,) = asked(capsys, "edu = x")
     assert none["low"] is None
     assert none["how"] == "cannot be bounded: nothing was measured about edu"
@@ -62,7 +64,7 @@ def test_what_was_not_measured_together_is_bounded_by_its_parts(here, capsys):
 
 
 def test_a_link_is_tested_from_the_files_alone(here, capsys):
-    assert release(queries='marginals:[["age","sex"],["edu"]]', epsilon=5, total=("40", "1e-6")) == 0
+    assert rich(queries='marginals:[["age","sex"],["edu"]]') == 0
     (here / "t.csv").unlink()
     found = asked(capsys, "--linked", "age", "sex")
     assert found["columns"] == ["age", "sex"]
@@ -71,7 +73,7 @@ def test_a_link_is_tested_from_the_files_alone(here, capsys):
     assert found["statistic"] > 0
     (tested,) = pd.read_csv("out/links.csv").to_dict("records")
     assert [tested["column"], tested["other_column"]] == found["columns"], "no other pair was measured"
-    assert [tested[name] for name in ("p_value", "statistic")] == pytest.approx([found["p_value"], found["statistic"]])
+    assert [tested[name] for name in ("p_value", "statistic")] == approx([found["p_value"], found["statistic"]])
     assert tested["in_words"] == found["words"]
     unknown = asked(capsys, "--linked", "edu", "sex")
     assert unknown["p_value"] is None
@@ -85,18 +87,18 @@ def test_a_link_is_tested_from_the_files_alone(here, capsys):
 
 def test_a_second_look_is_combined_with_the_first(here, capsys):
     """Spend in steps: all pairs roughly, then one table again; both are in one ledger, and the answer is sharper."""
-    assert release(epsilon=5, total=("40", "1e-6")) == 0  # so that no interval is cut at 0
+    assert rich() == 0
     assert release("more", epsilon=10, total=None, queries='marginals:[["age","sex"]]') == 0
     text = "sex = m and age > 21"
     alone, apart = (asked(capsys, text)[0], asked(capsys, "sex = m and edu = x")[0])
     both, other = asked(capsys, text, "sex = m and edu = x", "--with", "more")
     assert both["high"] - both["low"] < 0.7 * (alone["high"] - alone["low"])
-    assert both["estimate"] == pytest.approx(both["unbiased"])
+    assert both["estimate"] == approx(both["unbiased"])
     assert apart["high"] - apart["low"] >= other["high"] - other["low"], "sex itself was measured again"
     assert asked(capsys, "sex = m and edu = x and age = 20", "--with", "more")[0]["estimate"] is None
 
 
-@pytest.mark.parametrize("first", ["marginals:2", 'marginals:[["age"],["sex"]]'])
+@parametrize("first", ["marginals:2", 'marginals:[["age"],["sex"]]'])
 def test_what_to_measure_next_is_worked_out_and_holds(here, capsys, first):
     """One more release as it says; both together are then as sharp as was asked, and not sharper than they must be."""
     assert release(epsilon=5, queries=first, total=("400", "1e-6")) == 0
@@ -106,14 +108,14 @@ def test_what_to_measure_next_is_worked_out_and_holds(here, capsys, first):
     assert more["queries"] == 'marginals:[["age","sex"]]'
     assert release("more", epsilon=more["epsilon"], total=None, queries=more["queries"]) == 0
     (both,) = asked(capsys, text, "--with", "more", "--within", "0.02")
-    assert (both["high"] - both["low"]) / 2 == pytest.approx(0.02, rel=0.01)
+    assert (both["high"] - both["low"]) / 2 == approx(0.02, rel=0.01)
     (again,) = asked(capsys, text, "--with", "more", "--within", "0.021")
     assert again["next"]["epsilon"] == 0
     assert main(["ask", "out", text, "--within", "0.02"]) == 0
     words = capsys.readouterr().out.splitlines()[1]
     assert '--queries \'marginals:[["age","sex"]]\' --epsilon' in words
     assert "then ask both together by --with" in words
-    assert float(words.split("--epsilon ")[1].split()[0]) == pytest.approx(more["epsilon"], abs=1.1e-3)
+    assert float(words.split("--epsilon ")[1].split()[0]) == approx(more["epsilon"], abs=1.1e-3)
 
 
 def test_only_different_releases_of_one_data_set_are_combined(here, capsys):
@@ -121,8 +123,8 @@ def test_only_different_releases_of_one_data_set_are_combined(here, capsys):
     assert release("again", epsilon=0.3, total=None) == 0
     shutil.copytree("out", "copy")
     copied, told = (here / name / "release.json" for name in ("copy", "again"))
-    facts, first = (json.loads(path.read_text()) for path in (told, copied))
-    copied.write_text(json.dumps(first | {"ledger": facts["ledger"] | {"entry": 99}}))
+    facts, first = (read_json(path) for path in (told, copied))
+    write_json(copied, first | {"ledger": facts["ledger"] | {"entry": 99}})
     other_name = {"dataset": facts["dataset"] | {"name": "another"}}
     other_people = {"protects": facts["protects"] | {"records": 199}}
     for other, change, words in (
@@ -131,7 +133,7 @@ def test_only_different_releases_of_one_data_set_are_combined(here, capsys):
         ("again", other_name, "is of data set name 'another'"),
         ("again", other_people, "protects other people than out"),
     ):
-        told.write_text(json.dumps(facts | change))
+        write_json(told, facts | change)
         capsys.readouterr()
         assert main(["ask", "out", "sex = m", "--with", other]) == 2
         one_line_of_error(capsys, words)

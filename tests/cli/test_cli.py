@@ -9,12 +9,11 @@ import sys
 import pandas as pd
 import pytest
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, read_json
 from dpcore.cli import main
-from dpcore.data.readers import read_json
 from dpcore.params import parameters
 from tests.cli.files import arguments
-from tests.helpers import QUERIES
+from tests.helpers import QUERIES, approx, parametrize, refusal
 
 
 def run_json(here, *extra, **changes):
@@ -22,7 +21,7 @@ def run_json(here, *extra, **changes):
     return json.loads((here / "out.json").read_text(), parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
 
 
-@pytest.mark.parametrize(("name", "measure"), [("dpfw", "rho"), ("gaussian_maxent", "mu")])
+@parametrize("name, measure", [("dpfw", "rho"), ("gaussian_maxent", "mu")])
 def test_a_run_writes_the_documented_json_and_prints_a_table(here, capsys, name, measure):
     out = run_json(here, "--seed", "3", algorithm=name)
     documented = {"algorithm", "parameters", "epsilon", "delta", "spent", "n", "cells", "queries", "final", "records"}
@@ -47,10 +46,10 @@ def test_a_run_stands_beside_the_least_error_of_any_unbiased_method(here, capsys
     out = run_json(here, algorithm="gaussian_maxent")
     line = out["line"]
     assert out["tags"]["line"] == "uses real data – do not publish" == out["tags"]["final"]
-    assert line["ratio"] == pytest.approx(out["final"]["rmse"] / line["least_rmse"])
+    assert line["ratio"] == approx(out["final"]["rmse"] / line["least_rmse"])
     assert line["words"] in capsys.readouterr().out
     alone = run_json(here, algorithm="residual")
-    assert alone["parameters"]["rmse"] == pytest.approx(alone["line"]["least_rmse"], rel=1e-6)
+    assert alone["parameters"]["rmse"] == approx(alone["line"]["least_rmse"], rel=1e-6)
     assert run_json(here, "--delta", "0", algorithm="mwem")["line"] is None
 
 
@@ -81,12 +80,9 @@ def test_synthetic_rows_look_like_the_table(here):
     assert main(arguments("out.csv", schema="s.json")) == 0, "and can be used as one"
 
 
-@pytest.mark.parametrize(
-    ("columns", "queries", "cells", "m"),
-    [
-        (None, 'marginals:[["sex","age"],["pay"]]', 90, 13),
-        ('"edu",age', "marginals:1", 15, 8),
-    ],
+@parametrize(
+    "columns, queries, cells, m",
+    [(None, 'marginals:[["sex","age"],["pay"]]', 90, 13), ('"edu",age', "marginals:1", 15, 8)],
 )
 def test_columns_and_queries_choose_the_workload(here, columns, queries, cells, m):
     extra = ["--json", "out.json", "--set", "rounds=2", *(["--columns", columns] if columns else [])]
@@ -112,7 +108,7 @@ def test_a_caution_is_one_line_and_the_run_goes_on(here, capsys):
     assert [line.split("=")[0] for line in told] == ["warning: delta", "warning: epsilon"]
 
 
-@pytest.mark.parametrize("name", QUERIES)
+@parametrize("name", QUERIES)
 def test_the_largest_budget_that_is_legal_runs(here, name):
     assert main(arguments(epsilon="1e9", algorithm=name)) == 0
 
@@ -143,7 +139,7 @@ def test_a_schema_is_proposed_without_a_look_and_filled_with_one(here, capsys):
     assert main(["schema", "t.csv", "--peek"]) == 0
     peeked = capsys.readouterr()
     assert "not protected" in peeked.err
-    (here / "p.json").write_text(peeked.out, encoding="utf-8")
+    (here / "p.json").write_text(peeked.out)
     assert run_json(here, "--columns", "age,sex,edu", table="t.csv", schema="p.json")["peeked"] is True
 
 
@@ -169,7 +165,9 @@ def test_a_public_start_is_where_a_run_begins(here):
 
 
 def test_a_start_that_does_not_fit_is_refused(here, capsys):
-    assert main(arguments(start="c.csv", algorithm="fem")) == 2
-    assert "keeps no histogram and cannot start from a public table" in capsys.readouterr().err
-    assert main(arguments(start="over.csv")) == 2
-    assert "is outside 0..2" in capsys.readouterr().err
+    refusal(
+        main(arguments(start="c.csv", algorithm="fem")),
+        capsys,
+        "keeps no histogram and cannot start from a public table",
+    )
+    refusal(main(arguments(start="over.csv")), capsys, "is outside 0..2")

@@ -1,16 +1,15 @@
 """Bad input on the command line: one clear line, exit code 2, nothing written, never a traceback."""
 
-import json
 import os
 import subprocess
 import sys
 
 import pytest
 
+from dpcore import read_json
 from dpcore.cli import main, run
-from dpcore.data.readers import read_json
 from tests.cli.files import arguments, write_files
-from tests.helpers import QUERIES, one_line_of_error
+from tests.helpers import QUERIES, one_line_of_error, parametrize, refusal, write_json
 
 GRAPHICAL = [name for name, cls in QUERIES.items() if cls.graphical]
 
@@ -23,7 +22,7 @@ def files(tmp_path_factory):
     return folder
 
 
-def each(option: str, *values: str) -> dict[str, list[str]]:
+def each(option, *values):
     """A bad run for every value of an option; `table` stands for the argument itself."""
     change = (lambda v: arguments(v)) if option == "table" else lambda v: arguments(**{option: v})
     return {f"{option} {value[:24]!r}": change(value) for value in values}
@@ -73,7 +72,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("given", BAD.values(), ids=BAD)
+@parametrize("given", BAD.values(), ids=BAD)
 def test_bad_input_is_one_line_and_exit_code_2(files, monkeypatch, capsys, given):
     monkeypatch.chdir(files)
     before = sorted(os.listdir())
@@ -83,10 +82,9 @@ def test_bad_input_is_one_line_and_exit_code_2(files, monkeypatch, capsys, given
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full, a disk without room")
-@pytest.mark.parametrize(("target", "place"), [("json", "/dev/full"), ("synthetic", "/dev/full"), ("json", "pipe.csv")])
+@parametrize("target, place", [("json", "/dev/full"), ("synthetic", "/dev/full"), ("json", "pipe.csv")])
 def test_a_full_disk_or_a_pipe_that_nobody_reads_is_one_line_too(here, capsys, target, place):
-    assert main(arguments(**{target: place})) == 2
-    assert place in capsys.readouterr().err
+    refusal(main(arguments(**{target: place})), capsys, place)
 
 
 def test_an_error_of_the_program_is_told_without_its_words(here, capsys, monkeypatch):
@@ -102,8 +100,7 @@ def test_an_error_of_the_program_is_told_without_its_words(here, capsys, monkeyp
     assert told.err.count("\n") == 1
     assert "a cell" not in told.err + told.out
     monkeypatch.setattr(run, "read_task", lambda _: (_ for _ in ()).throw(MemoryError))
-    assert main(arguments()) == 2
-    assert "not enough memory" in capsys.readouterr().err
+    refusal(main(arguments()), capsys, "not enough memory")
 
 
 def test_whoever_stops_reading_the_output_sees_no_traceback():
@@ -127,7 +124,7 @@ def test_a_closed_output_is_written_to_by_nobody(monkeypatch):
     assert main(["algorithms"]) == 0
 
 
-@pytest.mark.parametrize("command", ["run", "sweep"])
+@parametrize("command", ["run", "sweep"])
 def test_an_empty_table_is_named_before_a_schema_is_measured(here, capsys, command):
     (here / "open.json").write_text('{"columns": {"a": {"kind": "categorical", "values": "private"}}}')
     chosen = "--algorithm" if command == "run" else "--algorithms"
@@ -143,12 +140,12 @@ def test_an_altered_file_of_a_sweep_is_refused_or_used_as_it_says(here):
     told = read_json(here / "out.json")
     for key in told["points"][0]:
         for odd in ({}, {"max_error": "x"}, -1):
-            (here / "out.json").write_text(json.dumps(told | {"points": [told["points"][0] | {key: odd}]}))
+            write_json(here / "out.json", told | {"points": [told["points"][0] | {key: odd}]})
             assert main([*given, "--resume"]) in (0, 2), (key, odd)
 
 
-@pytest.mark.parametrize(
-    ("given", "parts"),
+@parametrize(
+    "given, parts",
     [
         (arguments("nan.csv"), ["column 'a'", "'NA'", "row 3", "is missing", "1 of 3 rows"]),
         (arguments("over.csv"), ["column 'a'", "'3'", "row 2", "outside 0..2"]),

@@ -1,13 +1,12 @@
 """Constraints on the command line: rows keep them, a peek says how many records do not, and a release says nothing."""
 
-import json
-
 import pandas as pd
 import pytest
 
+from dpcore import read_json
 from dpcore.cli import main
-from dpcore.data.readers import read_json
 from tests.cli.files import SCHEMA
+from tests.helpers import write_json
 
 TYPED = [{"impossible": {"sex": "f", "age": {"to": 21}}}, {"within": ["sex", "edu"], "which": {"m": "x"}}]
 BASE = ["--queries=marginals:2", "--epsilon=1", "--delta=1e-6"]
@@ -15,11 +14,11 @@ BASE = ["--queries=marginals:2", "--epsilon=1", "--delta=1e-6"]
 
 @pytest.fixture
 def here(here):
-    (here / "typed.json").write_text(json.dumps(SCHEMA | {"constraints": TYPED}), encoding="utf-8")
+    write_json(here / "typed.json", SCHEMA | {"constraints": TYPED})
     return here
 
 
-def kept(frame: pd.DataFrame) -> bool:
+def kept(frame):
     """Whether no row breaks a constraint; what is missing breaks none."""
     child = (frame["sex"] == "f") & (frame["age"] <= 21)
     return not child.any() and not ((frame["sex"] == "m") & (frame["edu"] == "y")).any()
@@ -50,7 +49,7 @@ def test_a_release_keeps_constraints_names_them_and_says_nothing_of_records_that
 
 
 def test_a_wrong_constraint_is_one_line(here, capsys):
-    (here / "bad.json").write_text(json.dumps(SCHEMA | {"constraints": [{"order": ["age", "sexx"]}]}))
+    write_json(here / "bad.json", SCHEMA | {"constraints": [{"order": ["age", "sexx"]}]})
     assert main(["run", "t.csv", "--schema=bad.json", *BASE, "--algorithm=dpfw"]) == 2
     error = capsys.readouterr().err
     assert error == "error: constraint 1: there is no column 'sexx'; the columns are age, sex, pay, edu\n"

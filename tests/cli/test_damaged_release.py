@@ -1,17 +1,16 @@
 """A release that somebody damaged is bad input: `ask` ends with 2 and one line that names the file."""
 
-import json
 import os
 import shutil
 
 import numpy as np
 import pytest
 
+from dpcore import read_json
 from dpcore.cli import main
-from dpcore.data.readers import read_json
 from tests.cli.files import write_files
 from tests.cli.test_release import release
-from tests.helpers import one_line_of_error
+from tests.helpers import one_line_of_error, parametrize, write_json
 
 QUESTION = "sex = m and age > 21"
 ODD = [[], -1e308, "\ud800"]
@@ -33,7 +32,7 @@ def whole(tmp_path_factory):
     return here
 
 
-def asked(folder, capsys) -> int:
+def asked(folder, capsys):
     """The exit code of `ask`, whose error is one line that names a file."""
     capsys.readouterr()
     code = main(["ask", str(folder), QUESTION])
@@ -46,7 +45,7 @@ def asked(folder, capsys) -> int:
 FILES = [("out", "release.json"), ("out", "tables.npz"), ("out", "weights.parquet"), ("rows", "synthetic.parquet")]
 
 
-@pytest.mark.parametrize(("kind", "name"), FILES)
+@parametrize("kind, name", FILES)
 def test_a_damaged_file_is_named(whole, tmp_path, capsys, kind, name):
     folder = tmp_path / "r"
     shutil.copytree(whole / kind, folder)
@@ -80,5 +79,5 @@ def test_odd_facts_are_refused_or_ignored(whole, tmp_path, capsys):
     for key, value in facts.items():
         inner = [value | {part: ODD[i % 3]} for i, part in enumerate(value)] if isinstance(value, dict) else []
         for odd in [*ODD, *inner]:
-            (folder / "release.json").write_text(json.dumps(facts | {key: odd}))
+            write_json(folder / "release.json", facts | {key: odd})
             asked(folder, capsys)

@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpcore import read_json
 from dpcore.cli import main
-from dpcore.data.readers import read_json
 from dpcore.geometry.regions import Ball
+from tests.helpers import one_line_of_error, parametrize
 
 GOOD = ["--ball=1", "--algorithm=private_evolution", "--epsilon=1", "--delta=1e-4"]
 
@@ -16,11 +17,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     X = np.abs(Ball(np.zeros(2), 1.0).uniform(200, np.random.default_rng(0)))
     pd.DataFrame(X, columns=["x", "y"]).to_csv("p.csv", index=False)
-    files = {
-        "far.csv": "x,y\n0,0\n3,0\n",
-        "nan.csv": "x,y\n0,0\nnan,0\n",
-        "text.csv": "x\na\n0\n",
-    }
+    files = {"far.csv": "x,y\n0,0\n3,0\n", "nan.csv": "x,y\n0,0\nnan,0\n", "text.csv": "x\na\n0\n"}
     files["same.csv"] = "x,y\n" + "0.2,0.1\n" * 30
     for name, text in files.items():
         (tmp_path / name).write_text(text)
@@ -45,7 +42,7 @@ def test_a_run_is_told_with_the_papers_letters(folder, capsys):
     assert f"{told['final']['w1']:.4g}" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
+@parametrize(
     "arguments",
     [
         ["p.csv", *GOOD, "--set=steps=0"],
@@ -59,8 +56,8 @@ def test_what_is_unusual_is_served(arguments):
     assert main(["evolve", *arguments]) == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
+@parametrize(
+    "arguments, message",
     [
         (["far.csv", *GOOD], "the point (3, 0) in row 2 is outside the ball of radius 1 about 0"),
         (["nan.csv", *GOOD], "in row 2 is not a finite number"),
@@ -79,6 +76,4 @@ def test_what_is_unusual_is_served(arguments):
 )
 def test_bad_input_ends_with_one_clear_line(arguments, message, capsys):
     assert main(["evolve", *arguments]) == 2
-    said = capsys.readouterr().err
-    assert message in said
-    assert len(said.splitlines()) == 1
+    one_line_of_error(capsys, message)

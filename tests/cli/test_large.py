@@ -7,11 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpcore import read_json
 from dpcore.cli import main, schema
 from dpcore.data import guessing
-from dpcore.data.readers import read_json
 from dpcore.data.sources import files
 from tests.cli.test_release import order
+from tests.helpers import integer, parametrize, refusal, write_json
 
 WIDE = {name: 30 for name in "abcdef"}  # 7.3e8 cells, which nobody lists
 CLOCK = ("seconds", "memory")
@@ -20,7 +21,7 @@ CLOCK = ("seconds", "memory")
 @pytest.fixture
 def here(here):
     """A small table, and a wide one as a file and as a folder."""
-    (here / "wide.json").write_text(json.dumps(WIDE))
+    write_json(here / "wide.json", WIDE)
     rng = np.random.default_rng(0)
     frame = pd.DataFrame((rng.random((500, 6)) ** 2 * 30).astype(int), columns=list(WIDE))
     frame.to_csv("wide.csv", index=False)
@@ -37,7 +38,7 @@ def plain(told):
     return [plain(part) for part in told] if isinstance(told, list) else told
 
 
-def run(table: str, schema: str, *extra: str, algorithm: str = "aim") -> dict:
+def run(table, schema, *extra, algorithm="aim"):
     command = ["run", table, f"--schema={schema}", "--queries=marginals:2", f"--algorithm={algorithm}", "--epsilon=1"]
     assert main([*command, "--json=out.json", "--synthetic=out.csv", *extra]) == 0
     with open("out.json") as told, open("out.csv") as rows:
@@ -54,23 +55,21 @@ def test_a_run_on_parts_is_the_one_in_memory(here):
 def test_a_large_file_is_read_in_parts_unasked(here, monkeypatch, capsys):
     monkeypatch.setattr(files, "LARGE", {".csv": 10})
     wide = ["run", "wide.csv", "--schema=wide.json", "--queries=marginals:1", "--epsilon=1"]
-    assert main([*wide, "--algorithm=private_evolution_table"]) == 2
-    assert "needs the rows one by one" in capsys.readouterr().err
+    refusal(main([*wide, "--algorithm=private_evolution_table"]), capsys, "needs the rows one by one")
     assert main([*wide, "--algorithm=private_evolution_table", "--set=rounds=1", "--no-stream"]) == 0
 
 
 def test_a_schema_is_measured_on_a_whole_table_however_large(here, monkeypatch, capsys):
     monkeypatch.setattr(files, "LARGE", {".csv": 10})
-    columns = {n: {"kind": "integer", "low": 0, "high": 29} for n in WIDE}
+    columns = {n: integer(0, 29) for n in WIDE}
     columns["a"] = {"kind": "integer", "bounds": "private", "bins": 4}
-    (here / "open.json").write_text(json.dumps({"columns": columns}))
+    write_json(here / "open.json", {"columns": columns})
     first = ("--schema=open.json", "--epsilon=2", "--total-epsilon=9", "--total-delta=1e-6")
-    assert release("wide.csv", "one", *first, "--stream") == 2
-    assert "a schema is measured on a whole table in memory" in capsys.readouterr().err
+    refusal(release("wide.csv", "one", *first, "--stream"), capsys, "a schema is measured on a whole table in memory")
     assert release("wide.csv", "one", *first) == 0
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@parametrize("jobs", ["1", "2"])
 def test_a_sweep_on_parts_has_the_points_of_one_in_memory(here, jobs):
     command = ["--schema=wide.json", "--queries=marginals:2", "--algorithms=aim,residual", "--epsilons=1", "--repeat=1"]
     assert main(["sweep", "parts", *command, "--json=parts.json", f"--jobs={jobs}"]) == 0
@@ -81,18 +80,16 @@ def test_a_sweep_on_parts_has_the_points_of_one_in_memory(here, jobs):
     assert found["task"] == whole["task"]
 
 
-def release(table: str, out: str, *extra: str) -> int:
+def release(table, out, *extra):
     asked = {"schema": "wide.json", "queries": "marginals:1", "algorithm": "residual", "total": None}
     return main(order(out, *extra, table=table, **asked))
 
 
 def test_nothing_is_charged_when_a_part_is_refused_or_the_records_are_needed(here, capsys):
     total = ("--total-epsilon=2", "--total-delta=1e-6")
-    assert release("parts", "one", "--algorithm=private_evolution_table", *total) == 2
-    assert "needs the rows one by one" in capsys.readouterr().err
+    refusal(release("parts", "one", "--algorithm=private_evolution_table", *total), capsys, "needs the rows one by one")
     pd.DataFrame({name: [1, 2, 99] for name in WIDE}).to_parquet("parts/z.parquet", row_group_size=2)
-    assert release("parts", "one", *total) == 2
-    assert "z.parquet, row group 2: column 'a': 99 in row 1 is outside 0..29" in capsys.readouterr().err
+    refusal(release("parts", "one", *total), capsys, "z.parquet, row group 2: column 'a': 99 in row 1 is outside 0..29")
     assert not (here / "l.sqlite").exists()
 
 
@@ -107,9 +104,9 @@ def test_people_whose_rows_stand_together_are_limited_as_in_memory(here):
 
 
 def test_constraints_that_records_break_are_told_of_parts_too(here, capsys):
-    schema = {"columns": {n: {"kind": "integer", "low": 0, "high": 29} for n in WIDE}}
+    schema = {"columns": {n: integer(0, 29) for n in WIDE}}
     schema["constraints"] = [{"order": ["a", "b", "c"]}]
-    (here / "wide.json").write_text(json.dumps(schema))
+    write_json(here / "wide.json", schema)
     command = ["--schema=wide.json", "--queries=marginals:2", "--algorithm=residual", "--epsilon=1"]
     said = []
     for table in ("parts", "wide.csv"):

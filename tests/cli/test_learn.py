@@ -1,29 +1,15 @@
 """The command learn: its JSON, its table, its errors."""
 
-import json
-
 import pytest
 
+from dpcore import domain_to_json, read_json
 from dpcore.cli import main
-from dpcore.data.schema import domain_to_json
+from tests.helpers import one_line_of_error, parametrize, write_json
 from tests.risk_tasks import DOMAIN, table
 
 KEYS = {
-    "n",
-    "d",
-    "G",
-    "R",
-    "s",
-    "k",
-    "mu",
-    "tau",
-    "stages",
-    "risk_bound",
-    "excess_risk",
-    "parameter",
-    "spent",
-    "seconds",
-}
+    "n", "d", "G", "R", "s", "k", "mu", "tau", "stages", "risk_bound", "excess_risk", "parameter", "spent", "seconds",
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -31,18 +17,18 @@ def learn(tmp_path, monkeypatch):
     """Run `learn` on a small table; its exit code and what it wrote."""
     monkeypatch.chdir(tmp_path)
     table(80).to_csv("t.csv", index=False)
-    (tmp_path / "s.json").write_text(json.dumps(domain_to_json(DOMAIN)), encoding="utf-8")
+    write_json(tmp_path / "s.json", domain_to_json(DOMAIN))
 
     def run(*extra, task="quantile:y:0.5"):
         code = main(["learn", "t.csv", "--schema", "s.json", "--task", task, "--epsilon", "1", *extra])
         written = tmp_path / "o.json"
-        return code, json.loads(written.read_text()) if written.exists() else None
+        return code, read_json(written) if written.exists() else None
 
     return run
 
 
-@pytest.mark.parametrize(
-    ("task", "extra"),
+@parametrize(
+    "task, extra",
     [
         ("quantile:y:0.5", ["--delta", "1e-6"]),
         ("logistic:label:x,group", ["--set", "stages=2"]),
@@ -74,8 +60,8 @@ def test_a_guarantee_by_privacy_loss_distributions_is_reported(learn, capsys):
     assert "delta=1e-6 (privacy loss distributions)" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("extra", "message"),
+@parametrize(
+    "extra, message",
     [
         (["--task", "quantile:y:2"], "quantile=2 is outside (0, 1)"),
         (["--radius", "0"], "radius=0 must be above 0"),
@@ -90,6 +76,4 @@ def test_a_guarantee_by_privacy_loss_distributions_is_reported(learn, capsys):
 )
 def test_bad_input_is_one_line(learn, capsys, extra, message):
     assert learn(*extra)[0] == 2
-    told = capsys.readouterr().err
-    assert message in told
-    assert told.count("\n") == 1
+    one_line_of_error(capsys, message)

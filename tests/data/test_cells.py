@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore import domain_from_json, domain_to_json
+from dpcore import Column, domain_from_json, domain_to_json
 from dpcore.data.cell import Number
 from dpcore.data.cells import RawCells
-from dpcore.data.column import OTHER, Column
+from dpcore.data.column import OTHER
 from dpcore.data.readings import ANY_CASE, COMMA, READINGS, number_of, of_categories
-from tests.helpers import refused
+from tests.helpers import categorical, domain_of, integer, numeric, parametrize, refused
 
 SAID = {
     "17": 17, " 17.0 ": 17, "1,5": math.nan, "1.5": 1.5, "-3e2": -300, "1,2,3": math.nan, "1_000": math.nan,
@@ -22,7 +22,7 @@ SAID = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "number"), SAID.items())
+@parametrize("text, number", SAID.items())
 def test_a_text_says_one_number_or_none(text, number):
     assert number_of(text) == pytest.approx(number, nan_ok=True)
 
@@ -32,9 +32,9 @@ def test_a_reading_comes_first():
 
 
 TOLERANT = {
-    "number": {"kind": "numeric", "low": 0, "high": 9, "bins": 3, "missing": "category", "out_of_range": "clip"},
-    "whole": {"kind": "integer", "low": 0, "high": 9, "missing": "category", "out_of_range": "clip"},
-    "word": {"kind": "categorical", "values": ["a", "1", OTHER], "missing": "other", "out_of_range": "other"},
+    "number": numeric(0, 9, 3, missing="category", out_of_range="clip"),
+    "whole": integer(0, 9, missing="category", out_of_range="clip"),
+    "word": categorical("a", "1", OTHER, missing="other", out_of_range="other"),
 }
 for name in ("number", "whole"):
     TOLERANT[name]["unreadable"] = "missing"
@@ -43,12 +43,12 @@ ANYTHING = st.one_of(
 )
 
 
-@pytest.mark.parametrize("read", [r for r in READINGS if r != ANY_CASE])
+@parametrize("read", [r for r in READINGS if r != ANY_CASE])
 @given(cells=st.lists(ANYTHING, min_size=2, max_size=6))
 def test_a_column_that_refuses_nothing_refuses_nothing_and_reads_each_cell_by_itself(read, cells):
     spec = {k: v | ({"read": read} if not of_categories(read) else {}) for k, v in TOLERANT.items()}
     spec["word"] = TOLERANT["word"] | ({"read": read} if of_categories(read) else {})
-    for column in domain_from_json({"columns": spec}).columns:
+    for column in domain_of(spec).columns:
         together = column.encode(pd.Series(cells, dtype=object))
         assert ((together >= 0) & (together < column.size)).all()
         alone = [int(column.encode(pd.Series([cell], dtype=object))[0]) for cell in cells]
@@ -58,7 +58,7 @@ def test_a_column_that_refuses_nothing_refuses_nothing_and_reads_each_cell_by_it
 
 
 def test_a_huge_whole_number_is_read_as_missing():
-    column = domain_from_json({"columns": {"a": TOLERANT["number"]}}).columns[0]
+    column = domain_of({"a": TOLERANT["number"]}).columns[0]
     assert column.encode(pd.Series([10**5000, 3], dtype=object)).tolist() == [3, 1]
     assert RawCells.of(pd.Series([10**5000, 3], dtype=object)).missing == 1
 
@@ -76,20 +76,20 @@ def test_counting_agrees_with_encoding(cells):
 
 
 def test_a_tolerant_schema_survives_its_file():
-    domain = domain_from_json({"columns": TOLERANT})
+    domain = domain_of(TOLERANT)
     assert domain_from_json(domain_to_json(domain)) == domain
 
 
-@pytest.mark.parametrize(
-    ("spec", "why"),
+@parametrize(
+    "spec, why",
     [
-        ({"kind": "categorical", "values": ["a"], "out_of_range": "other"}, "needs the category"),
-        ({"kind": "categorical", "values": ["a"], "missing": "other"}, "needs the category"),
-        ({"kind": "integer", "low": 0, "high": 1, "missing": "other"}, "no meaning for numbers"),
-        ({"kind": "integer", "low": 0, "high": 1, "unreadable": "missing"}, 'missing "category"'),
-        ({"kind": "categorical", "values": ["a"], "missing": "category", "unreadable": "missing"}, "numbers"),
+        (categorical("a", out_of_range="other"), "needs the category"),
+        (categorical("a", missing="other"), "needs the category"),
+        (integer(0, 1, missing="other"), "no meaning for numbers"),
+        (integer(0, 1, unreadable="missing"), 'missing "category"'),
+        (categorical("a", missing="category", unreadable="missing"), "numbers"),
     ],
 )
 def test_half_a_policy_is_refused(spec, why):
     with refused(why):
-        domain_from_json({"columns": {"a": spec}})
+        domain_of({"a": spec})

@@ -3,14 +3,13 @@
 import math
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore import Column, Domain, samples
 from dpcore.data.choice import MANY, MOST, first_columns
 from dpcore.problems import require_enumerable
-from tests.helpers import refused
+from tests.helpers import parametrize, refused
 
 
 def domain(sizes):
@@ -50,14 +49,14 @@ def test_a_column_that_names_people_is_not_chosen_before_a_person_does():
     assert first_columns(whole.project(["E-Mail"]), 100_000) == ("E-Mail",)
 
 
-@pytest.mark.parametrize("sample", [samples.census, samples.berkeley, samples.titanic])
+@parametrize("sample", [samples.census, samples.berkeley, samples.titanic])
 def test_samples_open_with_all_their_columns(sample):
     whole = sample().domain
     assert math.prod(whole.shape) <= 100_000
     assert first_columns(whole, 100_000) == whole.names
 
 
-@pytest.mark.parametrize("columns", [40, 4000])
+@parametrize("columns", [40, 4000])
 def test_a_domain_of_many_columns_is_refused_in_words_and_pairs_are_listed(columns):
     whole = domain([10] * columns)
     with refused(rf"about 10\^{columns} combinations \({columns} columns\) are more than"):

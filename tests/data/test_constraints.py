@@ -11,17 +11,28 @@ from hypothesis import strategies as st
 
 from dpcore import InputError, domain_from_json, domain_to_json
 from dpcore.data.constraints import Impossible, Order, Within, in_order, witness
-from tests.helpers import HUGE, cells, random_rows, refused
+from tests.helpers import (
+    HUGE,
+    categorical,
+    cells,
+    domain_of,
+    integer,
+    numeric,
+    parametrize,
+    random_rows,
+    refused,
+    seeded,
+)
 
 COLUMNS = {
     "age": {"kind": "integer", "edges": [0, 15, 30, 99]},
-    "start": {"kind": "integer", "low": 2000, "high": 2004},
-    "end": {"kind": "integer", "low": 2000, "high": 2004, "missing": "category"},
+    "start": integer(2000, 2004),
+    "end": integer(2000, 2004, missing="category"),
     "pay": {"kind": "numeric", "edges": [0, 10, 20.5, 40]},
-    "rent": {"kind": "numeric", "low": 0, "high": 30, "bins": 3},
-    "city": {"kind": "categorical", "values": ["Oslo", "Bergen", "Voss", 7], "missing": "category"},
-    "county": {"kind": "categorical", "values": ["Oslo", "Vestland", "Troms"], "missing": "category"},
-    "married": {"kind": "categorical", "values": ["no", "yes"]},
+    "rent": numeric(0, 30, 3),
+    "city": categorical("Oslo", "Bergen", "Voss", 7, missing="category"),
+    "county": categorical("Oslo", "Vestland", "Troms", missing="category"),
+    "married": categorical("no", "yes"),
 }
 CHILD = {"impossible": {"age": {"to": 14}, "married": "yes"}}
 PLACE = {"within": ["city", "county"], "which": {"Oslo": "Oslo", "Bergen": ["Vestland"], "Voss": ["Vestland", "Troms"]}}
@@ -55,7 +66,7 @@ def test_constraints_survive_writing_and_projection():
     assert again == ALL
     assert domain_to_json(again) == written
     assert written["constraints"][0] == {"impossible": {"age": [{"from": 0, "to": 14}], "married": ["yes"]}}
-    plain = domain_from_json({"columns": COLUMNS})
+    plain = domain_of(COLUMNS)
     assert "constraints" not in domain_to_json(plain)
     assert plain != ALL
     assert ALL.project(["end", "start", "city"]).constraints == (Order(("start", "end")),)
@@ -103,7 +114,7 @@ WRONG = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", WRONG)
+@parametrize("name", WRONG)
 def test_a_wrong_constraint_is_refused_with_its_column_value_and_range(name):
     given_, words = WRONG[name]
     with pytest.raises(InputError) as told:
@@ -122,7 +133,7 @@ def test_a_table_too_large_to_hold_is_refused():
 def forbidden(draw):
     """A few columns and tables over some of them, with holes."""
     shape = draw(st.lists(st.integers(1, 4), min_size=2, max_size=4))
-    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    rng = seeded(draw(st.integers(0, 2**32)))
     every = [axes for ways in (1, 2, 3) for axes in itertools.combinations(range(len(shape)), ways)]
     chosen = draw(st.lists(st.sampled_from(every), max_size=5, unique=True))
     share = draw(st.sampled_from([0.3, 0.6, 0.9]))
@@ -154,7 +165,7 @@ def test_listed_cells_and_rows_agree_on_what_can_be():
 def test_records_are_counted_where_they_stand_whatever_they_break():
     frame = pd.DataFrame({"age": [3, 40, 50], "city": ["Oslo", "Oslo", "7"], "county": ["Troms", "Oslo", ""],
                           "married": ["yes", "no", "yes"]})  # fmt: skip
-    free = domain_from_json({"columns": {n: COLUMNS[n] for n in SMALL.names}})
+    free = domain_of({n: COLUMNS[n] for n in SMALL.names})
     rows, as_ever = SMALL.encode(frame), free.encode(frame)
     assert np.array_equal(rows.values, as_ever.values)
     assert np.array_equal(rows.weights, as_ever.weights)
@@ -163,7 +174,7 @@ def test_records_are_counted_where_they_stand_whatever_they_break():
 
 @given(st.integers(0, 2**32))
 def test_no_synthetic_row_breaks_a_constraint(seed):
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     codes = random_rows(SMALL, 200, seed).values
     frame = SMALL.published(codes, rng)
     assert SMALL.possible(rows := SMALL.encode(frame).values).all(), rows
@@ -176,8 +187,8 @@ BINNED = domain_from_json(
         {"order": ["a", "b", "c"]},
         columns={
             "a": {"kind": "numeric", "edges": [0, 50, 100], "missing": "category"},
-            "b": {"kind": "integer", "low": 0, "high": 99, "bins": 4, "missing": "category"},
-            "c": {"kind": "numeric", "low": 0, "high": 100, "bins": 10, "missing": "category"},
+            "b": integer(0, 99, bins=4, missing="category"),
+            "c": numeric(0, 100, 10, missing="category"),
         },
     )
 )
@@ -185,7 +196,7 @@ BINNED = domain_from_json(
 
 @given(st.integers(0, 2**32))
 def test_numbers_within_bins_are_drawn_in_order_and_stay_in_their_cells(seed):
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     every = cells(BINNED)[BINNED.possible(cells(BINNED))]
     codes = every[rng.integers(len(every), size=300)]
     frame = BINNED.published(codes, rng)

@@ -18,7 +18,7 @@ def test_only_people_lose_rows():
 
 
 @pytest.mark.parametrize(
-    ("unit", "noun", "words", "protected", "records"),
+    "unit, noun, words, protected, records",
     [
         (ROWS, "row", "each row as one person; someone with several rows is protected less", "one row", "rows"),
         (

@@ -1,11 +1,10 @@
 """All that is wrong with a column at once, and repairs that mend it without undoing what was typed."""
 
 import pandas as pd
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore import InputError, domain_from_json
+from dpcore import InputError
 from dpcore.data import repairs
 from dpcore.data.readings import ANY_CASE, COMMA
 from dpcore.data.repairs import (
@@ -23,7 +22,7 @@ from dpcore.data.repairs import (
     problems,
     words_missing,
 )  # fmt: skip
-from tests.helpers import refused
+from tests.helpers import categorical, domain_of, integer, parametrize, refused
 
 TEXTS = pd.Series(["yes", "Yes", " yes ", "no", "NA"])
 NUMBERS = pd.Series(["1", "2", "", "70"])
@@ -32,22 +31,22 @@ WRONG = {
     "no values": ({"kind": "categorical", "values": None}, TEXTS, [(READ, ASIDE)], ["values are not given"]),
     "no kind": ({}, TEXTS, [(GUESS, ASIDE)], ["kind=None"]),
     "no entry": (3, TEXTS, [(GUESS, ASIDE)], ["must be a JSON object"]),
-    "bounds": ({"kind": "integer", "low": 3, "high": 1}, NUMBERS, [(READ, ASIDE)], ["low=3 must be below high=1"]),
+    "bounds": (integer(3, 1), NUMBERS, [(READ, ASIDE)], ["low=3 must be below high=1"]),
     "missing and outside": (
-        {"kind": "integer", "low": 1, "high": 9}, NUMBERS, [(CLIP, ASIDE), (MISSING, ASIDE)],
+        integer(1, 9), NUMBERS, [(CLIP, ASIDE), (MISSING, ASIDE)],
         ["'70' in row 4 is outside 1..9", "1 of 4 values are missing"],
     ),
     "spellings": (
-        {"kind": "categorical", "values": ["yes", "no"], "missing": "category"}, TEXTS, [(ONE, ADD, ASIDE)],
+        categorical("yes", "no", missing="category"), TEXTS, [(ONE, ADD, ASIDE)],
         ["'Yes' in row 2 is not one of the allowed values"],
     ),
-    "other values": ({"kind": "categorical", "values": ["yes"], "missing": "category"}, TEXTS, [(ADD, ASIDE)], ["Yes"]),
-    "no number": ({"kind": "integer", "low": 1, "high": 9}, TEXTS, [(GUESS, WORDS, ASIDE)],
+    "other values": (categorical("yes", missing="category"), TEXTS, [(ADD, ASIDE)], ["Yes"]),
+    "no number": (integer(1, 9), TEXTS, [(GUESS, WORDS, ASIDE)],
         ["is not a number"]),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("entry", "cells", "fixes", "words"), WRONG.values(), ids=WRONG)
+@parametrize("entry, cells, fixes, words", WRONG.values(), ids=WRONG)
 def test_all_that_is_wrong_is_said_at_once_and_each_repair_mends_it(entry, cells, fixes, words):
     found = problems("x", cells, entry)
     assert [problem.fixes for problem in found] == fixes
@@ -62,17 +61,17 @@ def test_all_that_is_wrong_is_said_at_once_and_each_repair_mends_it(entry, cells
     while found and entry is not None:
         entry = mended("x", cells, entry, found[0].fixes[0])
         found = problems("x", cells, entry)
-    assert domain_from_json({"columns": {"x": entry}}).columns[0].encode(cells).shape == cells.shape
+    assert domain_of({"x": entry}).columns[0].encode(cells).shape == cells.shape
 
 
 def test_only_what_nobody_said_is_read_off():
-    entry = {"kind": "integer", "low": 0, "high": None, "missing": "category"}
+    entry = integer(-3, None, missing="category")
     read = mended("x", NUMBERS, entry, READ)
-    assert (read["low"], read["missing"]) == (0, "category")
+    assert (read["low"], read["missing"]) == (-3, "category")
     assert read["high"] >= 2
     assert mended("x", pd.Series(["5", "6"]), entry, READ)["missing"] == "category", "a policy that was typed stays"
     assert mended("x", pd.Series(["1,5", "2"]), {"kind": "numeric", "read": COMMA}, READ)["read"] == COMMA
-    entry = {"kind": "categorical", "values": ["none of them", "no"], "missing": "category"}
+    entry = categorical("none of them", "no", missing="category")
     assert mended("x", TEXTS, entry, ADD)["values"] == ["none of them", "no", "Yes", "yes"]
     assert mended("x", TEXTS, entry, ONE) == {
         "kind": "categorical", "read": ANY_CASE, "values": ["no", "yes"], "missing": "category",
@@ -81,13 +80,13 @@ def test_only_what_nobody_said_is_read_off():
 
 def test_a_word_that_counts_as_missing_becomes_a_value_of_its_own():
     cells = pd.Series(["gold", "none", "NA", "", "-", "gold", "none"])
-    entry = {"kind": "categorical", "values": ["gold"], "missing": "category"}
+    entry = categorical("gold", missing="category")
     assert words_missing("x", cells, entry) == {"none": 2, "NA": 1}
     own = mended("x", cells, entry, OWN)
     assert own == entry | {"values": ["gold", "none", "NA"]}
     assert words_missing("x", cells, own) == {}
     ages = pd.Series(["41", "unknown", "7", "none"])
-    entry = {"kind": "integer", "low": 0, "high": 99}
+    entry = integer(0, 99)
     counted = mended("x", ages, entry, WORDS)
     assert words_missing("x", ages, counted) == {"unknown": 1, "none": 1}
     assert problems("x", ages, counted) == ()
@@ -99,16 +98,16 @@ def test_a_word_that_counts_as_missing_becomes_a_value_of_its_own():
 
 def test_repairs_that_read_the_records_are_known_as_such():
     for fix in FIXES:
-        entry = {"kind": "categorical", "values": ["yes"]}
+        entry = categorical("yes")
         other = pd.Series(["zebra", "Zebra"])
         kept = mended("x", other, entry, fix)
         assert ("zebra" in str(kept).lower()) <= (fix in repairs.PEEKS)
 
 
-@pytest.mark.parametrize("cells", [pd.Series(["2020-01-02", "2021-03-04"]), pd.Series([f"w{i}" for i in range(300)])])
+@parametrize("cells", [pd.Series(["2020-01-02", "2021-03-04"]), pd.Series([f"w{i}" for i in range(300)])])
 def test_what_seems_to_be_no_column_to_count_is_not_taken_for_one(cells):
     with refused("column 'x': .*; leave it out"):
-        mended("x", cells, {"kind": "integer", "low": 0, "high": 1}, GUESS)
+        mended("x", cells, integer(0, 1), GUESS)
 
 
 ENTRY = st.fixed_dictionaries(
@@ -127,7 +126,7 @@ def test_any_entry_is_fine_or_has_problems_with_repairs(entry, cells):
     series = pd.Series(cells, dtype="str")
     found = problems("x", series, entry)
     if not found:
-        assert len(domain_from_json({"columns": {"x": entry}}).columns[0].encode(series)) == len(cells)
+        assert len(domain_of({"x": entry}).columns[0].encode(series)) == len(cells)
     for problem in found:
         assert set(problem.fixes) <= set(FIXES)
         assert problem.fixes[-1] == ASIDE

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dpcore import Domain, InputError, domain_from_json, domain_to_json
 from dpcore.data.guessing import guess_columns, propose, read_off
-from tests.helpers import HUGE, refused
+from tests.helpers import HUGE, parametrize, refused
 
 GOOD = {
     "columns": {
@@ -105,7 +105,7 @@ BAD_COLUMNS = {
 MALFORMED |= {name: ({"columns": {"x": spec}}, f"column 'x': {why}") for name, (spec, why) in BAD_COLUMNS.items()}
 
 
-@pytest.mark.parametrize(("schema", "message"), MALFORMED.values(), ids=MALFORMED)
+@parametrize("schema, message", MALFORMED.values(), ids=MALFORMED)
 def test_a_malformed_schema_is_refused_with_column_key_and_value(schema, message):
     with pytest.raises(InputError) as caught:
         domain_from_json(schema)
@@ -153,7 +153,7 @@ SECRETS = pd.DataFrame(
 TEXTS = SECRETS.astype(object).map(lambda v: "" if pd.isna(v) else str(v))
 
 
-@pytest.mark.parametrize("frame", [SECRETS, TEXTS], ids=["typed", "texts"])
+@parametrize("frame", [SECRETS, TEXTS], ids=["typed", "texts"])
 def test_a_proposal_tells_nothing_of_the_cells(frame):
     proposed = propose(frame)
     written = json.dumps(proposed)
@@ -179,7 +179,7 @@ OWN = {
 }
 
 
-@pytest.mark.parametrize("frame", OWN.values(), ids=OWN)
+@parametrize("frame", OWN.values(), ids=OWN)
 def test_a_peeked_schema_is_marked_and_encodes_its_own_table(frame):
     proposed = json.loads(json.dumps(propose(frame, peek=True)))
     domain = domain_from_json(proposed)
@@ -187,9 +187,9 @@ def test_a_peeked_schema_is_marked_and_encodes_its_own_table(frame):
     assert domain.encode(frame).n == len(frame)
 
 
-@pytest.mark.parametrize("peek", [False, True])
-@pytest.mark.parametrize(
-    ("cells", "advice"),
+@parametrize("peek", [False, True])
+@parametrize(
+    "cells, advice",
     [
         (pd.to_datetime(["2020-01-01", "2021-06-30"]), "dates are too detailed"),
         (["1.2.2020", "", "30.12.2021"], "dates are too detailed"),
@@ -236,7 +236,7 @@ def test_peeking_writes_no_name_of_a_person_into_the_schema():
     assert found["columns"] == {"name": {"kind": "text"}}
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame({"a": []}), pd.DataFrame({"a": [None, None]}), pd.DataFrame()])
-@pytest.mark.parametrize("peek", [False, True])
+@parametrize("frame", [pd.DataFrame({"a": []}), pd.DataFrame({"a": [None, None]}), pd.DataFrame()])
+@parametrize("peek", [False, True])
 def test_a_table_with_nothing_in_it_still_gets_a_proposal(frame, peek):
     assert set(propose(frame, peek=peek)["columns"]) == set(frame.columns)

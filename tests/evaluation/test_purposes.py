@@ -1,23 +1,17 @@
 """Purposes: models, links, tests and questions of synthetic rows, beside lines that are what they say."""
 
-import json
+import math
 import sys
 
 import numpy as np
 import pandas as pd
-import pytest
 
+from dpcore import Budget, Marginals, QueryRelease, Rows, read_json
 from dpcore.cli import main
-from dpcore.data.domain import Rows
-from dpcore.data.readers import read_json
-from dpcore.errors import InputError
 from dpcore.evaluation import purposes
 from dpcore.evaluation.purposes import Purposes, alarms_in_words
 from dpcore.parsing.questions import understand
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import QueryRelease
-from dpcore.workloads import Marginals
-from tests.helpers import codes, finished, rows_of
+from tests.helpers import approx, codes, finished, refusal, refused, rows_of, write_json
 
 DOMAIN = codes(2, 3, 2, 4)
 
@@ -35,7 +29,7 @@ def served(epsilon, **asked):
     return mine, by_purpose(mine, Budget(epsilon, 1e-6))
 
 
-def by_purpose(mine: Purposes, *known):
+def by_purpose(mine, *known):
     """What a run on its training rows serves."""
     run = finished("gaussian_maxent", QueryRelease(Marginals.all(DOMAIN, 2), mine.train.n), mine.train, *known)
     return {found.purpose: found for found in mine.served(run)}
@@ -64,10 +58,10 @@ def test_models_links_and_questions_stand_between_nothing_and_the_real_rows():
         assert f"train a model: {model} (b = 2)" in good
     links = good["find what is linked"]
     assert (links.value, links.real) == (1, 1)
-    assert links.nothing == pytest.approx(2 / 6)
+    assert links.nothing == approx(2 / 6)
     answer = good["answer: a = 1 and b = 2"]
-    assert answer.nothing == pytest.approx(1 / 6)
-    assert answer.value == pytest.approx(answer.real, abs=0.01)
+    assert answer.nothing == approx(1 / 6)
+    assert answer.value == approx(answer.real, abs=0.01)
     assert abs(poor["answer: a = 1 and b = 2"].value - answer.real) > abs(answer.value - answer.real)
 
 
@@ -75,7 +69,7 @@ def test_many_values_are_scored_by_accuracy_against_the_commonest():
     mine, found = served(10.0, target="b")
     model = found["train a model: logistic regression"]
     shares = np.bincount(mine.test.values[:, 1], mine.test.weights) / mine.test.n
-    assert (model.unit, model.nothing) == ("accuracy", pytest.approx(shares.max()))
+    assert (model.unit, model.nothing) == ("accuracy", approx(shares.max()))
     assert model.nothing < model.value <= 1
 
 
@@ -115,30 +109,44 @@ def test_what_cannot_be_asked_is_one_sentence(monkeypatch):
         (table(100), {"target": "a"}, "25 rows can be held out and 50 are needed"),
         (constant, {}, "links need two columns with two values each"),
     ):
-        with pytest.raises(InputError, match=words):
+        with refused(words):
             Purposes.of(DOMAIN, rows, **asked)
     monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
-    with pytest.raises(InputError, match="needs scikit-learn"):
+    with refused("needs scikit-learn"):
         Purposes.of(DOMAIN, table(), target="a")
     assert Purposes.of(DOMAIN, table()).target is None
 
 
-def test_the_command_writes_a_list_resumes_it_and_refuses_anothers(tmp_path, monkeypatch, capsys):
+def test_the_command_writes_points_resumes_them_and_refuses_anothers(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     rows = table(800)
     values = np.repeat(rows.values, rows.weights, axis=0)
     pd.DataFrame(values, columns=list("abcd")).to_csv("t.csv", index=False)
-    (tmp_path / "s.json").write_text(json.dumps({"a": 2, "b": 3, "c": 2, "d": 4}))
+    write_json(tmp_path / "s.json", {"a": 2, "b": 3, "c": 2, "d": 4})
     asked = ["purposes", "t.csv", "--schema=s.json", "--queries=marginals:2", "--algorithm=gaussian_maxent"]
     files = ["--repeat=1", "--json=p.json", "--csv=p.csv"]
     assert main([*asked, "--epsilons=1", "--target=a", *files]) == 0
     out, first = capsys.readouterr().out, read_json(tmp_path / "p.json")
     assert "n=600 held_out=200" in out
     assert "Tests on these synthetic rows" in out
-    assert {"purpose", "epsilon", "seed", "value", "unit", "real", "sample", "nothing"} <= set(first[0])
+    ((point,), scores) = first["points"], first["points"][0]["errors"]
+    assert (point["epsilon"], point["seed"], first["task"]["target"]) == (1, 0, "a")
+    assert all({"purpose", "value", "unit", "real", "sample", "nothing"} == set(one) for one in scores.values())
     monkeypatch.setattr("dpcore.cli.purposes.run_made", None)
     assert main([*asked, "--epsilons=1", "--target=a", *files, "--resume"]) == 0, "nothing is run again"
     assert read_json(tmp_path / "p.json") == first
-    assert list(pd.read_csv("p.csv")["purpose"]) == [one["purpose"] for one in first]
-    assert main([*asked, "--epsilons=1", "--target=b", *files, "--resume"]) == 2
-    assert "belongs to another table, target" in capsys.readouterr().err
+    assert list(pd.read_csv("p.csv")["purpose"]) == list(scores)
+    another = [*asked, "--epsilons=1", "--target=b", *files, "--resume"]
+    refusal(main(another), capsys, 'target is "a" there and "b" here')
+    again = [*asked, "--epsilons=1", "--target=a", *files, "--resume"]
+    (name, score), *_ = scores.items()
+    odd = [{name: 0.5}, {name: score | {"value": "abc"}}, {name: score | {"unit": 3}}]
+    told = [
+        *((first | {"points": [point | {"errors": errors}]}, "is not a point of a sweep") for errors in odd),
+        (first | {"points": [point | {"epsilon": math.nan}]}, "is not a point of a sweep"),
+        (first | {"points": [point, point]}, "p.json: some point is in it twice"),
+        ([point], "p.json: not a file of points as this version writes it; name another file with --json"),
+    ]
+    for content, words in told:
+        write_json(tmp_path / "p.json", content)
+        refusal(main(again), capsys, words)

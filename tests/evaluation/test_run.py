@@ -4,13 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run
 from dpcore.data.samples import census
 from dpcore.evaluation.metrics import errors
-from dpcore.evaluation.run import Run
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import QueryRelease
-from dpcore.workloads import Marginals
 from tests.helpers import wide_task
 
 

@@ -1,7 +1,6 @@
 """A sweep on a real local cluster: identical points, and no table in the clear."""
 
 import itertools
-import json
 import warnings
 from contextlib import closing
 
@@ -9,16 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget, domain_from_json, read_json
 from dpcore.cli import main
-from dpcore.data.readers import read_json
-from dpcore.data.schema import domain_from_json
 from dpcore.data.sources.parquet import ParquetSource
-from dpcore.errors import InputError
 from dpcore.experiments.cluster import OnCluster, check_address, connect, sweep_on
 from dpcore.experiments.sweep import cases
-from dpcore.privacy.accounting.budget import Budget
-from tests.helpers import task
+from tests.helpers import parametrize, refusal, refused, task, write_json
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # the cluster's own
@@ -71,17 +66,17 @@ def test_a_table_counted_on_a_cluster_has_the_counts_of_this_process(cluster, pa
 def test_what_a_schema_refuses_on_a_cluster_is_said_and_counting_there_can_be_stopped(cluster, parts):
     source, domain = parts
 
-    def enough(rows: int) -> None:
+    def enough(rows):
         raise TimeoutError
 
     with closing(connect(cluster.scheduler_address)) as client:
-        with pytest.raises(InputError, match="t.parquet, row group .*: column 'a': .* is outside 0..4"):
+        with refused("t.parquet, row group .*: column 'a': .* is outside 0..4"):
             OnCluster(source, client).count(domain_from_json({"a": 5}), [(0,)])
         with pytest.raises(TimeoutError):
             OnCluster(source, client).count(domain, [(0,)], enough)
 
 
-def on_both(asked: str, cluster, capsys) -> tuple[str, list]:
+def on_both(asked, cluster, capsys):
     """What a sweep on the cluster says, and its points, which are those of this process but for clock and memory."""
     found = []
     for scheduler in ([], ["--scheduler", cluster.scheduler_address]):
@@ -92,7 +87,7 @@ def on_both(asked: str, cluster, capsys) -> tuple[str, list]:
 
 
 def test_a_sweep_on_parts_is_counted_by_the_cluster(cluster, parts, here, capsys):
-    (here / "t.json").write_text(json.dumps(dict.fromkeys("abcdefgh", 20)))
+    write_json(here / "t.json", dict.fromkeys("abcdefgh", 20))
     path = str(parts[0].path)
     asked = f"{path} --schema t.json --queries marginals:1 --algorithms residual --repeat 1 --stream"
     said, points = on_both(asked, cluster, capsys)
@@ -115,24 +110,22 @@ def test_a_refused_algorithm_becomes_a_point(cluster):
         assert [p.state for p in sweep_on(client, waiting, problem, rows)] == ["refused"]
 
 
-@pytest.mark.parametrize(
-    "address", ["tcp://127.0.0.1:8786", "tcp://localhost:1", "tcp://[::1]:8786", "tls://example.org:8786"]
-)
+@parametrize("address", ["tcp://127.0.0.1:8786", "tcp://localhost:1", "tcp://[::1]:8786", "tls://example.org:8786"])
 def test_addresses_that_protect_the_table_are_taken(address):
     assert check_address(address) == address
 
 
-@pytest.mark.parametrize(
-    ("address", "message"),
-    [
-        ("tcp://10.0.0.1:8786", "in the clear; use tls://"), ("tcp://example.org:8786", "in the clear; use tls://"),
-        ("tcp://localhost.example.org:1", "in the clear"), ("127.0.0.1:8786", "is not the address"),
-        ("tls://example.org", "is not the address"), ("http://127.0.0.1:1", "is not the address"),
-        ("tcp://127.0.0.1:x", "is not the address"), ("", "is not the address"),
-    ],
+@parametrize(
+    "address, message",
+    {
+        "tcp://10.0.0.1:8786": "in the clear; use tls://", "tcp://example.org:8786": "in the clear; use tls://",
+        "tcp://localhost.example.org:1": "in the clear", "127.0.0.1:8786": "is not the address",
+        "tls://example.org": "is not the address", "http://127.0.0.1:1": "is not the address",
+        "tcp://127.0.0.1:x": "is not the address", "": "is not the address",
+    }.items(),
 )  # fmt: skip
 def test_other_addresses_are_refused(address, message):
-    with pytest.raises(InputError, match=message):
+    with refused(message):
         check_address(address)
 
 
@@ -140,11 +133,10 @@ def test_nobody_at_the_address_is_one_clear_line(here, monkeypatch, capsys):
     pytest.importorskip("distributed")
     monkeypatch.setattr("dpcore.experiments.cluster.CONNECT_SECONDS", 1)
     command = ["sweep", "c.csv", "--schema", "c.json", "--queries", "marginals:1", "--algorithms", "dpfw"]
-    assert main([*command, "--scheduler", "tcp://127.0.0.1:9"]) == 2
-    assert "no scheduler answers at tcp://127.0.0.1:9" in capsys.readouterr().err
+    refusal(main([*command, "--scheduler", "tcp://127.0.0.1:9"]), capsys, "no scheduler answers at tcp://127.0.0.1:9")
 
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "distributed", None)
-    with pytest.raises(InputError, match=r"pip install 'privacy-utility-explorer\[cluster\]'"):
+    with refused(r"pip install 'privacy-utility-explorer\[cluster\]'"):
         connect("tcp://127.0.0.1:8786")

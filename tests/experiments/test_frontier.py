@@ -1,12 +1,11 @@
 """Reading a comparison: frontier, regret and the search for the smallest ε."""
 
 import pandas as pd
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore.errors import InputError
 from dpcore.experiments.frontier import Search, middles, regret, step_frontier
+from tests.helpers import approx, parametrize, refused
 
 DOTS = pd.DataFrame(
     [
@@ -32,9 +31,9 @@ def test_the_frontier_steps_down_and_remembers_a_smaller_budget():
 
 def test_regret_is_a_ratio_to_the_best_at_the_same_budget():
     table = regret(middles(DOTS))
-    assert table.loc["a", 0.1] == pytest.approx(2)
+    assert table.loc["a", 0.1] == approx(2)
     assert table.loc["b", 0.1] == 1
-    assert table.loc["b", 1.0] == pytest.approx(2)
+    assert table.loc["b", 1.0] == approx(2)
     assert table.loc["b", 3.0] == 1
     assert table.index.tolist() == ["b", "a"], "geometric means 2^(1/3) and 2^(1/2)"
     assert table["seconds"].tolist() == [9, 2]
@@ -48,7 +47,7 @@ def test_an_error_of_zero_has_no_regret():
     assert table.loc["b", 1.0] == float("inf")
 
 
-def searched(grid, good, runs=20, share=0.95) -> tuple[float | None, int]:
+def searched(grid, good, runs=20, share=0.95):
     search, looked = Search(grid, runs, share), 0
     while asked := search.ask():
         epsilon, seeds = asked
@@ -68,7 +67,7 @@ def test_the_search_finds_the_first_budget_that_is_good_enough(grid, threshold):
     assert looked <= 20 * (len(grid).bit_length())
 
 
-@pytest.mark.parametrize(("bad", "found"), [(1, 1.0), (2, None)])
+@parametrize("bad, found", [(1, 1.0), (2, None)])
 def test_one_bad_run_in_twenty_is_allowed_and_two_are_not(bad, found):
     assert searched([1.0], lambda _, seed: seed >= bad)[0] == found
 
@@ -87,7 +86,7 @@ def test_late_answers_of_a_settled_budget_are_ignored():
     assert search.found is None
 
 
-@pytest.mark.parametrize("grid", [[], [1, 1], [2, 1]])
+@parametrize("grid", [[], [1, 1], [2, 1]])
 def test_a_grid_rises(grid):
-    with pytest.raises(InputError, match="must rise"):
+    with refused("must rise"):
         Search(grid)

@@ -9,14 +9,9 @@ from multiprocessing import active_children
 import numpy as np
 import pytest
 
-from dpcore.algorithms import ALGORITHMS
-from dpcore.data import samples
-from dpcore.data.schema import domain_from_json
+from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, domain_from_json, samples
 from dpcore.experiments import pool as jobs
 from dpcore.experiments.pool import JobSpec, SharedRows, WorkerPool
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import QueryRelease
-from dpcore.workloads import Marginals
 from tests.helpers import finished
 
 SAMPLE = samples.census(2_000)
@@ -53,6 +48,10 @@ def task(block, name="gaussian_maxent", seeds=(0,), **settings):
     )
 
 
+def endless(pool, block, who="me"):
+    return pool.submit(task(block, "dpfw", **LONG), who)
+
+
 def test_a_worker_computes_what_this_process_computes(pool, block):
     job = pool.submit(task(block, seeds=(3, 4)), "me")
     assert job.wait(90)
@@ -65,7 +64,7 @@ def test_a_worker_computes_what_this_process_computes(pool, block):
 
 
 def test_records_come_while_it_runs_and_cancel_keeps_what_is_there(pool, block):
-    job = pool.submit(task(block, "dpfw", **LONG), "me")
+    job = endless(pool, block)
     until(lambda: job.records)
     assert 0 < job.progress < 1
     job.cancel()
@@ -99,8 +98,8 @@ def test_a_run_in_one_long_step_is_ended_and_its_worker_replaced(pool, block, mo
 
 
 def test_sessions_take_turns(pool, block):
-    first = pool.submit(task(block, "dpfw", **LONG), "greedy")
-    second = pool.submit(task(block, "dpfw", **LONG), "greedy")
+    first = endless(pool, block, "greedy")
+    second = endless(pool, block, "greedy")
     other = pool.submit(task(block), "modest")
     until(lambda: first.records)
     first.cancel()
@@ -111,7 +110,7 @@ def test_sessions_take_turns(pool, block):
 
 
 def test_a_job_cancelled_while_queued_never_runs(pool, block):
-    first, second = (pool.submit(task(block, "dpfw", **LONG), "me") for _ in range(2))
+    first, second = (endless(pool, block) for _ in range(2))
     second.cancel()
     first.cancel()
     assert second.wait(90)
@@ -122,7 +121,7 @@ def test_all_workers_killed_at_once_fail_their_jobs_in_words_the_next_runs_and_c
     before = set(active_children())
     pool = WorkerPool(workers=2)
     try:
-        jobs = [pool.submit(task(block, "dpfw", **LONG), who) for who in ("me", "you")]
+        jobs = [endless(pool, block, who) for who in ("me", "you")]
         waiting = pool.submit(task(block), "them")
         until(lambda: all(job.records for job in jobs))
         for worker in set(active_children()) - before:
@@ -132,7 +131,7 @@ def test_all_workers_killed_at_once_fail_their_jobs_in_words_the_next_runs_and_c
         assert all("ended unexpectedly" in job.error for job in jobs)
         assert waiting.wait(90)
         assert waiting.state == "done"
-        running, queued = ([pool.submit(task(block, "dpfw", **LONG), "me") for _ in range(2)] for _ in range(2))
+        running, queued = ([endless(pool, block) for _ in range(2)] for _ in range(2))
         until(lambda: all(job.records for job in running))
     finally:
         pool.close()

@@ -13,21 +13,15 @@ import numpy as np
 import pytest
 
 import dpcore.experiments.sweep as module
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget, InputError, Marginals, QueryRelease, Rows, Run, read_json
 from dpcore.algorithms.multiplicative_weights import MWEM
 from dpcore.cli import main
 from dpcore.cli import sweep as command
-from dpcore.data.domain import Rows
-from dpcore.errors import InputError, in_words
-from dpcore.evaluation.run import Run
+from dpcore.errors import in_words
 from dpcore.experiments.pool import WorkerPool
-from dpcore.experiments.sweep import cases, identity, rows_digest, still_to_run, sweep
-from dpcore.experiments.sweep_point import Mean, SweepPoint, best, means
+from dpcore.experiments.sweep import SweepPoint, cases, identity, rows_digest, still_to_run, sweep
 from dpcore.params import parameter_values
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import QueryRelease
-from dpcore.workloads import Marginals
-from tests.helpers import QUERIES, TASKS, one_line_of_error, random_rows, task
+from tests.helpers import QUERIES, TASKS, one_line_of_error, parametrize, random_rows, refusal, task, write_json
 
 PROBLEM, ROWS = task("2-way")
 CHOSEN = {"dpfw": ALGORITHMS["dpfw"](rounds=6), "gaussian_maxent": ALGORITHMS["gaussian_maxent"](rounds=5)}
@@ -76,15 +70,15 @@ def test_a_first_point_of_every_algorithm_comes_early_at_the_middle_budget():
     assert [case.name for case in plan({"slow": slow, **CHOSEN}, BUDGETS[:1], [0])][-1] == "slow"
 
 
-@pytest.mark.parametrize(
-    ("budgets", "seeds"), [([], [0]), (BUDGETS, []), (BUDGETS, [0, 0]), (BUDGETS * 2, [0]), (BUDGETS, range(200_000))]
+@parametrize(
+    "budgets, seeds", [([], [0]), (BUDGETS, []), (BUDGETS, [0, 0]), (BUDGETS * 2, [0]), (BUDGETS, range(200_000))]
 )
 def test_nothing_to_do_repetitions_and_too_many_points_are_refused(budgets, seeds):
     with pytest.raises(InputError):
         plan(budgets=budgets, seeds=seeds)
 
 
-@pytest.mark.parametrize("where", ["here", "pool"])
+@parametrize("where", ["here", "pool"])
 def test_a_refusal_is_a_point_and_the_rest_goes_on(pool, where):
     points = list(sweep(plan(budgets=[Budget(1.0, 0.0)]), PROBLEM, ROWS, pool=pool if where == "pool" else None))
     states = Counter((p.algorithm, p.state) for p in points)
@@ -168,7 +162,7 @@ def test_points_survive_json_and_nothing_else_is_a_point():
             SweepPoint.from_json(bad)
 
 
-def point(name, epsilon, seed, state="done", **known) -> SweepPoint:
+def point(name, epsilon, seed, state="done", **known):
     known = {"settings": {}, "delta": 0.0, "message": ""} | known
     return SweepPoint(algorithm=name, epsilon=epsilon, seed=seed, state=state, **known)
 
@@ -176,11 +170,10 @@ def point(name, epsilon, seed, state="done", **known) -> SweepPoint:
 def test_means_and_winners():
     done = [("b", 1.0, 0, 0.2), ("b", 1.0, 1, 0.4), ("a", 1.0, 0, 0.25), ("a", 0.1, 0, 0.5)]
     points = [point(*key, errors={"max_error": error, "mean_l1": None}, seconds=2.0) for *key, error in done]
-    found = means([*points, point("a", 0.1, 1, "failed")])
-    assert found[0] == Mean("b", 1.0, 2, {"max_error": pytest.approx(0.3), "mean_l1": None}, 2.0)
-    assert [(m.algorithm, m.epsilon, m.runs) for m in found[1:]] == [("a", 0.1, 1), ("a", 1.0, 1)]
-    assert {e: m.algorithm for e, m in best(found, "max_error").items()} == {0.1: "a", 1.0: "a"}
-    assert best(found, "mean_l1") == {}
+    lines = command.report([*points, point("a", 0.1, 1, "failed", message="broke")])[2:]
+    cells = [["b", "1", "2", "0.3"], ["a", "1", "1", "0.25"], ["a", "0.1", "1", "0.5"]]
+    assert [line.split() for line in lines[:3]] == [[*line, "-", "2"] for line in cells]
+    assert lines[3:] == ["best max error: ε=0.1 a, ε=1 a", "failed: a at ε=0.1 (1 points): broke"]
 
 
 def test_tasks_are_told_apart_by_public_facts_and_tables_by_a_digest():
@@ -223,8 +216,7 @@ def arguments(table="c.csv", extra=(), **changes):
 
 
 def read(path="out.json"):
-    with open(path, encoding="utf-8") as file:
-        return json.load(file)
+    return read_json(path)
 
 
 def kept(path="out.json"):
@@ -301,7 +293,7 @@ def test_failed_points_are_tried_again_and_refused_ones_are_not(here, capsys, mo
     assert "refused: gaussian_maxent at ε=0.3, 1 (4 points): delta=0" in told
     file = read()
     file["points"][0] |= {"state": "failed", "errors": {}, "spent": {}, "seconds": None}
-    (here / "out.json").write_text(json.dumps(file))
+    write_json(here / "out.json", file)
     made = ran(monkeypatch)
     again = arguments(delta="0", algorithms="dpfw,gaussian_maxent,mwem", extra=["--resume"])
     assert main(again) == 0
@@ -363,7 +355,7 @@ BAD |= {
 }
 
 
-@pytest.mark.parametrize("given", BAD.values(), ids=BAD)
+@parametrize("given", BAD.values(), ids=BAD)
 def test_bad_input_is_one_line_and_exit_code_2_before_any_work(here, capsys, monkeypatch, given):
     monkeypatch.setattr(module, "Run", lambda *a, **k: pytest.fail("work was done"))
     before = {path.name: path.read_bytes() for path in here.iterdir() if path.is_file()}
@@ -373,8 +365,7 @@ def test_bad_input_is_one_line_and_exit_code_2_before_any_work(here, capsys, mon
 
 
 def test_a_full_disk_and_a_device_are_handled(here, capsys):
-    assert main(arguments(json="/dev/full")) == 2
-    assert "/dev/full" in capsys.readouterr().err
+    refusal(main(arguments(json="/dev/full")), capsys, "/dev/full")
     assert main(arguments(json="/dev/null", algorithms="dpfw", repeat="1")) == 0
     with open("/dev/null", "rb") as device:
         assert device.read() == b"", "still a device"

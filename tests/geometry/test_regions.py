@@ -2,35 +2,34 @@
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from dpcore import PointRelease
 from dpcore.geometry.regions import Ball, Space, box, point_rows
-from tests.helpers import refused
+from tests.helpers import approx, parametrize, refused
 
 BALL = Ball(np.zeros(2), 2.0)
 NAMES = ("x", "y")
 BOX = box([0], [1, 3], ["x", "y"])
-REGIONS = pytest.mark.parametrize("region", [BALL, BOX, Ball(np.ones(1), 0.5), box([-2], [-1], ["x"])], ids=str)
+REGIONS = parametrize("region", [BALL, BOX, Ball(np.ones(1), 0.5), box([-2], [-1], ["x"])], ids=str)
 
 
 @REGIONS
 def test_projection_is_the_nearest_point_and_uniform_points_are_inside(region):
     rng = np.random.default_rng(0)
     inside = region.uniform(2000, rng)
-    assert region.project(inside) == pytest.approx(inside, abs=1e-12)
+    assert region.project(inside) == approx(inside, abs=1e-12)
     X = 5 * rng.normal(size=(50, region.d))
     P = region.project(X)
-    assert region.project(P) == pytest.approx(P, abs=1e-12)
+    assert region.project(P) == approx(P, abs=1e-12)
     to_inside = np.linalg.norm(X[:, None] - inside, axis=2).min(axis=1)
     assert (np.linalg.norm(X - P, axis=1) <= to_inside + 1e-9).all()
     assert np.linalg.norm(inside[:, None] - inside[:200], axis=2).max() <= region.diameter
-    low, high = region.bounds
+    low, high = region.corners
     assert (inside >= low).all()
     assert (inside <= high).all()
     assert region.contains(inside).all()
     assert region.contains(P).all()
-    assert inside.mean(axis=0) == pytest.approx(region.centre, abs=0.15)
+    assert inside.mean(axis=0) == approx(region.centre, abs=0.15)
     assert np.linalg.norm(inside, axis=1).max() <= region.reach
     assert np.linalg.norm(inside - region.centre, axis=1).max() <= region.radius == region.diameter / 2
     assert region.contains(Ball(region.centre, region.inner).uniform(500, rng)).all()
@@ -43,12 +42,12 @@ def test_projection_is_the_nearest_point_and_uniform_points_are_inside(region):
 def test_points_are_grouped_and_points_outside_by_rounding_are_taken_in():
     frame = pd.DataFrame({"x": [0.0, 2 + 1e-12, 0.0, -0.0], "y": ["1", "0", "1", " 1"]})
     rows = point_rows(BALL, NAMES, frame)
-    assert rows.values == pytest.approx(np.array([[0, 1], [2, 0]]), abs=1e-12)
+    assert rows.values == approx(np.array([[0, 1], [2, 0]]), abs=1e-12)
     assert rows.weights.tolist() == [3, 1]
 
 
-@pytest.mark.parametrize(
-    ("cells", "message"),
+@parametrize(
+    "cells, message",
     [
         (
             {"x": [0, 0, 3], "y": [0, 1, 0]},
@@ -65,15 +64,15 @@ def test_bad_points_are_refused_with_their_row(cells, message):
         point_rows(BALL, NAMES, pd.DataFrame(cells))
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
+@parametrize(
+    "make, message",
     [
         *((lambda r=r: Ball(np.zeros(1), r), f"radius={r:g} must be above 0") for r in (0, np.nan)),
         (lambda: Space(np.zeros(1), np.inf), "radius=inf must be above 0"),
         (lambda: PointRelease(BALL, 5, ("x",)), "1 names do not match the ball of radius 2 about 0, which has d=2"),
         (lambda: box([0, 0, 0], [1], ["x", "y"]), "3 values of low for 2 coordinates"),
         (lambda: box([0, 2], [1], ["x", "y"]), "coordinate 'y': low=2 must be below high=1"),
-        (lambda: PointRelease(BALL, 1, NAMES), "n=1 points are too few"),
+        (lambda: PointRelease(BALL, 1, NAMES), "has 1 row; at least 2"),
         (lambda: PointRelease(BALL, 5, NAMES, group=6), "group=6 is outside 1..5"),
     ],
 )

@@ -1,19 +1,18 @@
 """Transport against full linear programs and closed forms."""
 
 import numpy as np
-import pytest
 from scipy.optimize import linprog
 from scipy.spatial.distance import cdist
 
 from dpcore.geometry import grouping as point_groups
 from dpcore.geometry import transport
 from dpcore.geometry.transport import bounded_lipschitz, w1
-from tests.helpers import refused
+from tests.helpers import approx, parametrize, refused, seeded
 
 CORNERS = np.array([[0, 0], [1, 0], [0, 1], [0.5, 0.5]])
 
 
-def projection_program(V: np.ndarray, m: np.ndarray, D: float) -> float:
+def projection_program(V, m, D):
     """min over distributions μ of sup {f·(m − μ)}: transport of all to all, creation and destruction at D."""
     k = len(m)
     flows = np.zeros((k, k * k))
@@ -29,7 +28,7 @@ def projection_program(V: np.ndarray, m: np.ndarray, D: float) -> float:
     return found.fun
 
 
-def distance_program(V: np.ndarray, m: np.ndarray, D: float) -> float:
+def distance_program(V, m, D):
     """sup {f·m: |f| ≤ D, f 1-Lipschitz}."""
     k = len(m)
     pairs = [(i, j) for i in range(k) for j in range(k) if i != j]
@@ -40,37 +39,37 @@ def distance_program(V: np.ndarray, m: np.ndarray, D: float) -> float:
     return -linprog(-m, A_ub=rules, b_ub=bounds, bounds=(-D, D), method="highs").fun
 
 
-def transport_program(X, a, Y, b) -> float:
+def transport_program(X, a, Y, b):
     p, q = len(X), len(Y)
     rows = np.vstack([np.kron(np.eye(p), np.ones(q)), np.kron(np.ones(p), np.eye(q))])
     return linprog(cdist(X, Y).ravel(), A_eq=rows, b_eq=np.concatenate([a, b]), method="highs").fun
 
 
-def signed(kind: str, k: int, rng: np.random.Generator) -> np.ndarray:
+def signed(kind, k, rng):
     scale = {"little": 0.1, "much": 1.0, "no": 0.0}[kind.split()[0]]
     return rng.dirichlet(np.ones(k)) * (1.6 if "heavy" in kind else 1.0) + scale * rng.normal(size=k) / np.sqrt(k)
 
 
-@pytest.mark.parametrize("kind", ["little noise", "much noise", "no noise", "much noise, heavy"])
-@pytest.mark.parametrize("d", [1, 2, 3])
-@pytest.mark.parametrize("seed", [0, 1])
+@parametrize("kind", ["little noise", "much noise", "no noise", "much noise, heavy"])
+@parametrize("d", [1, 2, 3])
+@parametrize("seed", [0, 1])
 def test_the_projection_is_the_full_program(d, kind, seed, monkeypatch):
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     V = rng.random((14, d))
     m = signed(kind, 14, rng)
     D = np.sqrt(d)
     found = bounded_lipschitz(V, m, D)
     assert found.weights.min() >= 0
-    assert found.weights.sum() == pytest.approx(1, abs=1e-12)
-    assert found.value == pytest.approx(projection_program(V, m, D), abs=1e-9)
-    assert distance_program(V, m - found.weights, D) == pytest.approx(found.value, abs=1e-9), "μ attains it"
+    assert found.weights.sum() == approx(1, abs=1e-12)
+    assert found.value == approx(projection_program(V, m, D), abs=1e-9)
+    assert distance_program(V, m - found.weights, D) == approx(found.value, abs=1e-9), "μ attains it"
     monkeypatch.setattr(transport, "ALL_ARCS", 0)
     monkeypatch.setattr(transport, "NEIGHBOURS", 1)
-    assert bounded_lipschitz(V, m, D).value == pytest.approx(found.value, abs=1e-9), "few arcs and pricing"
+    assert bounded_lipschitz(V, m, D).value == approx(found.value, abs=1e-9), "few arcs and pricing"
 
 
 def test_a_large_projection_says_how_far_it_may_be_from_the_optimum(monkeypatch):
-    rng = np.random.default_rng(0)
+    rng = seeded(0)
     V = rng.random((600, 2))
     m = rng.dirichlet(np.ones(600)) + 0.01 * rng.normal(size=600)
     exact = bounded_lipschitz(V, m, 2.0)
@@ -84,38 +83,38 @@ def test_a_large_projection_says_how_far_it_may_be_from_the_optimum(monkeypatch)
 
 def test_nothing_positive_leaves_the_uniform_distribution():
     found = bounded_lipschitz(CORNERS, np.array([-0.1, 0.0, -0.2, 0.0]), 2.0)
-    assert found.weights == pytest.approx(0.25)
-    assert found.value == pytest.approx(2 * 1.3)
+    assert found.weights == approx(0.25)
+    assert found.value == approx(2 * 1.3)
 
 
-@pytest.mark.parametrize("d", [1, 2, 3])
-@pytest.mark.parametrize("far", [0.0, 3.0])
+@parametrize("d", [1, 2, 3])
+@parametrize("far", [0.0, 3.0])
 def test_w1_is_the_full_program(d, far, monkeypatch):
-    rng = np.random.default_rng(d)
+    rng = seeded(d)
     X, Y = rng.random((13, d)), rng.random((9, d)) + far
     a, b = rng.dirichlet(np.ones(13)), rng.dirichlet(np.ones(9))
     expected = transport_program(X, a, Y, b)
-    assert w1(X, a, Y, b).value == pytest.approx(expected, abs=1e-9)
-    assert w1(Y, 7 * b, X, 3 * a).value == pytest.approx(expected, abs=1e-9)
+    assert w1(X, a, Y, b).value == approx(expected, abs=1e-9)
+    assert w1(Y, 7 * b, X, 3 * a).value == approx(expected, abs=1e-9)
     monkeypatch.setattr(transport, "ALL_ARCS", 0)
     monkeypatch.setattr(transport, "LIKELY", 1)
     found = w1(X, a, Y, b)
-    assert found.value == pytest.approx(expected, abs=1e-9), "few arcs and pricing"
+    assert found.value == approx(expected, abs=1e-9), "few arcs and pricing"
     assert found.error <= 1e-9
 
 
 def test_w1_of_a_shift_is_its_length_and_of_the_same_points_0():
-    X, a = np.random.default_rng(0).random((300, 2)), np.ones(300)
-    assert w1(X, a, X + [0.3, 0.4], a).value == pytest.approx(0.5, abs=1e-9)
-    assert w1(X, a, np.repeat(X, 2, axis=0), np.repeat(a, 2)).value == pytest.approx(0, abs=1e-12)
-    assert w1(X[:1], a[:1], X, a).value == pytest.approx(cdist(X[:1], X).mean(), abs=1e-12)
+    X, a = seeded(0).random((300, 2)), np.ones(300)
+    assert w1(X, a, X + [0.3, 0.4], a).value == approx(0.5, abs=1e-9)
+    assert w1(X, a, np.repeat(X, 2, axis=0), np.repeat(a, 2)).value == approx(0, abs=1e-12)
+    assert w1(X[:1], a[:1], X, a).value == approx(cdist(X[:1], X).mean(), abs=1e-12)
 
 
-@pytest.mark.parametrize("pairs", [2_000, 0], ids=["means of pairs", "bounds of them"])
-@pytest.mark.parametrize("far", [0.0, 0.5])
+@parametrize("pairs", [2_000, 0], ids=["means of pairs", "bounds of them"])
+@parametrize("far", [0.0, 0.5])
 def test_groups_bound_the_distance_of_their_points(pairs, far, monkeypatch):
     monkeypatch.setattr(point_groups, "PAIRS", pairs)
-    rng = np.random.default_rng(0)
+    rng = seeded(0)
     X, Y, a = rng.random((400, 2)), rng.random((150, 2)) ** 2 + far, rng.random(400)
     exact = w1(X, a, Y, np.ones(150))
     rough = w1(X, a, Y, np.ones(150), large=60)
@@ -127,17 +126,17 @@ def test_groups_bound_the_distance_of_their_points(pairs, far, monkeypatch):
 
 
 def test_groups_hold_all_mass_and_are_not_too_many():
-    rng = np.random.default_rng(0)
+    rng = seeded(0)
     for X in (rng.random((500, 3)), np.concatenate([rng.random((400, 2)) * 1e-9, [[1.0, 1.0]]]), rng.random((300, 40))):
         a = rng.dirichlet(np.ones(len(X)))
         groups = point_groups.grouped(X, a, 50)
         assert 1 <= len(groups.mass) <= 50
-        assert groups.mass.sum() == pytest.approx(1, abs=1e-12)
+        assert groups.mass.sum() == approx(1, abs=1e-12)
         assert groups.size.sum() == len(X)
-        assert groups.mass @ groups.centres == pytest.approx(a @ X, abs=1e-12)
+        assert groups.mass @ groups.centres == approx(a @ X, abs=1e-12)
 
 
-@pytest.mark.parametrize("weights", [[0.0, 0.0], [1.0, -0.1], [np.nan, 1.0]])
+@parametrize("weights", [[0.0, 0.0], [1.0, -0.1], [np.nan, 1.0]])
 def test_weights_that_are_none_are_refused(weights):
     with refused("weights of points must be non-negative"):
         w1(CORNERS[:2], np.array(weights), CORNERS, np.ones(4))

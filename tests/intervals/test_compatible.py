@@ -1,15 +1,14 @@
 """What was not measured together: bounds that every table meets which agrees with the measurements, and no wider."""
 
 import numpy as np
-import pytest
 from scipy.optimize import linprog
 
+from dpcore import Marginals
 from dpcore.intervals.compatible import compatible_bounds
 from dpcore.intervals.known import pooled
 from dpcore.intervals.questions import answer
 from dpcore.parsing.questions import understand
-from dpcore.workloads import Marginals
-from tests.helpers import codes, matrix_of
+from tests.helpers import approx, codes, matrix_of, parametrize, seeded
 
 DOMAIN = codes(2, 3, 2, 4)
 PAIRS = Marginals.all(DOMAIN, 2)
@@ -42,32 +41,30 @@ def extremes(domain, tables, D, text):
     return [sign * linprog(sign * g, A_eq=A, b_eq=tables.answers(D)).fun for sign in (1, -1)]
 
 
-@pytest.mark.parametrize("ways", [1, 2])
-@pytest.mark.parametrize("text", TEXTS)
-@pytest.mark.parametrize("seed", range(3))
+@parametrize("ways", [1, 2])
+@parametrize("text", TEXTS)
+@parametrize("seed", range(3))
 def test_without_noise_no_table_with_the_same_margins_is_outside(text, ways, seed):
     """Equal to the extremes where no other column, and no value treated like another, is tied to what is asked."""
     domain, tables = (DOMAIN, (SINGLES, PAIRS)[ways - 1])
-    D = np.random.default_rng(seed).dirichlet(np.full(domain.size, 0.2))
+    D = seeded(seed).dirichlet(np.full(domain.size, 0.2))
     low, high = extremes(domain, tables, D, text)
     found = compatible_bounds(told(tables, D, 1e-9), understand(text, domain), N, 0.95)
     ends = (0.0, 1.0) if found is None else found[0]
     assert ends[0] <= low + 1e-6
     assert ends[1] >= high - 1e-6
     if ways == 1:
-        assert ends == pytest.approx((low, high), abs=2e-6)
+        assert ends == approx((low, high), abs=2e-6)
 
 
-@pytest.mark.parametrize(
-    "text", ["a = 0 and b = 1 and c = 1", "a = 1 or b = 0 or c = 1", "a = 0 and not (b = 1 and c = 1)"]
-)
-@pytest.mark.parametrize("seed", range(3))
+@parametrize("text", ["a = 0 and b = 1 and c = 1", "a = 1 or b = 0 or c = 1", "a = 0 and not (b = 1 and c = 1)"])
+@parametrize("seed", range(3))
 def test_without_noise_they_are_the_extremes_of_all_such_tables(text, seed):
     domain = codes(2, 2, 2)
     tables = Marginals.all(domain, 2)
-    D = np.random.default_rng(seed).dirichlet(np.full(domain.size, 0.2))
+    D = seeded(seed).dirichlet(np.full(domain.size, 0.2))
     found = compatible_bounds(told(tables, D, 1e-9), understand(text, domain), N, 0.95)
-    assert found[0] == pytest.approx(extremes(domain, tables, D, text), abs=2e-6)
+    assert found[0] == approx(extremes(domain, tables, D, text), abs=2e-6)
 
 
 def test_they_are_as_wide_as_noise_makes_them():

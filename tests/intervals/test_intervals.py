@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dpcore.errors import InputError
+from dpcore import Marginals, TableQueries, Union
 from dpcore.intervals.cells import cell_intervals
 from dpcore.intervals.known import combined, known, pooled
 from dpcore.intervals.questions import answer, compare_questions
@@ -16,15 +16,14 @@ from dpcore.intervals.stored import from_arrays, to_arrays
 from dpcore.parsing.questions import understand
 from dpcore.privacy.measurement import MeasuredAnswers
 from dpcore.releases import Histogram
-from dpcore.workloads import Marginals, TableQueries, Union
-from tests.helpers import codes, matrix_of
+from tests.helpers import approx, codes, matrix_of, parametrize, refused, seeded
 
 DOMAIN = codes(2, 3, 2)
 TABLES = Marginals(DOMAIN, [["a", "b"], ["b", "c"], ["b"]])
 SIGMAS = (0.02, 0.01, 0.03)
 N = 400
 QUESTIONS = ("a = 0", "b = 1", "a = 0 and b = 1", "b = 2 and c = 1", "a = 1 or b = 0")
-P = np.random.default_rng(5).dirichlet(np.full(12, 2.0))
+P = seeded(5).dirichlet(np.full(12, 2.0))
 
 
 def noisy(truth, rng, sigmas=SIGMAS):
@@ -49,11 +48,11 @@ def people(found):
 
 @pytest.fixture
 def known_tables():
-    return of(noisy(TABLES.answers(P), np.random.default_rng(1)))
+    return of(noisy(TABLES.answers(P), seeded(1)))
 
 
 def test_pooled_tables_are_the_least_squares_estimate():
-    rng = np.random.default_rng(0)
+    rng = seeded(0)
     measured = noisy(TABLES.answers(P), rng)
     W = matrix_of(DOMAIN, TABLES.columns)
     total = np.vstack([W / measured.errors[:, None], 1e6 * np.ones((1, 12))])  # which is known to be 1
@@ -63,16 +62,16 @@ def test_pooled_tables_are_the_least_squares_estimate():
         q = question(text).workload
         g = np.array([q.answers(cell)[0] for cell in np.eye(12)])
         found = answer(of(measured), question(text), N)
-        assert found.unbiased == pytest.approx(g @ fitted, abs=1e-6)
+        assert found.unbiased == approx(g @ fitted, abs=1e-6)
         half = norm.ppf(0.975) * math.sqrt(g @ covariance @ g)
-        assert found.high - found.low == pytest.approx(2 * half, rel=1e-4)
+        assert found.high - found.low == approx(2 * half, rel=1e-4)
         sampled = (g @ fitted) * (1 - g @ fitted) / N
-        assert people(found) == pytest.approx(g @ covariance @ g + sampled, rel=0.05), "a sample of N records"
+        assert people(found) == approx(g @ covariance @ g + sampled, rel=0.05), "a sample of N records"
     for left, right in itertools.permutations(QUESTIONS[:4], 2):
         g, h = (np.array([question(t).workload.answers(cell)[0] for cell in np.eye(12)]) for t in (left, right))
         found = compare_questions(of(measured), question(left), question(right), N, "difference")
         half = norm.ppf(0.975) * math.sqrt((g - h) @ covariance @ (g - h))
-        assert found.high - found.low == pytest.approx(2 * half, rel=1e-4)
+        assert found.high - found.low == approx(2 * half, rel=1e-4)
         sampled = ((g - h) ** 2 @ fitted - ((g - h) @ fitted) ** 2) / N
         least = (half / norm.ppf(0.975)) ** 2 + sampled
         assert people(found) > 0.95 * least
@@ -89,7 +88,7 @@ def test_nothing_is_said_of_what_was_not_measured():
         assert (both.low, both.how) == (None, found.how)
     either = answer(single, question("a = 0 or b = 1"), N)
     assert (either.unbiased, either.high) == (None, 1)
-    assert either.low == pytest.approx(answer(single, question("a = 0"), N).low, abs=1e-6), "it is no less"
+    assert either.low == approx(answer(single, question("a = 0"), N).low, abs=1e-6), "it is no less"
     assert answer(single, question("b >= 0"), N).low == 1, "every row fulfils it, whatever was measured"
 
 
@@ -111,7 +110,7 @@ def test_all_cells_at_once_are_the_same_intervals(known_tables):
         one = answer(evidence, question(text), N)
         for name, values in found.items():
             assert (one.unbiased is None) == np.isnan(values[j])
-            assert np.isnan(values[j]) or values[j] == pytest.approx(getattr(one, name), abs=1e-12)
+            assert np.isnan(values[j]) or values[j] == approx(getattr(one, name), abs=1e-12)
 
 
 def test_queries_and_cells_without_their_table_say_nothing():
@@ -122,8 +121,8 @@ def test_queries_and_cells_without_their_table_say_nothing():
     errors = np.append(np.full(TABLES.m - 1, 0.1), np.nan)
     some = known(Histogram(DOMAIN, P), [MeasuredAnswers(TABLES, TABLES.answers(P), errors)], DOMAIN)
     assert set(some.spaces) == {(0,), (1,), (2,), (0, 1), (1, 2)}
-    assert some.variance[(0, 1)] == pytest.approx(0.01)
-    assert some.variance[(1,)] == pytest.approx(0.01 / (3 / 6 + 3 / 6)), "not the table that lacks a cell"
+    assert some.variance[(0, 1)] == approx(0.01)
+    assert some.variance[(1,)] == approx(0.01 / (3 / 6 + 3 / 6)), "not the table that lacks a cell"
 
 
 def test_it_is_stored_and_read_again(known_tables):
@@ -138,26 +137,26 @@ def test_it_is_stored_and_read_again(known_tables):
         {"variances": np.array(["a"])},
         {"sets": np.zeros((2, 9))},
     ):
-        with pytest.raises(InputError, match="do not fit its schema"):
+        with refused("do not fit its schema"):
             from_arrays(DOMAIN, to_arrays(evidence) | broken)
 
 
-@pytest.mark.parametrize("level", [0.4, 1.0, -1, math.nan])
+@parametrize("level", [0.4, 1.0, -1, math.nan])
 def test_levels_have_limits(known_tables, level):
-    with pytest.raises(InputError, match=r"outside 0.5..0.9999"):
+    with refused(r"outside 0.5..0.9999"):
         answer(known_tables, question("a = 0"), N, level=level)
 
 
 def test_releases_put_together_are_least_squares_over_all_their_tables():
-    rng, truth = np.random.default_rng(6), TABLES.answers(P)
+    rng, truth = seeded(6), TABLES.answers(P)
     first, again = noisy(truth, rng), noisy(truth, rng, (0.005, 0.04, 0.01))
     both = combined([of(first), of(again)])
     one = known(Histogram(DOMAIN, P), [first, again], DOMAIN)
     assert set(both.spaces) == set(one.spaces)
     for S in one.spaces:
-        assert both.parts[both.places[S]] == pytest.approx(one.parts[one.places[S]], abs=1e-14)
-        assert both.variance[S] == pytest.approx(one.variance[S])
+        assert both.parts[both.places[S]] == approx(one.parts[one.places[S]], abs=1e-14)
+        assert both.variance[S] == approx(one.variance[S])
     more = pooled(DOMAIN, [((0, 2), np.full(4, 0.25), 0.02)])
     assert set(combined([both, more]).spaces) == {*both.spaces, (0, 2)}, "a table that only one of them measured"
-    with pytest.raises(InputError, match="their schemas are the same"):
+    with refused("their schemas are the same"):
         combined([both, pooled(codes(2, 3), [])])

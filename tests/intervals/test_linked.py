@@ -3,15 +3,10 @@
 import numpy as np
 import pytest
 
-from dpcore.algorithms import ALGORITHMS
-from dpcore.errors import InputError
-from dpcore.evaluation.run import Run
+from dpcore import Budget, InputError, Marginals, QueryRelease
 from dpcore.intervals.known import known
-from dpcore.intervals.linked import linked
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import QueryRelease
-from dpcore.workloads import Marginals
-from tests.helpers import codes, rows_of
+from dpcore.intervals.linked import linked, signals
+from tests.helpers import codes, finished, parametrize, rows_of
 from tests.intervals.linkage import joint, rejected
 
 DOMAIN = codes(3, 4, 1, 2)
@@ -23,7 +18,7 @@ def told():
     rng, n = np.random.default_rng(0), 20_000
     cells = rng.choice(12, n, p=joint((3, 4), "falling", 0.1).ravel()) * 2 + rng.integers(0, 2, n)
     problem = QueryRelease(Marginals(DOMAIN, [["a", "b"], ["b", "d"], ["a", "c"]]), n)
-    run = Run(ALGORITHMS["gaussian_maxent"](), problem, rows_of(DOMAIN, cells), Budget(1.0, 1e-9)).finish()
+    run = finished("gaussian_maxent", problem, rows_of(DOMAIN, cells), Budget(1.0, 1e-9))
     return known(run.release, run.measured, DOMAIN)
 
 
@@ -35,6 +30,14 @@ def test_a_link_is_found_and_none_invented(told):
     assert "shows no link between d and b" in none.words
     assert linked(told, ("b", "a"), 20_000).statistic == pytest.approx(found.statistic)
     assert linked(told, ("a", "b"), 20_000, laplace=True).p_value <= 0.01
+
+
+def test_the_share_of_a_pairs_table_that_is_a_link(told):
+    found = signals(told, 20_000)
+    assert list(found) == [("a", "b"), ("b", "d")]
+    assert found["a", "b"] > 0.9
+    assert 0 <= found["b", "d"] < 0.3
+    assert signals(told, 50)["a", "b"] < found["a", "b"]  # of few rows chance makes more
 
 
 def test_where_nothing_was_measured_it_says_so(told):
@@ -50,7 +53,7 @@ def test_where_nothing_was_measured_it_says_so(told):
             linked(told, wrong, 20_000)
 
 
-@pytest.mark.parametrize("tree", [False, True])
+@parametrize("tree", [False, True])
 def test_it_is_right_about_ninety_five_of_a_hundred_times(tree):
     """40 of 800 are expected; beyond these ends once in 10⁴ tests of a test that rejects 5%."""
     found = sum(

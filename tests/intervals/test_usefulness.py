@@ -1,34 +1,28 @@
 """Usefulness in units: a sample's exactness by simulation, the field's score, and what noise alone lets answers do."""
 
 import numpy as np
-import pytest
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run, TableQueries, domain_from_json
 from dpcore.algorithms.base import make_plan
-from dpcore.data.schema import domain_from_json
-from dpcore.evaluation.run import Run
 from dpcore.intervals.known import known
 from dpcore.intervals.usefulness import as_exact_as_sample, foreseen, foreseen_exactness, k_marginal, uses
 from dpcore.params import build
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import QueryRelease
-from dpcore.workloads import Marginals, TableQueries
-from tests.helpers import codes, rows_of
+from tests.helpers import approx, codes, parametrize, rows_of, seeded
 
 N = 4000
 DOMAIN = codes(3, 4, 2)
 PAIRS = Marginals.all(DOMAIN, 2)
-CELLS = np.random.default_rng(3).choice(24, N, p=np.random.default_rng(1).dirichlet(np.ones(24)))
+CELLS = seeded(3).choice(24, N, p=seeded(1).dirichlet(np.ones(24)))
 ROWS = rows_of(DOMAIN, CELLS)
 PROBLEM = QueryRelease(PAIRS, N)
 
 
-@pytest.mark.parametrize("share", [0.05, 0.2, 0.53])
+@parametrize("share", [0.05, 0.2, 0.53])
 def test_a_simple_random_sample_is_as_exact_as_itself(share):
-    rng, truth, size = np.random.default_rng(7), PAIRS.answers_of_rows(ROWS), round(share * N)
+    rng, truth, size = seeded(7), PAIRS.answers_of_rows(ROWS), round(share * N)
     samples = rng.multivariate_hypergeometric(np.bincount(CELLS), size, 1000) / size
     squares = [((PAIRS.answers(drawn) - truth) ** 2).sum() for drawn in samples]
-    assert as_exact_as_sample(float(np.mean(squares)), truth, N) == pytest.approx(share, rel=0.03)
+    assert as_exact_as_sample(float(np.mean(squares)), truth, N) == approx(share, rel=0.03)
 
 
 def test_a_run_says_both_and_neither_where_they_mean_nothing():
@@ -36,9 +30,9 @@ def test_a_run_says_both_and_neither_where_they_mean_nothing():
     run = Run(made, PROBLEM, ROWS, Budget(1.0, 1e-6)).finish()
     final, real = run.to_json()["final"], PAIRS.answers_of_rows(ROWS)
     gaps = run.release.answers(PAIRS) - real
-    assert final["as_exact_as_sample"] == pytest.approx(as_exact_as_sample(float(gaps @ gaps), real, N))
+    assert final["as_exact_as_sample"] == approx(as_exact_as_sample(float(gaps @ gaps), real, N))
     halves = [np.abs(gaps[table]).sum() / 2 for table in PAIRS.tables]
-    assert final["k_marginal"] == pytest.approx(1000 * (1 - np.mean(halves)))
+    assert final["k_marginal"] == approx(1000 * (1 - np.mean(halves)))
     triples = Run(made, QueryRelease(Marginals.all(DOMAIN, 3), N), ROWS, Budget(1.0, 1e-6)).finish().to_json()["final"]
     assert triples["k_marginal"] is None
     assert triples["as_exact_as_sample"] is not None
@@ -57,7 +51,7 @@ def test_the_score_of_many_columns_is_that_of_two_hundred_public_pairs():
     assert k_marginal(np.array([0.0, 2.0])) == 500
 
 
-@pytest.mark.parametrize(("name", "settings"), [("gaussian_maxent", {}), ("residual", {})])
+@parametrize("name, settings", [("gaussian_maxent", {}), ("residual", {})])
 def test_what_a_plan_foresees_is_the_noise_that_comes(name, settings):
     """Variances before the run are those after it, and the exactness foretold is that of raw noise."""
     algorithm, budget = build(ALGORITHMS[name], settings), Budget(1.0, 1e-6)
@@ -65,14 +59,14 @@ def test_what_a_plan_foresees_is_the_noise_that_comes(name, settings):
     assert before is not None
     run = Run(algorithm, PROBLEM, ROWS, budget).finish()
     after = known(run.release, run.measured, DOMAIN)
-    assert {S: v for S, v in before.variance.items()} == pytest.approx(after.variance)
+    assert {S: v for S, v in before.variance.items()} == approx(after.variance)
     truth, found = PAIRS.answers_of_rows(ROWS), []
     for seed in range(60):
         run = Run(algorithm, PROBLEM, ROWS, budget, seed=seed).finish()
         noisy = known(run.release, run.measured, DOMAIN).answers(PAIRS)
         found.append(((noisy - truth) ** 2).sum())
     foretold = foreseen_exactness(before, PAIRS, N, truth)
-    assert foretold == pytest.approx(as_exact_as_sample(float(np.mean(found)), truth, N), rel=0.15)
+    assert foretold == approx(as_exact_as_sample(float(np.mean(found)), truth, N), rel=0.15)
 
 
 def test_uses_follow_from_half_widths():
@@ -84,7 +78,7 @@ def test_uses_follow_from_half_widths():
     exact, rough = uses(before, N, tolerance=worst * 1.01), uses(before, N, tolerance=worst * 0.5)
     assert exact.good_for[0].startswith("shares by one column")
     assert rough.not_for[0].startswith("shares by one column")
-    assert exact.smallest_group == pytest.approx(10 * worst * N, abs=1)
+    assert exact.smallest_group == approx(10 * worst * N, abs=1)
     assert not any("two columns" in words for words in (*exact.good_for, *exact.not_for)), "no pair is measured"
     both = uses(foreseen(PROBLEM, make_plan(ALGORITHMS["gaussian_maxent"](), PROBLEM, Budget(50.0, 1e-6))), N)
     assert both.sentence.startswith("Good for: shares by one or two columns within 1 point")

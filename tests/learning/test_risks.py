@@ -1,13 +1,12 @@
 """Risks and their smallest values against scipy, on every loss and region."""
 
 import numpy as np
-import pytest
 from scipy.optimize import linprog, minimize
 
 from dpcore.geometry.regions import Ball, Box, Space
 from dpcore.learning.losses import Logistic, SquaredDistance, absolute, hinge, huber, pinball
 from dpcore.learning.risks import Risk, smallest
-from tests.helpers import refused
+from tests.helpers import approx, parametrize, refused
 
 RNG = np.random.default_rng(1)
 A = RNG.normal(size=(80, 3)) / 3
@@ -22,12 +21,12 @@ REGIONS = {
 }
 
 
-def risk_of(loss) -> Risk:
+def risk_of(loss):
     b = LABELS if loss.margin else TARGETS
     return Risk(loss, np.column_stack([A, b]), np.ones(80))
 
 
-def reference(risk: Risk, region, mu: float) -> float:
+def reference(risk, region, mu):
     """The smallest value by SLSQP, from several starts, of the loss rounded off by 1e-4."""
     smooth = risk.with_loss(risk.loss.smoothed(1e-4))
 
@@ -45,9 +44,9 @@ def reference(risk: Risk, region, mu: float) -> float:
     return min(r.fun for r in found)
 
 
-@pytest.mark.parametrize("mu", [0.0, 0.3])
-@pytest.mark.parametrize("where", REGIONS)
-@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+@parametrize("mu", [0.0, 0.3])
+@parametrize("where", REGIONS)
+@parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 def test_the_smallest_value_is_that_of_an_independent_solver(loss, where, mu):
     risk, region = risk_of(loss), REGIONS[where]
     x = smallest(risk, region, mu=mu)
@@ -58,13 +57,13 @@ def test_the_smallest_value_is_that_of_an_independent_solver(loss, where, mu):
     assert value >= reference(risk, region, mu) - 2e-4
 
 
-@pytest.mark.parametrize("loss", [absolute(), pinball(0.8)], ids=lambda loss: loss.name)
+@parametrize("loss", [absolute(), pinball(0.8)], ids=lambda loss: loss.name)
 def test_a_regression_on_r_d_is_a_linear_program(loss):
     cost = np.concatenate([np.zeros(3), np.full(80, -loss.low) / 80, np.full(80, loss.high) / 80])
     equal = np.hstack([risk_of(loss).A, np.eye(80), -np.eye(80)])
     bounds = [(None, None)] * 3 + [(0, None)] * 160
     found = linprog(cost, A_eq=equal, b_eq=TARGETS, bounds=bounds)
-    assert risk_of(loss).value(smallest(risk_of(loss), REGIONS["space"])) == pytest.approx(found.fun, abs=1e-6)
+    assert risk_of(loss).value(smallest(risk_of(loss), REGIONS["space"])) == approx(found.fun, abs=1e-6)
 
 
 def test_quantiles_weights_and_means_are_what_they_are_called():
@@ -74,18 +73,18 @@ def test_quantiles_weights_and_means_are_what_they_are_called():
         risk = Risk(pinball(level), values, weights, location=True)
         (x,) = smallest(risk, Ball(np.array([5.0]), 5.0))
         assert x == np.quantile(flat, level, method="inverted_cdf")
-        assert smallest(risk, Ball(np.array([3.5]), 0.5)) == pytest.approx(np.clip(x, 3, 4))
+        assert smallest(risk, Ball(np.array([3.5]), 0.5)) == approx(np.clip(x, 3, 4))
     points = Risk(SquaredDistance((0, 0), (1, 2)), np.array([[0.2, 3.0], [0.4, 1.0]]), np.array([1, 3]))
-    assert smallest(points, Space(np.zeros(2), 1.0)) == pytest.approx([0.35, 1.25]), "3 is outside its bounds: 2"
+    assert smallest(points, Space(np.zeros(2), 1.0)) == approx([0.35, 1.25]), "3 is outside its bounds: 2"
 
 
 def test_records_with_longer_features_are_shortened_so_that_no_one_counts_more():
     risk = Risk(hinge(), np.array([[3.0, 4.0, 1.0], [0.3, 0.4, -1.0]]), np.ones(2))
-    assert np.linalg.norm(risk.A, axis=1) == pytest.approx([1, 0.5])
+    assert np.linalg.norm(risk.A, axis=1) == approx([1, 0.5])
 
 
 def test_separable_classes_have_no_smallest_value_on_r_d():
     risk = Risk(Logistic(), np.array([[0.5, 0.5, 1.0], [-0.5, 0.5, -1.0]]), np.ones(2))
     with refused("no smallest value on R\\^d"):
         smallest(risk, Space(np.zeros(2), 1e-4))
-    assert np.linalg.norm(smallest(risk, Ball(np.zeros(2), 3.0))) == pytest.approx(3)
+    assert np.linalg.norm(smallest(risk, Ball(np.zeros(2), 3.0))) == approx(3)

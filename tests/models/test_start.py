@@ -1,36 +1,48 @@
-"""A public start on a tree: what listed cells make of it, and what any number of columns gains by it."""
+"""A public start, on listed cells and on a tree: what stays empty, and what any number of columns gains by it."""
 
 import itertools
 
 import numpy as np
 import pandas as pd
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Rows, domain_from_json
+from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run, domain_from_json
 from dpcore.algorithms.base import make_plan
 from dpcore.experiments.sweep import identity
 from dpcore.models.cells import Cells
 from dpcore.models.junction import junction_tree
 from dpcore.models.tree import Tree
+from dpcore.params import build
 from dpcore.problems import PublicStart, public_start
 from dpcore.releases import Histogram, Records
-from tests.helpers import codes, finished, refused
+from tests.helpers import (
+    QUERIES,
+    approx,
+    codes,
+    finished,
+    histogram,
+    parametrize,
+    refused,
+    seeded,
+    serves,
+    task,
+    variants,
+)
 
 BUDGET = Budget(1.0, 1e-9)
 
 
 @given(st.integers(0, 2**32), st.booleans(), st.booleans())
 def test_a_tree_takes_of_a_start_what_its_cliques_hold(seed, support, chordal):
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     domain = codes(3, 2, 4, 2)
     tables = [(0, 1), (1, 2), (2, 3)] if chordal else [(0, 1, 2, 3)]
     source = Records.of(domain, np.column_stack([rng.integers(size, size=6) for size in domain.shape]))
     start = PublicStart(domain, source, 6, support)
     tree = Tree(domain, junction_tree(domain.shape, tables))
     log_z, beliefs = tree.normalise(tree.potentials(start))
-    assert log_z == pytest.approx(0, abs=1e-9), "potentials of a distribution"
+    assert log_z == approx(0, abs=1e-9), "potentials of a distribution"
     inside = Marginals(domain, [[domain.names[a] for a in axes] for axes in tables])
     assert np.abs(tree.release(beliefs).answers(inside) - start.answers(inside)).max() < 1e-12
     _, D = Cells(domain).normalise(Cells(domain).potentials(start))
@@ -67,9 +79,9 @@ def test_a_start_of_another_domain_is_refused_and_so_is_one_that_cannot_be():
 WIDE = domain_from_json({f"c{i}": 6 for i in range(12)})
 
 
-def chain(n: int, seed: int) -> np.ndarray:
+def chain(n, seed):
     """Rows of a chain: each column is near the one before it."""
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     out = np.empty((n, 12), dtype=np.int64)
     out[:, 0] = rng.integers(6, size=n)
     for i in range(1, 12):
@@ -77,7 +89,7 @@ def chain(n: int, seed: int) -> np.ndarray:
     return out
 
 
-def wide(n: int = 500, seed: int = 0, start=None) -> tuple[QueryRelease, Rows]:
+def wide(n=500, seed=0, start=None):
     rows = WIDE.group(chain(n, seed))
     return QueryRelease(Marginals(WIDE, itertools.pairwise(WIDE.names)), rows.n, 1, start), rows
 
@@ -111,3 +123,23 @@ def test_sweeps_with_another_start_are_other_sweeps():
     starts = [public_start(WIDE, pd.DataFrame(chain(n, 7), columns=WIDE.names)) for n in (50, 60)]
     digests = {identity(wide(start=s)[0])["start_sha256"] for s in (None, starts[0], starts[1], starts[0])}
     assert len(digests) == 3
+
+
+HISTOGRAMS = [name for name, cls in QUERIES.items() if cls.graphical]
+
+
+@parametrize("budget", [Budget(0.5, 1e-6), Budget(0.5, 0)], ids=str)
+@parametrize("name, settings", [variant for variant in variants() if variant[0] in HISTOGRAMS])
+def test_cells_outside_the_support_stay_empty_at_every_step(name, settings, budget):
+    if not serves(name, settings, "3-way of 4", budget):
+        return
+    problem, rows = task("3-way of 4")
+    start = histogram(problem.domain, rows) * (np.arange(problem.domain.size) % 3 > 0)
+    start /= start.sum()
+    problem = QueryRelease(problem.workload, problem.n, start=start)
+    run = Run(build(ALGORITHMS[name], settings), problem, rows, budget)
+    for _ in run:
+        D = run.release.D
+        assert (D[start == 0] == 0).all()
+        assert (D >= 0).all()
+        assert D.sum() == approx(1, abs=1e-9)

@@ -1,6 +1,8 @@
 """Junction trees against listed cells: every number that a tree gives is one that brute force gives too."""
 
+import gc
 import itertools
+import weakref
 
 import numpy as np
 import pytest
@@ -14,21 +16,21 @@ from dpcore.algorithms.tree_choice import inside_cliques
 from dpcore.models.cells import Cells
 from dpcore.models.junction import cells, fewest_cells, junction_tree
 from dpcore.models.tree import Tree
-from tests.helpers import codes, refused
+from tests.helpers import approx, codes, refused, seeded
 
 SMALL = st.lists(st.integers(1, 4), min_size=2, max_size=5)
 
 
-def tables(draw, d: int):
+def tables(draw, d):
     """Some tables over d columns."""
     every = [axes for ways in (1, 2, 3) for axes in itertools.combinations(range(d), ways)]
     return draw(st.lists(st.sampled_from(every), min_size=1, max_size=6, unique=True))
 
 
 @st.composite
-def models(draw, holes: int = 0):
+def models(draw, holes=0):
     """Tables over a domain where up to so many cells are forbidden, a tree over them, and weights w (m,), a few −∞."""
-    shape, rng = draw(SMALL), np.random.default_rng(draw(st.integers(0, 2**32)))
+    shape, rng = draw(SMALL), seeded(draw(st.integers(0, 2**32)))
     columns = {"abcdef"[a]: {"kind": "integer", "size": size} for a, size in enumerate(shape)}
     forbidden = tables(draw, len(shape))[: draw(st.integers(0, holes))]
     lacks = [{"impossible": {"abcdef"[a]: int(rng.integers(shape[a])) for a in axes}} for axes in forbidden]
@@ -43,7 +45,7 @@ def models(draw, holes: int = 0):
     return workload, Tree(domain, junction_tree(domain.shape, [*chosen, *domain.zeros])), w
 
 
-def every_table(domain) -> Marginals:
+def every_table(domain):
     names = domain.names
     return Marginals(domain, [c for ways in range(1, len(names) + 1) for c in itertools.combinations(names, ways)])
 
@@ -82,7 +84,7 @@ def test_a_cycle_is_triangulated_and_a_domain_in_one_table_is_one_clique():
 def test_reweighting_clique_by_clique_is_reweighting_all_cells(found, seed):
     """A tour lets every query's cells be multiplied where it stands, and leaves all cliques in tune."""
     workload, tree, w = found
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     w = np.where(np.isinf(w), 0.0, np.clip(w, -3, 3))
     theta, listed = tree.reader(workload).adjoint(w), Cells(workload.domain)
     chosen = rng.choice(workload.m, size=min(4, workload.m), replace=False)
@@ -91,19 +93,19 @@ def test_reweighting_clique_by_clique_is_reweighting_all_cells(found, seed):
     _, beliefs = tree.normalise(theta)
     places = {j: tree.support(workload, j) for j in factors}
     order = []
-    for part, table in tree.tour(beliefs, {home for home, _, _ in places.values()}):
+    for part, table in tree.tour(beliefs, {at.part for at in places.values()}):
         order.append(part)
-        for j, (home, where, q) in places.items():
-            if home == part:
-                before = table[where].sum() / table.sum()
-                assert before == pytest.approx(workload.answers(D)[j], abs=1e-10), "in tune when it is visited"
-                table[where] *= np.exp(factors[j] * q)
-                workload.add_query(expected := np.zeros(workload.domain.size), j, factors[j])
+        for j, at in places.items():
+            if at.part == part:
+                before = at.view(table)[at.cells].sum() / table.sum()
+                assert before == approx(workload.answers(D)[j], abs=1e-10), "in tune when it is visited"
+                at.view(table)[at.cells] *= np.exp(factors[j] * at.q)
+                listed.add_query(expected := np.zeros(workload.domain.size), workload, j, factors[j])
                 D = D * np.exp(expected)
                 D /= D.sum()
-                tree.reader(workload).add_query(theta, j, factors[j])
-    assert sorted(order) == sorted({home for home, _, _ in places.values()})
-    beliefs *= tree.parts / beliefs.sum()
+                tree.add_query(theta, workload, j, factors[j])
+    assert sorted(order) == sorted({at.part for at in places.values()})
+    beliefs *= len(tree.cliques) / beliefs.sum()
     assert np.abs(tree.reader(workload).answers(beliefs) - workload.answers(D)).max() < 1e-10
     assert np.abs(tree.normalise(theta)[1] - beliefs).max() < 1e-10, "and what added queries say"
 
@@ -116,7 +118,7 @@ def test_a_hundred_columns_of_forty_two_values_neither_overflow_nor_underflow():
     # Each column is all but the same as the one before it, by e^2000 to one.
     w = np.concatenate([np.where(np.eye(42), 1000.0, -1000.0).ravel() for _ in chain])
     log_z, beliefs = tree.normalise(tree.reader(workload).adjoint(w))
-    assert log_z == pytest.approx(15_000 + np.log(42))
+    assert log_z == approx(15_000 + np.log(42))
     pair = tree.release(beliefs).table((0, 15))
     assert np.allclose(pair, np.eye(42) / 42)
     wide = junction_tree([42] * 100, [(a, a + 1) for a in range(99)])
@@ -127,19 +129,32 @@ def test_queries_on_tables_are_answered_and_a_matrix_is_refused():
     domain = codes(3, 2, 4)
     ranges = TableQueries.ranges(domain, ["a", "c"])
     tree = Tree(domain, junction_tree(domain.shape, ranges.base.axes))
-    w = np.random.default_rng(1).normal(size=ranges.m)
+    w = seeded(1).normal(size=ranges.m)
     _, beliefs = tree.normalise(tree.reader(ranges).adjoint(w))
     _, D = Cells(domain).normalise(ranges.adjoint(w))
-    assert tree.reader(ranges).answers(beliefs) == pytest.approx(ranges.answers(D), abs=1e-12)
-    assert tree.release(beliefs).answers(ranges) == pytest.approx(ranges.answers(D), abs=1e-12)
+    assert tree.reader(ranges).answers(beliefs) == approx(ranges.answers(D), abs=1e-12)
+    assert tree.release(beliefs).answers(ranges) == approx(ranges.answers(D), abs=1e-12)
     for j in range(ranges.m):
         own = np.zeros(tree.size)
-        tree.reader(ranges).add_query(own, j, 2.0)
+        tree.add_query(own, ranges, j, 2.0)
         assert np.array_equal(own, tree.reader(ranges).adjoint(2.0 * (np.arange(ranges.m) == j)))
     with refused("explicit matrix"):
         tree.reader(Explicit(domain, np.ones((1, 24))))
     with refused("no clique of the model holds a × b"):
         tree.reader(Marginals(domain, [["a", "b"]]))
+
+
+def test_a_tree_keeps_no_workload_alive():
+    domain = codes(3, 2, 4)
+    tree, asked = Tree(domain, junction_tree(domain.shape, [(0, 2)])), []
+    for make in (lambda: TableQueries.ranges(domain, ["a", "c"]), lambda: Marginals(domain, [["a"]])):
+        workload = make()
+        tree.reader(workload)
+        asked.append(weakref.ref(workload))
+        del workload
+    gc.collect()
+    assert [one() for one in asked] == [None, None]
+    assert len(tree._readers) == 0
 
 
 @given(models(), st.integers(0, 99))
@@ -150,7 +165,7 @@ def test_rows_stand_as_often_as_the_model_says(found, seed):
         return
     release = tree.release(tree.normalise(theta)[1])
     n = 2000
-    drawn = release.codes(n, np.random.default_rng(seed))
+    drawn = release.codes(n, seeded(seed))
     rows = workload.domain.group(drawn)
     root = tree.junction.cliques[0]
     whole = Marginals(workload.domain, [[workload.domain.names[a] for a in root]])
@@ -160,7 +175,7 @@ def test_rows_stand_as_often_as_the_model_says(found, seed):
     exact, own = release.answers(every), every.answers_of_rows(rows)
     assert (own[exact == 0] == 0).all(), "what cannot be is not drawn"
     assert np.abs(own - exact).max() < 0.05
-    assert len(release.sample(7, np.random.default_rng(0))) == 7
+    assert len(release.sample(7, seeded(0))) == 7
 
 
 def test_only_tables_inside_a_clique_are_measured():
@@ -184,3 +199,19 @@ def test_named_tables_that_a_tree_holds_are_measured_once_with_the_whole_budget(
     plan = make_plan(ALGORITHMS["gaussian_maxent"](), problem, budget)
     small = QueryRelease(Marginals(codes(4, 4, 4, 4, 4), [["a", "b"], ["b", "c"], ["d", "e"]]), 500)
     assert plan.charges == make_plan(ALGORITHMS["gaussian_maxent"](), small, budget).charges
+
+
+def test_the_support_of_a_query_holds_its_answer_in_whichever_clique_it_lies():
+    domain, rng = codes(2, 3, 4), seeded(0)
+    tree = Tree(domain, junction_tree(domain.shape, [(0, 1), (1, 2)]))
+    asked = TableQueries(
+        domain, [(names, rng.choice([0.0, 0.5, -1.0], (4, k))) for names, k in (("ab", 6), ("bc", 12))]
+    )
+    _, beliefs = tree.normalise(rng.normal(size=tree.size))
+    answers, homes = tree.reader(asked).answers(beliefs), set()
+    for j in range(asked.m):
+        at = tree.support(asked, j)
+        homes.add(at.part)
+        table = tree.junction.tables(beliefs)[at.part]
+        assert (at.view(table)[at.cells] * at.q).sum() == approx(answers[j])
+    assert homes == {0, 1}

@@ -1,7 +1,8 @@
 """What the schema's constraints forbid has no mass in any model, and no row of any algorithm has it."""
 
+from dataclasses import fields
+
 import numpy as np
-import pytest
 from hypothesis import assume, given
 
 from dpcore import Marginals, QueryRelease, Run, domain_from_json
@@ -11,7 +12,19 @@ from dpcore.models.junction import junction_tree
 from dpcore.models.structural import tied
 from dpcore.models.tree import Tree
 from dpcore.params import build
-from tests.helpers import BUDGET, QUERIES, cells, few_rounds, random_rows, refused
+from tests.helpers import (
+    BUDGET,
+    QUERIES,
+    approx,
+    categorical,
+    cells,
+    domain_of,
+    few_rounds,
+    integer,
+    parametrize,
+    random_rows,
+    refused,
+)
 from tests.models.test_tree import every_table, models
 
 
@@ -27,7 +40,7 @@ def test_listed_cells_and_a_tree_give_what_is_forbidden_no_mass_and_else_the_sam
     assert np.abs(D - weights / weights.sum()).max() < 1e-12
     assert (D[~possible] == 0).all()
     own, beliefs = tree.normalise(tree.reader(workload).adjoint(w))
-    assert own == pytest.approx(log_z, abs=1e-9, rel=1e-12)
+    assert own == approx(log_z, abs=1e-9, rel=1e-12)
     assert np.abs(tree.reader(workload).answers(beliefs) - workload.answers(D)).max() < 1e-10
     every = every_table(domain)
     assert np.abs(tree.release(beliefs).answers(every) - every.answers(D)).max() < 1e-10
@@ -59,10 +72,10 @@ def test_constraints_that_tie_too_much_together_are_refused_before_anything_is_h
 
 TYPED = {
     "columns": {
-        "start": {"kind": "integer", "low": 0, "high": 3},
-        "end": {"kind": "integer", "low": 0, "high": 3},
-        "job": {"kind": "categorical", "values": ["a", "b", "c"]},
-        "site": {"kind": "categorical", "values": ["x", "y"]},
+        "start": integer(0, 3),
+        "end": integer(0, 3),
+        "job": categorical("a", "b", "c"),
+        "site": categorical("x", "y"),
     },
     "constraints": [
         {"order": ["start", "end"]},
@@ -71,21 +84,21 @@ TYPED = {
     ],
 }
 DOMAIN = domain_from_json(TYPED)
-FREE = domain_from_json({"columns": TYPED["columns"]})
+FREE = domain_of(TYPED["columns"])
 ALLOWED = DOMAIN.possible(cells(DOMAIN))
 
 
 def algorithms():
     """Every algorithm for queries, once on listed cells and once on a tree where it takes one, at δ that it takes."""
     for name, cls in QUERIES.items():
-        for measure in ("query", "marginal") if "measure" in cls.__dataclass_fields__ else ("",):
+        for measure in ("query", "marginal") if "measure" in {f.name for f in fields(cls)} else ("",):
             base = few_rounds(name) | ({"measure": measure} if measure else {})
             yield name, base
             if cls.graphical:
                 yield name, base | {"cells": "40"}
 
 
-@pytest.mark.parametrize(("name", "settings"), list(algorithms()))
+@parametrize("name, settings", list(algorithms()))
 def test_no_row_of_any_algorithm_breaks_a_constraint_that_records_break(name, settings):
     rows = random_rows(DOMAIN, 400, seed=1)
     assert not DOMAIN.possible(rows.values).all()
@@ -102,7 +115,7 @@ def test_no_row_of_any_algorithm_breaks_a_constraint_that_records_break(name, se
         whole = Marginals(DOMAIN, [DOMAIN.names])
         answers = run.release.answers(whole)
         assert np.abs(answers[~ALLOWED]).max() < 1e-12
-        assert answers.sum() == pytest.approx(1, abs=1e-9)
+        assert answers.sum() == approx(1, abs=1e-9)
 
 
 def test_a_plan_without_constraints_says_nothing_of_them_and_charges_do_not_depend_on_them():

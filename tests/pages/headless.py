@@ -8,21 +8,20 @@ from pathlib import Path
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
-from dpcore.algorithms import ALGORITHMS
-from dpcore.evaluation.run import Run
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import QueryRelease
-from dpcore.workloads import Marginals
+from dpcore import Budget, Marginals, QueryRelease
+from pages._ui.server import address
 from pages._ui.shell.state import sample_table
+from tests.helpers import finished
 
 ROOT = Path(__file__).parents[2]
+address.keep()  # as the server does
 FIELDS = (
     "select_slider", "slider", "selectbox", "multiselect", "number_input", "toggle", "radio", "text_input",
-    "text_area", "segmented_control",
+    "text_area", "segmented_control", "checkbox",
 )  # fmt: skip
 
 
-def new_tab(**query) -> AppTest:
+def new_tab(**query):
     """A tab on Start's address, which has not been drawn yet."""
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=90)
     for name, value in query.items():
@@ -42,8 +41,7 @@ def go(app, page):
 
 def settled(app):
     """Run again, as the page's own polling does, until no job is on its way."""
-    waits = ("Repeats: ", "made once, for everyone")
-    while any(b.label == "Cancel" for b in app.button) or any(w in c.value for c in app.caption for w in waits):
+    while any(b.label == "Cancel" for b in app.button) or any("Repeats: " in c.value for c in app.caption):
         time.sleep(0.2)  # a page that is drawn all the time takes from its workers
         app.run()
     assert not app.exception, [error.value for error in app.exception]
@@ -51,11 +49,11 @@ def settled(app):
 
 
 def put(app, **values):
-    """Set fields by their key, in which a dash is written as an underscore, or label; wait for what comes of it."""
-    found = [field for kind in FIELDS for field in getattr(app, kind)]
-    fields = {field.label: field for field in found} | {(field.key or "").replace("-", "_"): field for field in found}
+    """Set fields by key, in which a dash may be an underscore, or by how a label begins; wait for what comes of it."""
+    fields = [field for kind in FIELDS for field in getattr(app, kind)]
     for name, value in values.items():
-        fields[name if name in fields else name.replace("-", "_")].set_value(value)
+        named = name.replace("_", "-"), name
+        next(f for f in fields if f.key in named or f.label.startswith(name)).set_value(value)
     return settled(app.run())
 
 
@@ -63,8 +61,12 @@ def button(app, label):
     return next(b for b in app.button if b.label == label)
 
 
+def click(app, label):
+    return button(app, label).click().run()
+
+
 def press(app, label):
-    return settled(button(app, label).click().run())
+    return settled(click(app, label))
 
 
 def labels(app):
@@ -131,18 +133,24 @@ def everything(app):
     return " ".join(str(node.proto) for node in app._tree if getattr(node, "proto", None) is not None)
 
 
-def berkeley(algorithm: str, epsilon: float, seed: int) -> Run:
+def berkeley(algorithm, epsilon, seed):
     """A finished run on the sample of that name, as pages make it."""
     mine = sample_table("berkeley")
     rows = mine.rows(mine.domain.names)
     problem = QueryRelease(Marginals.all(mine.domain, 2), rows.n)
-    return Run(ALGORITHMS[algorithm](), problem, rows, Budget(epsilon, 1e-9), seed=seed).finish()
+    return finished(algorithm, problem, rows, Budget(epsilon, 1e-9), seed)
 
 
 def run_comparison(app, algorithms=("gaussian_maxent",), epsilons=(1.0,), seeds=1):
     """Run a comparison on Compare, which is open."""
     put(app, compared=[*algorithms], epsilons=[*epsilons], sweep_seeds=seeds)
     return press(app, "Run the comparison")
+
+
+def upload_schema(app, content):
+    """Bring a schema's file on Data, which is open."""
+    key = next(u.key for u in app.file_uploader if str(u.key).startswith("schema-file"))
+    return settled(app.file_uploader(key=key).set_value(("s.json", content, "application/json")).run())
 
 
 def upload(app, content, name="t.csv"):

@@ -1,33 +1,30 @@
 """The Audit page, headless: a kept promise, a planted bug that is caught, refusals in words, and Cancel."""
 
+import json
 import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from dpcore.algorithms import ALGORITHMS
-from dpcore.experiments.audit import Audit, audit
+from dpcore import ALGORITHMS, Budget
+from dpcore.experiments.audit import Audit, audit, short
 from dpcore.experiments.transcripts import Judged, transcribe
-from dpcore.privacy.accounting.budget import Accounting, Budget
+from dpcore.privacy.accounting.budget import Accounting
 from dpcore.theory.meaning import times_in_100
 from pages._ui.audit import game as audits
 from pages._ui.jobs.work import Stopped, Work
-from tests.helpers import QUERIES
-from tests.pages.headless import captions, figures, numbers, open_page, plainly, press, said, wrong
-
-pytestmark = pytest.mark.usefixtures("tab")
+from tests import making
+from tests.helpers import QUERIES, approx
+from tests.pages.headless import captions, figures, numbers, open_page, plainly, press, put, said, wrong
 
 
 def played(runs=500, algorithm="gaussian_maxent", bug=False, **sliders):
     """The page after a game."""
-    app = open_page("audit")
-    app.selectbox(key="audit-algorithm").set_value(ALGORITHMS[algorithm].about.title)
-    app.select_slider(key="audit-runs").set_value(runs)
-    app.toggle(key="audit-bug").set_value(bug)
-    for key, value in sliders.items():
-        app.select_slider(key=f"audit-{key}").set_value(value)
-    return press(app.run(), "Play your own game")
+    chosen = {f"audit-{key}": value for key, value in sliders.items()}
+    title = ALGORITHMS[algorithm].about.title
+    app = put(open_page("audit"), audit_algorithm=title, audit_runs=runs, audit_bug=bug, **chosen)
+    return press(app, "Play your own game")
 
 
 def test_the_page_opens_on_a_finished_game_with_its_picture():
@@ -35,28 +32,43 @@ def test_the_page_opens_on_a_finished_game_with_its_picture():
     right, allowed = audits.guesses(found)
     assert (found.budget, times_in_100(allowed)) == (Budget(1.0, 1e-9), "54 times in 100"), "as other pages have it"
     chance = 100 / np.sqrt(found.runs)
-    told = f"the guesser was right {100 * right:.0f} times in 100 (a coin: 50). The promise allows 54."
-    assert f"{told} Luck moves this by {chance:.0f}." in plainly(app.success[0].value)
+    told = "**Passes:** at a privacy budget (ε) of 1, someone who knows everyone else was right "
+    told += f"{100 * right:.0f} times in 100. Promised: at most 54. A coin: 50. "
+    told += f"Luck alone (faint) moves this by {chance:.0f}."
+    assert told in plainly(app.success[0].value)
+    assert f"This tool made {found.runs:,} releases of each of two invented tables" in said(app)
     (points,) = figures(app)[0]["data"]
-    assert points["text"][::2] == ["a coin: 50", "allowed: 54"]
-    low, high = (f"{100 * right + end:.0f}" for end in (-chance, chance))
-    assert points["text"][1] == f"guessed: {100 * right:.0f}, with luck {low} to {high}"
-    assert numbers(points["x"]) == pytest.approx([50, 100 * right, 100 * allowed])
-    assert numbers(points["error_x"]["array"])[1] == pytest.approx(200 * np.sqrt(0.25 / found.runs))
+    assert points["text"] == ["a coin: 50", f"right: {100 * right:.0f}", "promised: 54"]
+    assert numbers(points["x"]) == approx([50, round(100 * right), 54]), "as said, the promise rounded up"
+    promised, pale = (zone["x1"] for zone in figures(app)[0]["layout"]["shapes"])
+    assert pale - promised == approx(200 * np.sqrt(0.25 / found.runs))
     piles = audits.pile_table(found)
-    assert piles.iloc[:, 1:].sum().tolist() == pytest.approx([1, 1])
+    assert piles.iloc[:, 1:].sum().tolist() == approx([1, 1])
     assert app.selectbox(key="audit-algorithm").options == [cls.about.title for cls in QUERIES.values()]
+
+
+def test_a_game_that_is_kept_is_the_one_that_was_played(monkeypatch, tmp_path):
+    """With all points of its curves that the page reads."""
+    found = audit(short(ALGORITHMS["gaussian_maxent"]()), Budget(1.0, 1e-9), runs=100)
+    evidence = json.loads(audits.FILE.read_text(encoding="utf-8"))[1]
+    monkeypatch.setattr(making, "KEPT", 10)
+    monkeypatch.setattr(audits, "FILE", tmp_path / "audit.json")
+    audits.FILE.write_text(json.dumps([making.game_kept(found), evidence]), encoding="utf-8")
+    kept = audits.opening.__wrapped__().found
+    assert len(kept.hits) <= 12
+    assert audits.guesses(kept) == approx(audits.guesses(found), abs=1e-5)
+    assert (kept.runs, kept.promised, kept.accounting) == (100, found.promised, found.accounting)
 
 
 def test_a_kept_promise_is_consistent_and_its_curve_stands_under_the_limit():
     app = played(500, delta=0.01)
-    assert "No breach found" in app.success[0].value
-    values = [float(m.value) for m in app.metric]
-    assert values[0] == pytest.approx(1, abs=1e-3)
+    assert "Passes:" in app.success[0].value
+    values = [float(value) for value in re.findall(r"ε[^*]*\*\*([\d.]+)\*\*", plainly(said(app)))]
+    assert values[0] == approx(1, abs=1e-3)
     assert 0 <= min(values[1:]) <= max(values[1:]) <= values[0]
     _, _, figure, transcripts = figures(app)
     assert [t["name"] for t in figure["data"]] == ["this game", "limit by ε and δ", "limit by the plan's μ", "a coin"]
-    assert "Only the proof shows that there is no breach" in said(app)
+    assert "A game can miss a small breach. The proof (Guarantee) rules it out." in said(app)
     measured, promised, shown, _ = transcripts["data"]
     assert (measured["name"], promised["name"][:12], shown["name"][:25]) == (
         "measured",
@@ -66,27 +78,28 @@ def test_a_kept_promise_is_consistent_and_its_curve_stands_under_the_limit():
     share = re.search(
         r"show μ ≥ ([\d.]+) with 99% confidence: (\d+)% of the ([\d.]+) that the plan uses", captions(app)
     )
-    assert float(share[1]) / float(share[3]) == pytest.approx(float(share[2]) / 100, abs=0.01)
+    assert float(share[1]) / float(share[3]) == approx(float(share[2]) / 100, abs=0.01)
     assert 0 < float(share[1]) < float(share[3])
 
 
 def test_the_planted_bug_is_caught():
     app = played(500, bug=True, epsilon=3.0, delta=0.01)
     assert re.search(
-        r"The promise is broken:\*\* .*was right \d+ times in 100 .* Luck moves this by 4.",
+        r"Fails, the promise is broken:\*\* .* right \d+ times in 100. Promised: at most \d+. .* Luck alone .* by 4.",
         plainly(app.error[0].value),
     )
     assert "ε is at least" in wrong(app)
     assert "Promised was 3." in wrong(app)
     assert "catches the planted bug" in said(app)
-    assert "where the promise allows no more than" in captions(app)
+    assert "the promise allows no more than" in captions(app)
 
 
 def test_what_transcripts_show_is_drawn_below_what_is_promised():
     evidence = transcribe(ALGORITHMS["gaussian_maxent"](), Budget(6.0, 0.01), transcripts=2000)
     frame = audits.transcript_curves(evidence)
-    assert frame.iloc[0]["right"] < 0.2 < frame.iloc[-1]["right"] == 1
-    inner = frame.iloc[1:-1]
+    assert frame.iloc[0]["right"] == 0
+    assert frame.iloc[-1]["right"] == 1
+    inner = frame[frame["false alarms"].between(0, 1, inclusive="neither")]
     assert (inner["shown"] < inner["promised"]).all()
     assert (np.abs(inner["right"] - inner["promised"]) < 0.12).all(), "the tables use all that is promised"
     assert (inner["right"] > inner["shown"]).mean() > 0.75
@@ -126,13 +139,11 @@ def test_the_caption_of_a_breach_quotes_the_point_of_the_breach():
         line=0.0, thresholds=-x, false_alarms=x, hits=np.array([0.2, 0.8, 0.85]), limit=np.array([0.04, 0.83, 0.9]),
     )  # fmt: skip
     frame = audits.curves(found)
-    told = (
-        "at 1.0% false alarms the second table is recognised 20.0% of the time, where the promise allows no more than"
-    )
+    told = "At 1.0% false alarms the second table is recognised 20.0% of the time; the promise allows no more than"
     assert audits.telling(found, frame) == told + " 4.0%."
     kept = replace(found, epsilon_low=0.5)
-    assert audits.telling(kept, frame).startswith("at 30.0% false alarms the second table is recognised 80.0%")
-    assert audits.telling(kept, frame).endswith("; the promise allows 83.0%.")
+    assert audits.telling(kept, frame).startswith("At 30.0% false alarms the second table is recognised 80.0%")
+    assert audits.telling(kept, frame).endswith("; the promise allows no more than 83.0%.")
 
 
 def test_a_game_can_be_stopped():

@@ -1,13 +1,9 @@
 """Badges, as they are read, where data is peeked at, asked about or released."""
 
-import pytest
-
 from dpcore.tags import Tag
 from tests.pages.headless import open_page, said
 from tests.pages.test_pages import badges
 from tests.pages.test_release import SCHEMA, go, opened, release, uploaded
-
-pytestmark = pytest.mark.usefixtures("tab")
 
 
 def test_where_bounds_were_filled_in_from_the_data_no_page_about_the_table_says_that_no_data_was_used():

@@ -6,27 +6,25 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-import pytest
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease
+from dpcore.data.choice import first_columns
 from dpcore.evaluation.purposes import TESTS, Purposes, alarms_in_words
-from dpcore.evaluation.run import Run, compare, subgroups
-from dpcore.experiments.frontier import step_frontier
+from dpcore.evaluation.run import compare, subgroups
 from dpcore.numbers import points
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
 from dpcore.theory.meaning import Promise, times_in_100
 from dpcore.theory.optimal_noise import least_rmse
-from dpcore.workloads import Marginals
 from pages._ui.charts import frontier
 from pages._ui.charts import svg as drawing
 from pages._ui.compare import forecast, measures, overview, report
+from pages._ui.compare.ask import forecasts
 from pages._ui.compare.overview import CHANCE, LINES
 from pages._ui.compare.sweeps import TITLES
 from pages._ui.jobs.several import Several
 from pages._ui.shell.state import sample_table
 from pages._ui.shell.table import Table
+from tests.helpers import approx, finished
 from tests.pages.headless import (
     berkeley,
     captions,
@@ -38,13 +36,13 @@ from tests.pages.headless import (
     press,
     put,
     run_comparison,
+    said,
     session,
     settled,
     traces,
     wrong,
 )
 
-pytestmark = pytest.mark.usefixtures("tab")
 RUN = "Run the comparison"
 
 
@@ -53,7 +51,7 @@ def compared(algorithms=("gaussian_maxent", "dpfw"), epsilons=(0.1, 1.0), seeds=
     return run_comparison(open_page("compare", sample="berkeley", **query), algorithms, epsilons, seeds)
 
 
-def dots(app) -> dict[tuple, float]:
+def dots(app):
     """Every dot of the frontier: (algorithm, ε, seed) to error."""
     drawn = [trace for trace in figures(app)[0]["data"] if "customdata" in trace]
     return {
@@ -97,8 +95,8 @@ def test_every_dot_is_the_run_with_its_seed_by_every_measure():
     found, run, table = dots(app), berkeley(*key), sample_table("berkeley")
     assert set(found) == {(a, e, s) for a in ("gaussian_maxent", "dpfw") for e in (0.1, 1.0) for s in (0, 1)}
     for one, drawn in ((key, run), (("dpfw", 0.1, 0), berkeley("dpfw", 0.1, 0))):
-        assert found[one] == pytest.approx(100 * drawn.records[-1].empirical.max_error, rel=1e-6), "in points"
-    assert "↓ good enough: within 1 point" in traces(app)
+        assert found[one] == approx(100 * drawn.records[-1].empirical.max_error, rel=1e-6), "in points"
+    assert "good enough: 1 point" in traces(app)
     assert lines_of(app) == [CHANCE], "and no other line that nobody asked for"
     assert lines_of(put(app, lines=LINES[1:])) == LINES[1:]
     workload, real = run.problem.workload, run.truth.answers
@@ -109,11 +107,9 @@ def test_every_dot_is_the_run_with_its_seed_by_every_measure():
     def measured(name):
         return dots(put(app, measure=name))[key]
 
-    assert measured("one question") == pytest.approx(100 * gaps[real.argmax()], rel=1e-6)
+    assert measured("one question") == approx(100 * gaps[real.argmax()], rel=1e-6)
     assert 0 < measured("one group") < 100
-    assert measured(measures.BELOW) == pytest.approx(1000 * np.mean(lost)), "1000 less the K-marginal"
-    app.segmented_control(key="unit").set_value("rows")
-    assert measured("largest error") == pytest.approx(gaps.max() * len(table.frame), rel=1e-6)
+    assert measured(measures.BELOW) == approx(1000 * np.mean(lost)), "1000 less the K-marginal"
 
 
 def test_more_budgets_add_dots_another_delta_is_another_comparison_and_a_population_another_truth():
@@ -140,7 +136,7 @@ MIDDLE = pd.DataFrame(
 
 def test_the_drawing_is_sound_svg_and_holds_hostile_names_as_text():
     hostile = {"<script>alert(1)</script>": 0.25, "sampling & more": 0.01}
-    drawn = drawing.frontier(MIDDLE, step_frontier(MIDDLE), hostile, frontier.look(["a", "b"]), 'a "title" <b>')
+    drawn = drawing.frontier(MIDDLE, hostile, frontier.look(["a", "b"]), 'a "title" <b>')
     root = ET.fromstring(drawn)
     texts = [node.text for node in root.iter("text")]
     assert {"a", "b", "0.1", "1"} <= set(texts)
@@ -152,17 +148,16 @@ def test_the_drawing_is_sound_svg_and_holds_hostile_names_as_text():
     assert heights[0][0] < heights[1][0]
     assert heights[0][1] > heights[1][1]
     zero = MIDDLE.assign(error=0.0)
-    assert "nothing to draw" in drawing.frontier(zero, step_frontier(zero), {}, frontier.look(["a", "b"]), "t")
+    assert "nothing to draw" in drawing.frontier(zero, {}, frontier.look(["a", "b"]), "t")
 
 
 def test_theory_passes_through_the_algorithms_own_dots_and_says_what_was_put_in():
     app = compared(("dpfw",), (0.1, 1.0, 3.0), seeds=1)
-    next(s for s in app.selectbox if s.label.startswith("Proved")).set_value("DPFW").run()
-    assert not app.exception
+    put(app, Proved="DPFW")
     curve = next(trace for name, trace in traces(app).items() if "theory" in (name or ""))
     x, y = numbers(curve["x"]), numbers(curve["y"])
-    assert np.interp(1.0, x, y) == pytest.approx(dots(app)[("dpfw", 1.0, 0)], rel=0.02)
-    assert y[0] / y[-1] == pytest.approx((x[-1] / x[0]) ** 0.4), "the rate of Theorem 3"
+    assert np.interp(1.0, x, y) == approx(dots(app)[("dpfw", 1.0, 0)], rel=0.02)
+    assert y[0] / y[-1] == approx((x[-1] / x[0]) ** 0.4), "the rate of Theorem 3"
     assert "n = 4,526, k = 24, |Q| = 56" in captions(app)
     assert "up to constants" in captions(app)
 
@@ -170,22 +165,43 @@ def test_theory_passes_through_the_algorithms_own_dots_and_says_what_was_put_in(
 def test_what_all_questions_need_what_no_method_beats_and_another_tools_table_are_said_and_drawn():
     app, pairs = compared(("gaussian_maxent",), (0.1, 1.0, 3.0), seeds=1), berkeley("gaussian_maxent", 1.0, 0).problem
     errors = {epsilon: berkeley("gaussian_maxent", epsilon, 0).records[-1].empirical for epsilon in (0.1, 1.0, 3.0)}
+    domain = pairs.domain.project(first_columns(pairs.domain, 10**6)[:2])
+    two = Marginals(domain, [domain.names])
     for tolerance in (0.001, 0.005):
         put(app, ask_tolerance=tolerance)
         enough = [f"{epsilon:g}" for epsilon, found in errors.items() if found.max_error <= tolerance]
-        words = f"ε = {enough[0]}" if enough else "not even ε = 3"
-        assert f"Every pair of 3 columns: {words} is enough" in [h.value for h in app.subheader]
-        (limit,) = [trace for name, trace in traces(app).items() if (name or "").startswith("↓ good")]
-        assert numbers(limit["y"]) == pytest.approx([100 * tolerance] * 2)
-    share = points(errors[3.0].as_exact_as_sample)
-    assert f"At ε = 3 the best is as exact as asking {share}% of" in captions(app)
+        by = f"(☆): Gaussian + maximum entropy is within {100 * tolerance:g} points in all repeats."
+        words = f"choose ε = {enough[0]} {by}" if enough else "no ε tried keeps all repeats within"
+        assert f"To publish every pair of 3 columns, {words}" in said(app)
+        (limit,) = [trace for name, trace in traces(app).items() if (name or "").startswith("good")]
+        assert numbers(limit["y"]) == approx([100 * tolerance] * 2)
+        own = traces(app)[overview.ALONE]
+        (alone,) = forecasts(QueryRelease(two, pairs.n), 1e-9, tolerance, 0.95)
+        assert numbers(own["y"]) == approx([100 * alone.reached[e] for e in numbers(own["x"])])
+        drawn = {(trace.get("marker") or {}).get("symbol"): trace for trace in figures(app)[0]["data"]}
+        assert ("star" in drawn) is (alone.epsilon <= 3)
+        if "star" in drawn:
+            assert drawn["star"]["y"] == [approx(100 * alone.reached[alone.epsilon])]
+        assert ("star-open" in drawn) is bool(enough)
+    assert [*drawn["star-open"]["x"], *drawn["star-open"]["y"]] == [
+        float(enough[0]),
+        approx(100 * errors[float(enough[0])].max_error),
+    ]
+    share = points(errors[float(enough[0])].as_exact_as_sample)
+    assert (
+        f"Best at every ε: Gaussian + maximum entropy. At ε = {enough[0]} it equals a survey of {share}% of"
+        in captions(app)
+    )
+    floor = next(trace["y"][0] for name, trace in traces(app).items() if str(name).startswith(CHANCE))
+    (less, *_) = [f"{e:g}" for e, found in errors.items() if 100 * found.max_error <= floor]
+    assert f"A larger ε than {less} gains little: another 4,526 rows would differ by" in captions(app)
     least = "least of any unbiased method"
     assert least not in traces(app)
     put(app, measure="root mean square over questions")
     expected = [least_rmse(pairs.workload, Budget(e, 1e-9), pairs.n) for e in errors]
     line = traces(app)[least]
     assert numbers(line["x"]) == list(errors)
-    assert numbers(line["y"]) == pytest.approx([100 * e for e in expected])
+    assert numbers(line["y"]) == approx([100 * e for e in expected])
     assert f"any unbiased Gaussian release of these questions is {100 * expected[-1]:.3g} points" in captions(app)
     ratio = f"{expected[-1] / errors[3.0].rmse:.2g} × below what any unbiased method could do"
     assert f"Gaussian + maximum entropy: {ratio}" in captions(app)
@@ -195,7 +211,7 @@ def test_what_all_questions_need_what_no_method_beats_and_another_tools_table_ar
     uploader(app).set_value(("<b>other</b>.csv", other.to_csv(index=False).encode(), "text/csv")).run()
     (name,) = [name for name in traces(app) if (name or "").startswith("&lt;b&gt;other&lt;")]
     theirs, ours = (pairs.workload.answers_of_rows(table.domain.encode(frame)) for frame in (other, table.frame))
-    assert numbers(traces(app)[name]["y"]) == pytest.approx([100 * np.abs(theirs - ours).max()] * 2)
+    assert numbers(traces(app)[name]["y"]) == approx([100 * np.abs(theirs - ours).max()] * 2)
     settled(uploader(app).set_value(("bad.csv", b"Gender,Department\nX,A\nX,A\n", "text/csv")).run())
     assert "no column" in wrong(app)
 
@@ -211,7 +227,7 @@ def test_lines_carry_titles_at_their_ends_and_the_table_is_sorted_without_gaps()
         "Gaussian +<br>maximum entropy",
         "DPFW",
         "MWEM",
-        "↓ good enough:<br>within 1 point",
+        "good enough:<br>1 point",
     }
     assert not any(trace.get("showlegend") for trace in figure["data"] if "customdata" in trace)
     runs = dataframe(app, "seed")
@@ -225,9 +241,7 @@ def test_lines_carry_titles_at_their_ends_and_the_table_is_sorted_without_gaps()
 
 
 def test_the_worst_column_pair_and_group_are_those_of_the_run_and_an_error_is_taken_apart():
-    app = compared(("dpfw",), (0.1,), seeds=1)
-    app.session_state["details"] = "Where from"
-    app.run()
+    app = compared(("dpfw",), (0.1,), seeds=1, details="Where from")
     run, table = berkeley("dpfw", 0.1, 0), sample_table("berkeley")
     rows, domain = table.rows(table.domain.names), table.domain
 
@@ -247,8 +261,8 @@ def test_the_worst_column_pair_and_group_are_those_of_the_run_and_an_error_is_ta
     assert f": by {max(error for of in groups for error, share in of if share > 0):.2%}" in captions(app)
     press(app, "Take this error apart")
     parts = dataframe(app, "part")["share"].to_numpy()
-    assert parts[:-1].sum() == pytest.approx(parts[-1])
-    assert abs(parts[-1]) == pytest.approx(run.records[-1].empirical.max_error), "the worst question is the first"
+    assert parts[:-1].sum() == approx(parts[-1])
+    assert abs(parts[-1]) == approx(run.records[-1].empirical.max_error), "the worst question is the first"
 
 
 def test_purposes_are_curves_of_what_the_library_says_and_refusals_one_sentence():
@@ -259,14 +273,14 @@ def test_purposes_are_curves_of_what_the_library_says_and_refusals_one_sentence(
     table = sample_table("berkeley")
     mine = Purposes.of(table.domain, table.rows(table.domain.names), target="Gender")
     problem = QueryRelease(Marginals.all(table.domain, 2), mine.train.n)
-    run = Run(ALGORITHMS["gaussian_maxent"](), problem, mine.train, Budget(0.1, 1e-9)).finish()
+    run = finished("gaussian_maxent", problem, mine.train, Budget(0.1, 1e-9))
     found = {f.purpose: f for f in mine.served(run)}
     for kind in ("train a model: gradient boosting", "find what is linked"):
         lines, theirs = of_purpose(app, kind), found[kind]
         expected = {"synthetic rows": theirs.value, "the real table": theirs.real, "a sample as exact": theirs.sample}
-        assert {name: lines[name, 0.1] for name in expected} == pytest.approx(expected), kind
+        assert {name: lines[name, 0.1] for name in expected} == approx(expected), kind
     alarms = [found[f"test a hypothesis: {name}"].value for name in TESTS]
-    assert [of_purpose(app, "test a hypothesis")[name, 0.1] for name in TESTS] == pytest.approx(alarms)
+    assert [of_purpose(app, "test a hypothesis")[name, 0.1] for name in TESTS] == approx(alarms)
     assert alarms_in_words(*alarms) in captions(app)
     press(put(app, **{"in groups by": "Gender", "Predict": ""}), "Try the purposes")
     assert wrong(app) == "a group is compared by how well a target is predicted; name the target too"
@@ -275,7 +289,7 @@ def test_purposes_are_curves_of_what_the_library_says_and_refusals_one_sentence(
 def of_purpose(app, kind):
     """The numbers of the purpose's chart: mean by line and ε."""
     frame = dataframe(put(app, Purpose=kind), "line")
-    return {(row.line, row.epsilon): row.mean for row in frame.itertuples(index=False)}
+    return {(row.line, row.epsilon): row.middle for row in frame.itertuples(index=False)}
 
 
 def test_the_report_is_written_when_nobody_s_page_is_drawn():
@@ -285,9 +299,12 @@ def test_the_report_is_written_when_nobody_s_page_is_drawn():
     allowed = [Promise(float(epsilon), 1e-9) for epsilon, _, _ in rows]
     assert [(right, risen) for _, risen, right in rows] == [(times_in_100(p.guess()), p.suspicion) for p in allowed]
     assert rows, "what any algorithm allows, as elsewhere"
+    assert "<script" not in text
+    assert "http" not in text.replace("http://www.w3.org", "").replace("http-equiv", ""), "it asks nobody"
     drawn = ET.fromstring(text[text.index("<svg") : text.index("</svg>") + 6])
     said = re.search(r"([0-9.]+) points", text)[1]
     highs = [float(t.text) for t in drawn.iter("text") if t.get("text-anchor") == "end"]
     assert min(highs) <= float(said) <= max(highs), "the axis is in the table's unit"
     assert text.count(Tag.PEEK) == 1
-    assert set(frontier.MARKERS) <= set(drawing.SHAPES), "each algorithm's mark as on the page"
+    # Each algorithm's mark is as on the page.
+    assert set(frontier.MARKERS) <= set(re.findall('"(.*)":', drawing.DRAWING.read_text()))

@@ -1,16 +1,15 @@
 """The Data page, headless: one grid, one click a decision, and nothing that was looked up becomes public unsaid."""
 
-import pytest
 from streamlit.elements.widgets import file_uploader
 from streamlit.runtime.uploaded_file_manager import DeletedFile
 
+from dpcore import QueryRelease, domain_from_json
 from dpcore.algorithms import solving
-from dpcore.data.schema import domain_from_json
-from dpcore.problems import QueryRelease
 from pages._ui.data import grid as page_grid
 from pages._ui.data.grid import _ordered
 from pages._ui.shell.first_values import BARS
 from pages._ui.shell.table import unheard
+from tests.helpers import categorical, integer
 from tests.pages.headless import (
     captions,
     dataframe,
@@ -20,14 +19,12 @@ from tests.pages.headless import (
     press,
     put,
     session,
-    settled,
     shown,
     table,
     upload,
     wrong,
 )
 
-pytestmark = pytest.mark.usefixtures("tab")
 READ = "Fill in from my data (not protected)"
 KNOWN = "I confirm that this is public knowledge"
 ROWS = "\n".join(
@@ -44,7 +41,7 @@ def opened(content=CSV, name="t.csv", *, bars=True, **query):
     return app if content is None else upload(app, content, name)
 
 
-def grid(app) -> dict[str, dict]:
+def grid(app):
     """The rows of the grid, by column."""
     frame = dataframe(app, "what it is")
     return {row["column"]: row for row in frame.to_dict("records")}
@@ -77,18 +74,15 @@ def edit(app, monkeypatch, state, callback):
 
 
 def test_what_is_no_column_to_count_is_set_aside_with_the_reason_and_comes_back_with_one_click(monkeypatch):
+    assert "“patient_id” may name people" in told(opened(CSV.replace(b"id,", b"patient_id,")))
     app = opened()
     assert set(table(app).schema["columns"]) == {"answer", "age", "rare"}
     assert list(grid(app)) == ["answer", "age", "rare", "id", "when"], "what is not used stands last"
     assert (grid(app)["id"]["state"], grid(app)["id"]["next"]) == ("an ID, which may name people", "Use it")
     assert "may identify people: id." in told(app)
-    assert "“patient_id” may name people" in told(opened(CSV.replace(b"id,", b"patient_id,")))
-    app = opened()
     assert "Optional: 1 column holds dates, which are too detailed: when" in shown(app)
     press(app, "Use the month")
-    assert table(app).schema["columns"]["when"] == {
-        "kind": "integer", "low": 1, "high": 12, "read": "month of d/m/y",
-    }  # fmt: skip
+    assert table(app).schema["columns"]["when"] == integer(1, 12, read="month of d/m/y")
     assert grid(app)["when"]["what it is"] == "month of d/m/y"
     assert grid(app)["when"]["state"] == "ready"
     act(app, monkeypatch, "id")
@@ -101,13 +95,13 @@ def test_the_button_to_explore_says_what_is_missing_and_the_page_how_much_is_lef
     assert app.subheader[0].value == "1 thing to decide"
     assert explore(app) == (False, "**Explore it**: first decide about 3 columns")
     press(app, READ)
-    assert app.subheader[0].value == "Can one person have several rows?"
+    assert app.subheader[0].value == "Nothing left to decide"
     assert explore(app) == (True, "**Explore it**")
     table(app).set_schema({"columns": {}})
     assert explore(app.run()) == (False, "**Explore it**: first mend what is named below")
     table(app).set_schema({"columns": {"rare": {"kind": "categorical", "values": "private"}}})
-    assert explore(app.run()) == (False, "**Explore it**: first try the measurement below")
-    table(app).set_schema({"columns": {"rare": {"kind": "integer", "low": 0, "high": 3}}})
+    assert explore(app.run()) == (False, "**Explore it**: first try the measurement")
+    table(app).set_schema({"columns": {"rare": integer(0, 3)}})
     assert explore(app.run()) == (False, "**Explore it**: first decide about 1 column")
 
 
@@ -120,17 +114,17 @@ def test_what_is_typed_into_the_grid_is_used_at_once(monkeypatch):
         edit(app, monkeypatch, state, page_grid._typed)
         return table(app).schema["columns"].get(name)
 
-    assert typed("age", public_values_or_range="0 to 120, 12 bins") == {
-        "kind": "integer", "low": 0, "high": 120, "bins": 12, "missing": "refuse", "out_of_range": "refuse",
-    }  # fmt: skip
-    assert grid(app)["age"]["public values or range"] == "0 to 120, 12 bins"
+    assert typed("age", public_values_or_range="0 to 120, 12 groups") == integer(
+        0, 120, bins=12, missing="refuse", out_of_range="refuse"
+    )
+    assert grid(app)["age"]["public values or range"] == "0 to 120, 12 groups"
     assert typed("age", out_of_range="clip")["out_of_range"] == "clip"
     assert typed("age", what_it_is="not used") is None
-    assert typed("age", public_values_or_range="0 to 99, split at 18, 65.5")["edges"] == [0, 18, 65.5, 99]
+    assert typed("age", public_values_or_range="0 to 99, groups begin at 18, 65.5")["edges"] == [0, 18, 65.5, 99]
     assert typed("answer", public_values_or_range="yes; no")["values"] == ["yes", "no"]
     assert typed("answer", what_it_is="categories, any spelling") == {"kind": "categorical", "read": "any case"}
     assert typed("when", what_it_is="weekday of d/m/y")["values"][0] == "Mon"
-    assert typed("rare", public_values_or_range="measured privately, 4 bins") == {
+    assert typed("rare", public_values_or_range="measured privately, 4 groups") == {
         "kind": "integer", "bounds": "private", "bins": 4,
     }  # fmt: skip
     assert set(table(app).origins.values()) == {"guessed"}, "kinds still are, until a person confirms them"
@@ -198,7 +192,9 @@ def test_a_sample_is_in_use_as_a_whole_and_its_forecast_names_algorithms_by_titl
     app = opened(None, sample="census")
     assert {row["state"] for row in grid(app).values()} == {"ready"}
     assert explore(app)[0]
-    frame = dataframe(app, "can serve it")
+    assert not any("can serve it" in frame.value for frame in app.dataframe)
+    app.session_state["data-part"] = "For experts"
+    frame = dataframe(app.run(), "can serve it")
     named = dict(zip(frame["name in code"], frame["algorithm"], strict=True))
     assert named == {name: cls.about.title for name, cls in solving(QueryRelease).items()}
     assert "0 MiB" not in set(frame["memory"])
@@ -207,27 +203,33 @@ def test_a_sample_is_in_use_as_a_whole_and_its_forecast_names_algorithms_by_titl
 
 def test_reading_off_takes_the_open_columns_only_and_marks_the_schema():
     app = opened()
-    table(app).change({"age": {"kind": "integer", "low": 0, "high": 120, "bins": 12}})
+    table(app).change({"age": integer(0, 120, bins=12)})
     app.run()
     press(app, READ)
     mine = table(app)
-    assert mine.schema["columns"]["age"] == {"kind": "integer", "low": 0, "high": 120, "bins": 12}, "typed"
+    assert mine.schema["columns"]["age"] == integer(0, 120, bins=12), "typed"
     assert mine.origins == {"answer": "read off", "age": "guessed", "rare": "read off"}
     assert mine.domain is not None
     assert mine.domain.peeked
     assert KNOWN not in labels(app), "what was read off cannot be known any more"
     assert session(app).has_looked(mine)
+    assert "is outside the promise" in captions(app)
     press(app, "Count its spellings as one value")
     assert table(app).schema["columns"]["answer"]["values"] == ["no", "yes"]
-    assert "id" not in table(app).schema["columns"], "what was set aside stays so"
+    mine = table(app)
+    assert "id" not in mine.schema["columns"], "what was set aside stays so"
+    mine.confirm()
+    mine.change({"answer": None, "rare": None})
+    assert mine.peeked, "whatever is confirmed and left out"
+    assert mine.domain.peeked
 
 
 def test_a_guess_is_a_peek_until_a_person_says_that_it_is_known_anyway():
     app = opened(bars=False)
     mine = table(app)
-    values = {"kind": "categorical", "values": ["yes", "no"], "read": "any case"}
+    values = categorical("yes", "no", read="any case")
     mine.change({"answer": values, "rare": None})
-    mine.change({"age": {"kind": "integer", "low": 0, "high": 120}})
+    mine.change({"age": integer(0, 120)})
     app.run()
     assert table(app).domain.peeked, "kinds came from the records"
     press(app, KNOWN)
@@ -241,27 +243,17 @@ def test_a_guess_is_a_peek_until_a_person_says_that_it_is_known_anyway():
     assert not table(app).domain.peeked
 
 
-def test_once_read_off_a_table_stays_marked_whatever_is_left_out():
-    app = opened()
-    press(app, READ)
-    mine = table(app)
-    mine.confirm()
-    mine.change({"answer": None, "rare": None})
-    assert mine.peeked
-    assert mine.domain.peeked
-
-
 def test_all_problems_are_listed_at_once_each_with_its_repairs():
     app = opened(bars=False)
     mine = table(app)
-    mine.change({"age": {"kind": "integer", "low": 30, "high": 40}, "rare": {"kind": "integer", "low": 4, "high": 4}})
+    mine.change({"age": integer(30, 40), "rare": integer(4, 4)})
     app.run()
     assert "is outside 30..40" in shown(app)
     assert "values are missing" in shown(app)
     assert "1 column without values or a range" in shown(app)
     assert app.subheader[0].value == "3 things to decide"
     assert session(app).has_looked(mine), "what is wrong quotes cells"
-    press(app, "Count them in the outermost bins")
+    press(app, "Count them in the outermost groups")
     press(app, "Make missing a value of its own")
     assert set(table(app).done) == {"age", "rare"}
     press(app, "Leave them out")
@@ -278,12 +270,12 @@ def test_stakeholders_see_no_guess_and_nothing_that_quotes_a_cell():
 
 def test_a_schema_of_a_persons_own_is_typed_and_one_that_says_so_is_peeked():
     mine = table(opened())
-    schema = {"columns": {"age": {"kind": "integer", "low": 0, "high": 120}}}
+    schema = {"columns": {"age": integer(0, 120)}}
     mine.set_schema(schema)
     assert (mine.peeked, mine.domain) == (False, domain_from_json(schema))
     mine.set_schema(schema | {"peeked": True})
     assert mine.domain.peeked
-    mine.change({"age": {"kind": "integer", "low": 0, "high": 99}})
+    mine.change({"age": integer(0, 99)})
     assert mine.domain.peeked
     mine.set_schema({"rare": 5})
     assert mine.problem
@@ -292,42 +284,28 @@ def test_a_schema_of_a_persons_own_is_typed_and_one_that_says_so_is_peeked():
     assert "must be a JSON object" in mine.problem
 
 
-def test_a_reload_says_that_the_table_is_gone_and_a_sample_says_nothing():
-    assert not opened().warning
-    again = opened(None, table="uploaded")
-    session(again).table = None
-    again.query_params["table"] = "uploaded"
-    again.run()
-    assert "Your table is gone" in again.warning[0].value
-    assert "Invented census" in again.warning[0].value
-    assert "table" not in again.query_params
-    again.run()
-    assert "Your table is gone" in again.warning[0].value, "until another one is chosen"
-    put(again, sample="titanic")
-    assert not again.warning
-
-
 def test_a_table_of_200_columns_is_ready_with_a_choice_that_is_said():
     names = [f"c{i}" for i in range(200)]
     rows = "\n".join(",".join(str((i * (j + 3)) % (2 + j % 5)) for j in range(200)) for i in range(60))
     app = opened(f"{','.join(names)}\n{rows}\n".encode())
     press(app, READ)
+    app.session_state["data-part"] = "For experts"
+    app.run()
     assert "10^" in " ".join(t.value for t in app.text)
     assert "columns to begin with" in captions(go(app, "explore"))
 
 
 YEARS = "first,last\n" + "\n".join(f"{2000 + i % 5},{2000 + i % 7}" for i in range(70)) + "\n"
-TYPED = {name: {"kind": "integer", "low": 2000, "high": 2006} for name in ("first", "last")}
+TYPED = {name: integer(2000, 2006) for name in ("first", "last")}
 
 
-def told(app) -> str:
+def told(app):
     """Errors and captions without what keeps them from being read as anything but text."""
     return f"{wrong(app)} {captions(app)}"
 
 
 def constrain(app, text):
-    area = next(a for a in app.text_area if a.label.startswith("Impossible combinations"))
-    settled(area.set_value(text).run())
+    put(app, **{"Impossible combinations": text})
 
 
 def test_constraints_are_typed_kept_and_counted_as_a_peek_only():
@@ -354,7 +332,7 @@ def test_constraints_are_typed_kept_and_counted_as_a_peek_only():
 def test_an_upload_that_the_server_no_longer_holds_is_asked_for_again(monkeypatch):
     app = opened(None)
     monkeypatch.setattr(file_uploader, "_get_upload_files", lambda _: [DeletedFile("gone")])
-    settled(app.file_uploader(key="upload").set_value(("t.csv", CSV, "text/csv")).run())
+    upload(app, CSV)
     assert "no longer at hand" in wrong(app)
     assert table(app).name == "census"
 
@@ -363,11 +341,11 @@ def test_the_person_is_asked_for_above_the_grid_and_rows_a_person_once_there_is_
     rows = "\n".join(f"P{10000 + i // 2},{i},{20 + i % 60}" for i in range(400))
     app = opened(f"patient_id,visit_id,age\n{rows}\n".encode())
     hint = "patient_id” may name people"
-    most = lambda: [field for field in app.number_input if field.label == "Maximum rows per person"]  # noqa: E731
+    most = "Maximum rows per person"
     assert hint in captions(app)
     assert grid(app)["patient_id"]["state"] == "an ID, which may name people", "and no code of a disease"
-    assert not most()
-    app.selectbox(key=f"person-{id(table(app).frame)}").set_value("patient_id").run()
+    assert most not in {field.label for field in app.number_input}
+    put(app, **{"Can one person": "patient_id"})
     assert hint not in captions(app)
-    most()[0].set_value(2).run()
+    put(app, **{most: 2})
     assert (table(app).unit.person, table(app).unit.most_rows) == ("patient_id", 2)

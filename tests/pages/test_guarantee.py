@@ -8,20 +8,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget
 from dpcore.privacy.accounting import guarantee
-from dpcore.privacy.accounting.budget import Accounting, Budget, Gaussian
+from dpcore.privacy.accounting.budget import Accounting, Gaussian
 from dpcore.privacy.accounting.conversions import gdp_epsilon, gdp_mu
 from dpcore.privacy.accounting.lifetime import Lifetime
 from dpcore.publishing.ledger_store import Store
 from dpcore.theory import accountants
 from dpcore.theory.meaning import Promise, times_in_100
-from pages._ui.charts import privacy as promise
 from pages._ui.guarantee.planned import DELTAS
 from pages._ui.guarantee.promise import share
+from tests.helpers import approx, parametrize
 from tests.pages.headless import captions, dataframe, figures, go, open_page, put, said, settled, table, upload, wrong
-
-pytestmark = pytest.mark.usefixtures("tab")
+from tests.publishing.charges import charge
 
 
 @pytest.fixture(scope="module")
@@ -34,16 +33,16 @@ def page(**query):
     return open_page("guarantee", sample="berkeley", **query)
 
 
-def picture(app) -> tuple[str, str]:
+def picture(app):
     """The drawing of two worlds and 100 guesses: its SVG, and the words for whoever cannot see it."""
     found = [re.search(r'base64,([^"]*)" alt="([^"]*)"', h.proto.body) for h in app.get("html")]
     (match,) = [m for m in found if m]
     return base64.b64decode(match[1]).decode(), match[2]
 
 
-def number_of(app) -> float:
+def number_of(app):
     """The one number of the page."""
-    return float(app.metric[0].value.removesuffix(" times in 100"))
+    return float(re.search(r"is right at most ([\d.]+) times in 100", app.subheader[0].value)[1])
 
 
 def test_the_number_and_the_picture_follow_epsilon_and_the_releases():
@@ -51,23 +50,26 @@ def test_the_number_and_the_picture_follow_epsilon_and_the_releases():
     assert number_of(app) == np.ceil(100 * guarantee.gaussian_guess(0.5, gdp_mu(1.0, 1e-9))) == 54
     svg, words = picture(app)
     assert [svg.count(f"{HEAD_OF[look]}") for look in ("luck", "release", "wrong")] == [50, 4, 46]
-    assert "54 are right: 50 by luck, 4 because of the release" in words
+    assert "at most 54 are right: 50 by luck (grey), the others by the release (arms up)" in words
     promised = float(guarantee.best_guess(0.5, 1.0, 1e-9))
-    assert f"alone allow any algorithm {times_in_100(promised)}" in app.metric[0].help
-    told = captions(app)
-    assert "from the failure probability δ = 1e-9" in told
-    assert "This may fail 1 time in 10 million: that follows" in told
-    put(app, releases=4)
+    assert f"alone allow any algorithm {times_in_100(promised)}" in app.subheader[0].help
+    assert (
+        "may rise further 1 time in 10 million. That follows from the failure probability δ = 1 in a billion"
+        in captions(app)
+    )
+    put(app, epsilon=0.01)
+    assert f"at most {number_of(app)} are right" in picture(app)[1], "as the headline rounds it"
+    put(app, epsilon=1.0, releases=4)
     assert Promise(1.0, 1e-9, releases=4).suspicion_words in said(app)
     put(app, epsilon=3.0)
     assert number_of(app) == np.ceil(100 * guarantee.gaussian_guess(0.5, 2 * gdp_mu(3.0, 1e-9)))
-    assert "after 4 releases" in app.metric[0].label
+    assert app.subheader[0].value.startswith("After 4 releases: ")
     put(app, epsilon=1.0, releases=10)
     totals = dataframe(app, "what it knows").set_index("accounting")["ε"]
     assert totals["sum of ε"] == 10
     assert totals["optimal for any algorithm"] <= 10
     assert totals["exact Gaussian (GDP)"] < totals["zero-concentrated DP"] < 4
-    assert totals["exact Gaussian (GDP)"] == pytest.approx(totals["privacy loss distributions"], rel=1e-3)
+    assert totals["exact Gaussian (GDP)"] == approx(totals["privacy loss distributions"], rel=1e-3)
     drawn = dataframe(opened(app, "Mistakes"), "false alarms")
     once, often = drawn["Gaussian + maximum entropy"], drawn["10 × Gaussian + maximum entropy"]
     assert (often <= once + 1e-9).all()
@@ -80,7 +82,7 @@ HEAD_OF = {
 }
 
 
-def test_posteriors_are_bayes_rule_on_the_bounds():
+def test_posteriors_are_bayes_rule_on_the_bounds_and_the_proof_has_every_derivation():
     app = page()
     put(app, prior=0.001)
     t = guarantee.evidence_bound(1.0, 1e-9, 1e-7)
@@ -88,21 +90,26 @@ def test_posteriors_are_bayes_rule_on_the_bounds():
     assert f"any algorithm: {share(low)} to {share(high)}" in said(app)
     drawn = dataframe(app, "before")
     here = drawn[drawn["before"] == 0.001].iloc[0]
-    assert here["any algorithm at most"] == pytest.approx(high)
+    assert here["any algorithm at most"] == approx(high)
     assert (drawn["any algorithm at least"] <= drawn["before"]).all()
+    opened(app, "Proof")
+    told = " ".join(str(text.value) for text in app.text)
+    assert "Marginals: a row is in exactly one count of each table" in told
+    assert "The noise is N(0, (Δ₂/(nμ))²)." in told
+    assert any("In all" in m.value and "ε" in m.value for m in app.markdown)
 
 
-def opened(app, part: str):
+def opened(app, part):
     """The page with another tab for experts open."""
     app.session_state["expert"] = part
     return app.run()
 
 
-@pytest.mark.parametrize("name", ["gaussian_maxent", "dpfw", "mwem", "dualquery", "dqrs", "aim", "pmw"])
+@parametrize("name", ["gaussian_maxent", "dpfw", "mwem", "dualquery", "dqrs", "aim", "pmw"])
 def test_every_kind_of_plan_has_its_curves(visited, name):
     app = visited
     app.selectbox(key="algorithm").set_value(ALGORITHMS[name].about.title)
-    opened(app, "Accountants")
+    opened(app, "Cost")
     assert not app.error
     assert len(figures(app)) == 2
     costs = dataframe(app, "ε, Rényi DP")
@@ -112,14 +119,10 @@ def test_every_kind_of_plan_has_its_curves(visited, name):
         assert all(len(trace["x"]) for trace in figure["data"])
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(0.01, 1e-12), (10.0, 1e-2)])
+@parametrize("epsilon, delta", [(0.01, 1e-12), (10.0, 1e-2)])
 def test_the_ends_of_the_sliders_hold(epsilon, delta):
-    app = page()
-    app.select_slider(key="epsilon").set_value(epsilon)
-    app.select_slider(key="delta").set_value(delta)
-    app.select_slider(key="prior").set_value(0.99)
-    app.slider(key="releases").set_value(100)
-    for part, drawn in (("Beliefs", 1), ("Mistakes", 1), ("Accountants", 2), ("Proof", 0)):
+    app = put(page(), epsilon=epsilon, delta=delta, prior=0.99, releases=100)
+    for part, drawn in (("Suspicions", 1), ("Mistakes", 1), ("Cost", 2), ("Proof", 0)):
         opened(app, part)
         assert not app.error
         assert len(figures(app)) == drawn
@@ -133,7 +136,7 @@ def test_without_delta_the_promise_holds_without_exception():
     put(app, algorithm=ALGORITHMS["dpfw"].about.title, releases=3)
     totals = dataframe(app, "what it knows").set_index("accounting")["ε"]
     np.testing.assert_allclose(totals, 3.0, rtol=1e-6)
-    assert "may fail" not in captions(app)
+    assert "may rise further" not in captions(app)
 
 
 def test_a_table_without_a_schema_still_learns_what_epsilon_means():
@@ -155,32 +158,19 @@ def test_a_plan_on_a_schema_read_off_the_rows_uses_real_data_and_a_stakeholder_d
     assert number_of(app) == 74, "nothing of the plan"
 
 
-@pytest.mark.parametrize(
-    ("chance", "text"),
+@parametrize(
+    "chance, text",
     [(0.5, "50%"), (0.001, "0.1%"), (1e-9, "under 0.001%"), (0.9996, "99.960%"), (1 - 1e-9, "over 99.999%")],
 )
 def test_chances_are_never_rounded_to_certainty(chance, text):
     assert share(chance) == text
 
 
-def test_the_picture_scales_and_says_itself_in_words():
-    html = promise.two_worlds(60, "ten more")
-    assert "<img" in html
-    assert 'alt="ten more"' in html
-    assert "max-width" in html
-    assert [html.count(f">{text}</b>") for text in ("with you", "with someone else")] == [1, 1]
-
-
-def test_log_odds_are_a_straight_scale():
-    chances = np.array([0.01, 0.5, 0.99])
-    np.testing.assert_allclose(promise.log_odds(chances), [-math.log(99), 0, math.log(99)])
-
-
 def test_a_ledger_s_total_moves_beliefs_as_its_promise_allows(tmp_path, monkeypatch):
     ledger, total = tmp_path / "ledger.sqlite", Budget(3, 1e-6)
     monkeypatch.setenv("DPCORE_LEDGER", str(ledger))
     events, table = ((Gaussian(0.1), 2),), pd.DataFrame({"a": [1]})
-    Store(ledger, create=True).reserve(table, events, Budget(1, 1e-6), dataset="a $x^2$ <b>", total=total)
+    charge(Store(ledger, create=True), table, events, dataset="a $x^2$ <b>", total=total)
     app = opened(page(), "All releases")
     t = guarantee.evidence_bound(*accountants.pairs({"": accountants.lifetime_curve(LIFE, DELTAS)}, DELTAS), 1e-4)
     assert f"all that may ever be released: {share(posterior(-t))} to {share(posterior(t))}" in said(app)
@@ -189,8 +179,8 @@ def test_a_ledger_s_total_moves_beliefs_as_its_promise_allows(tmp_path, monkeypa
     assert (drawn["used so far (1) at most"] <= drawn["all that may ever be released at most"] + 1e-12).all()
     costs = dataframe(app, "ε, all that may ever be")
     at = costs[np.isclose(costs["δ"], 1e-6, rtol=1e-6, atol=0)].iloc[0]
-    assert at["ε, exact Gaussian (GDP)"] == pytest.approx(gdp_epsilon(0.1 * math.sqrt(2), 1e-6))
-    assert at["ε, all that may ever be"] == pytest.approx(3)
+    assert at["ε, exact Gaussian (GDP)"] == approx(gdp_epsilon(0.1 * math.sqrt(2), 1e-6))
+    assert at["ε, all that may ever be"] == approx(3)
     ledger.write_bytes(b"no ledger")
     assert "ledger" in wrong(settled(app.run()))
 
@@ -198,13 +188,5 @@ def test_a_ledger_s_total_moves_beliefs_as_its_promise_allows(tmp_path, monkeypa
 LIFE = Lifetime(Budget(3, 1e-6), Accounting.GDP, 0.0)
 
 
-def posterior(evidence: float) -> float:
+def posterior(evidence):
     return float(guarantee.posterior(0.1, evidence))
-
-
-def test_the_plan_s_proof_is_on_the_page_with_every_derivation():
-    app = opened(page(), "Proof")
-    told = " ".join(str(text.value) for text in app.text)
-    assert "Marginals: a row is in exactly one count of each table" in told
-    assert "The noise is N(0, (Δ₂/(nμ))²)." in told
-    assert any("In all" in m.value and "ε" in m.value for m in app.markdown)

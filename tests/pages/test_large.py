@@ -1,30 +1,29 @@
 """A table that is read in parts: the same numbers on every page as in memory, never the records, and clear refusals."""
 
 import json
-import threading
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.data.privacy_unit import PrivacyUnit
+from dpcore import PrivacyUnit
 from dpcore.data.sources import counts as sources
-from dpcore.errors import InputError
 from pages._ui.data import on_server, places
 from pages._ui.jobs import counting
 from pages._ui.shell import counted
 from pages._ui.shell.table import Table
-from tests.pages.headless import button, go, labels, plainly, press, put, said, session, settled, table
+from tests.helpers import categorical, integer, refused
+from tests.pages.headless import click, go, labels, plainly, press, put, said, session, settled, table, upload_schema
 from tests.pages.test_data import opened
 from tests.pages.test_places import everything, typed, wrong
+from tests.pages.test_reading import Gate
 
-pytestmark = pytest.mark.usefixtures("tab")
 N = 3000
 SCHEMA = {"columns": {
-    "id": {"kind": "integer", "low": 0, "high": N, "bins": 3},
-    "a": {"kind": "categorical", "values": ["x", "y", "z"]},
-    "b": {"kind": "integer", "low": 0, "high": 9, "bins": 10},
-    "c": {"kind": "integer", "low": 0, "high": 9, "bins": 10},
+    "id": integer(0, N, bins=3),
+    "a": categorical("x", "y", "z"),
+    "b": integer(0, 9, bins=10),
+    "c": integer(0, 9, bins=10),
 }}  # fmt: skip
 
 
@@ -49,9 +48,7 @@ def large(path, schema=None, **query):
     app = typed(opened(None, **query), path)
     assert not wrong(app)
     if schema:
-        key = next(u.key for u in app.file_uploader if str(u.key).startswith("schema-file"))
-        app.file_uploader(key=key).set_value(("s.json", json.dumps(schema).encode(), "application/json")).run()
-        settled(app)
+        upload_schema(app, json.dumps(schema).encode())
     return app
 
 
@@ -60,7 +57,7 @@ def in_memory(path):
 
 
 def protecting(app, person):
-    return put(app, **{"Can one person have several rows?": person})
+    return put(app, **{"Can one person": person})
 
 
 def same(one, other):
@@ -88,7 +85,7 @@ def test_a_folder_is_counted_and_never_in_memory(parts):
     whole = in_memory(parts)
     assert same(mine.rows(("a", "b")), whole.rows(("a", "b")))
     assert same(mine.rows(mine.domain.names), whole.rows(mine.domain.names))
-    assert "3,000 rows, 4 columns" in everything(app)
+    assert "4 columns. " in everything(app)
 
 
 def test_guesses_look_at_the_first_rows_and_say_so(parts):
@@ -126,7 +123,7 @@ def test_compare_counts_the_columns_that_are_chosen(parts, monkeypatch):
     monkeypatch.setattr(counting, "COMFORTABLE_CELLS", 3)
     app = go(large(parts, SCHEMA), "compare")
     mine = table(app)
-    settled(app.multiselect(key=f"columns-{mine.version}").set_value(["b", "c"]).run())
+    put(app, Columns=["b", "c"])
     assert not wrong(app)
     assert same(mine.rows(("b", "c")), in_memory(parts).rows(("b", "c")))
     press(app, "Run the comparison")
@@ -167,7 +164,7 @@ def test_how_a_large_text_is_written_is_guessed_and_stated(tmp_path, monkeypatch
     assert mine.frame["k"][0] == "Möller\nJr"
     assert mine.schema["file"] == {"encoding": "windows-1252", "line_breaks": True}
     assert mine.large.source.format == mine.format
-    mine.set_schema({"columns": {"n": {"kind": "integer", "low": 0, "high": 7}}})
+    mine.set_schema({"columns": {"n": integer(0, 7)}})
     assert 'say {"encoding": "windows-1252", "line_breaks": true}' in mine.problem
 
 
@@ -200,10 +197,10 @@ def test_a_page_that_is_opened_first_counts_itself(parts, tmp_path):
 def test_what_needs_records_says_so_in_one_line(parts):
     app = go(large(parts, SCHEMA), "learning")
     assert "needs the rows one by one" in everything(app)
-    put(app, part=app.radio(key="part").options[3])
+    put(app, part="For experts")
     assert "needs the rows one by one" not in everything(app)
     go(app, "evolution")
-    app.session_state["part"] = "On a table"
+    app.session_state["part"] = "My own table"
     settled(app.run())
     assert "needs the rows one by one" in everything(app)
 
@@ -217,10 +214,10 @@ def test_people_are_limited_where_their_rows_stand_together_and_refused_else(par
     whole.protect(PrivacyUnit("id", 1))
     every = mine.domain.names
     assert same(mine.rows(every), whole.rows(every))
-    with pytest.raises(InputError, match="not counted yet"):
+    with refused("not counted yet"):
         mine.rows(("a", "b"))  # by fewer columns other rows of a person may count
     go(app, "explore")
-    settled(app.multiselect(key=f"columns-{mine.version}").set_value(["a", "b"]).run())
+    put(app, Columns=["a", "b"])
     assert same(mine.rows(("a", "b")), whole.rows(("a", "b")))
     go(app, "data")
     protecting(app, "a")
@@ -243,23 +240,14 @@ def test_a_file_that_changes_is_refused_and_forgetting_lets_go(parts, monkeypatc
 
 
 def test_counting_can_be_cancelled_and_begun_again(parts, monkeypatch):
-    monkeypatch.setattr(counting.Work, "patience", 0.0)
-    begun = counting.limited
-    gate, reached = threading.Event(), threading.Event()
-
-    def waits(*args):
-        reached.set()
-        assert gate.wait(60)
-        return begun(*args)
-
-    monkeypatch.setattr(counting, "limited", waits)
+    gate = Gate(monkeypatch, counting, "limited")
     app = large(parts)
     mine = table(app)
     mine.set_schema(SCHEMA)
     app.run()
-    assert reached.wait(60)
-    button(app, "Cancel").click().run()
-    gate.set()
+    gate.stands()
+    click(app, "Cancel")
+    gate.let()
     settled(app)
     assert any("Cancelled" in w.value for w in app.warning)
     assert not mine.counts
@@ -276,8 +264,7 @@ def test_what_is_outside_of_the_folder_is_not_read_through_one_inside(tmp_path, 
     monkeypatch.setattr(places, "public_host", lambda: True)
     app = opened(None)
     assert app.selectbox(key=on_server.CHOSEN).options == ["census"]
-    app.selectbox(key=on_server.CHOSEN).set_value("census").run()
-    press(app, "Read it")
+    press(put(app, **{on_server.CHOSEN: "census"}), "Read it")
     assert places.OUTSIDE in wrong(app)[0]
     assert str(tmp_path) not in everything(app)
     assert not table(app).uploaded

@@ -3,45 +3,41 @@
 import re
 
 import numpy as np
-import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpcore.algorithms.maximum_entropy import GaussianMaxEnt
-from dpcore.data import samples
-from dpcore.evaluation.run import Run
-from dpcore.privacy.accounting.budget import Budget
+from dpcore import Budget, Marginals, QueryRelease, samples
 from dpcore.privacy.accounting.conversions import gdp_mu
-from dpcore.problems import QueryRelease
-from dpcore.workloads import Marginals
-from pages._ui.lessons.lesson import LESSONS
-from pages._ui.lessons.runs import SEEDS, Ran, nearest, sampling
-from pages._ui.shell.controls import EPSILONS
-from tests.pages.headless import button, dragged, figures, numbers, open_page, press, put, said, settled
+from pages._ui.lessons.answers import nearest, sampling
+from pages._ui.lessons.lesson import LESSONS, SEEDS, kept_runs
+from pages._ui.lessons.moving import STOPS
+from tests import making
+from tests.helpers import approx, finished, parametrize
+from tests.pages.headless import click, dataframe, dragged, figures, numbers, open_page, press, put, said
 
 
 def test_the_first_lesson_s_factor_by_hand():
     """Counted anew, beside what the lesson does: the mean error over all cells of all pairs, at both ε."""
     sample = samples.census()
     rows, workload = sample.domain.encode(sample.frame), Marginals.all(sample.domain, 2)
-    truth, typical = workload.answers_of_rows(rows), []
-    for epsilon in (1.0, 0.1):
-        runs = [
-            Run(GaussianMaxEnt(), QueryRelease(workload, rows.n), rows, Budget(epsilon, 1e-9), seed=s) for s in SEEDS
-        ]
-        gaps = [np.abs(run.finish().release.answers(workload) - truth).mean() for run in runs]
-        typical.append(float(np.median(gaps)))
-    factor = typical[1] / typical[0]
+    problem, truth = QueryRelease(workload, rows.n), workload.answers_of_rows(rows)
+    runs = [finished("gaussian_maxent", problem, rows, Budget(epsilon, 1e-9)) for epsilon in (0.1, 1.0)]
+    typical = [float(np.abs(run.release.answers(workload) - truth).mean()) for run in runs]
+    factor = typical[0] / typical[1]
     assert 5 < factor < 7.5
     found = LESSONS["epsilon"].found()
     assert LESSONS["epsilon"].answers[found.right] == "About 6 times"
-    assert f"{factor:.2g} times as much" in found.words
+    said_so = float(re.search(r"([\d.]+) times as much", found.words)[1])
+    assert said_so == approx(factor, rel=0.2), "of runs that were made before"
 
 
-def test_what_the_questions_say_of_the_samples_is_so():
-    titanic = samples.titanic().frame
-    assert (titanic["Age"] == "Child").sum() == 109
-    assert len(titanic) == 2201
-    assert len(samples.census().frame) == 20_000
+@parametrize("lesson", LESSONS.values(), ids=LESSONS)
+def test_what_is_drawn_was_made_by_the_lessons_settings_and_comes_out_alike_again(lesson):
+    kept = kept_runs()[lesson.key]
+    assert {"settings": kept["settings"], "bars": kept["bars"]} == lesson.asked()
+    assert np.shape(kept["shares"]) == (len(SEEDS), len(STOPS), len(lesson.bars))
+    ((again,),) = making.shares(lesson, (0,), (0.3,))  # other draws, after a change, are no other law
+    at = lesson.shares[:, STOPS.index(0.3)]
+    assert ((at.min(axis=0) / 2 < again) & (again < at.max(axis=0) * 2)).all()
 
 
 def test_the_lessons_begin_with_one_patient_and_lead_to_each_of_them():
@@ -50,22 +46,22 @@ def test_the_lessons_begin_with_one_patient_and_lead_to_each_of_them():
     noise = np.random.default_rng(1).standard_normal(2) / gdp_mu(1, 1e-9)
     shown = [int(number) for number in re.findall(r"\*\*(\d+)\*\*", told)]
     assert shown[:2] == [120, 121]
-    assert shown[2:] == pytest.approx(np.array(shown[:2]) + noise, abs=0.5)
-    assert [y for trace in figures(app)[0]["data"] for y in numbers(trace["y"])] == shown
-    put(app, large=True)
+    assert shown[2:] == approx(np.array(shown[:2]) + noise, abs=0.5)
+    put(app, present=True)
     links = [link.proto.url for link in app.get("link_button")]
-    assert links == [lesson.link(key) + "&present=true" for key, lesson in LESSONS.items()]
-
-
-@pytest.mark.parametrize(
-    ("page", "name", "known"),
-    [("explore", "lesson", "population"), ("learning", "part", "A middle"), ("evolution", "part", "Watch it")],
-)
-def test_a_lesson_or_part_that_nobody_knows_is_said_and_which_there_are(page, name, known):
-    app = open_page(page, **{name: "none-such"})
-    (said_so,) = [w.value for w in app.warning if "In this link" in w.value]
-    assert f"{name} = none" in said_so.replace("\\", "")
-    assert known in said_so
+    assert links == [lesson.link(large=False) + "&present=true" for lesson in LESSONS.values()]
+    seen = list(LESSONS.values())[2]
+    app.session_state[f"_revealed-{seen.title}"] = True
+    for lesson, drawn in zip(LESSONS.values(), figures(app.run()), strict=True):
+        (bars,) = drawn["data"]
+        known, hidden = (
+            100 * np.median(lesson.shares[:, STOPS.index(epsilon), place])
+            for epsilon, place in (lesson.known, lesson.hidden)
+        )
+        assert numbers(bars["x"]) == approx([known, hidden if lesson is seen else 0.0])
+        assert (bars["text"][1] == "<b>?</b>") is (lesson is not seen), "the answer is no part of the question"
+        assert (lesson.remember in said(app)) is (lesson is seen)
+        assert (lesson.task in said(app)) is (lesson is not seen)
 
 
 def test_a_wrong_guess_is_told_what_it_was_and_the_bars_that_follow_epsilon_are_what_the_page_below_says():
@@ -79,16 +75,14 @@ def test_a_wrong_guess_is_told_what_it_was_and_the_bars_that_follow_epsilon_are_
     app.radio[0].set_value(lesson.answers[2]).run()
     assert "Right: " in said(app), "a second guess is judged anew"
     data = dragged(app)
-    assert data["at"] == EPSILONS.index(0.1)
+    assert data["at"] == STOPS.index(0.1)
     assert data["real"] is None
-    assert np.shape(data["synthetic"]) == (len(SEEDS), len(EPSILONS), 2)
-    app.selectbox(key=next(s.key for s in app.selectbox if s.label == "Groups by")).set_value("Age").run()
-    table = next(f.value for f in settled(app).dataframe if {"group", "error"} <= set(f.value.columns))
-    below = table.set_index("group")["error"]
-    assert data["synthetic"][0][data["at"]] == pytest.approx([below[label] for label in data["labels"]])
-    said_of = dict(zip(data["labels"], data["synthetic"][0][data["at"]], strict=True))
-    assert f"**{said_of['Child']:.1%}** of what they say about “Child”" in data["words"][0][data["at"]]
-    falling = np.mean(data["synthetic"], axis=0)[:, data["labels"].index("Child")]
+    assert np.shape(data["synthetic"]) == (len(SEEDS), len(STOPS), 2)
+    below = dataframe(put(app, **{"Groups by": "Age"}), "group", "error").set_index("group")["error"]
+    drawn = data["synthetic"][0][data["at"]]
+    assert drawn == approx(below[["Child", "Adult"]].to_numpy(), rel=0.5), "the same run, unless it was made before"
+    assert data["words"][0][data["at"]] == f"At **ε = 0.1**: children {drawn[0]:.1%}; adults {drawn[1]:.1%}."
+    falling = np.mean(data["synthetic"], axis=0)[:, 0]
     assert falling[0] > 5 * falling[-1]
 
 
@@ -96,15 +90,8 @@ def test_the_answer_is_the_nearest_mark_and_follows_the_numbers():
     ratios = {0.2: 0, 1.6: 0, 1.8: 1, 4.1: 1, 4.3: 2, 7.7: 2, 7.8: 3, 99: 3}
     assert {ratio: nearest(ratio, (1, 3, 6, 10)) for ratio in ratios} == ratios
 
-    class Told:
-        def __init__(self, people):
-            self.people = people
-
-        def at(self, epsilon=None):
-            i = int(epsilon is not None)
-            return [Ran(0.0, (1.0, 0.1)[i], self.people[i], {})]
-
-    assert [sampling(Told(p)).right for p in ((1.0, 0.11), (1.0, 0.4), (0.4, 0.5))] == [0, 1, 2]
+    for people, right in (((1.0, 0.11), 0), ((1.0, 0.4), 1), ((0.4, 0.5), 2)):
+        assert sampling({0.1: (1.0, people[0]), 10.0: (0.1, people[1])}).right == right
 
 
 def _slider_beside_a_drag():
@@ -122,6 +109,6 @@ def test_where_the_drag_is_let_go_the_slider_of_the_page_stands(one_value):
     app = AppTest.from_function(_slider_beside_a_drag).run()
     assert app.text[0].value == "1.0"
     for stop in (8, 0):
-        app = button(app, str(stop)).click().run()
-        assert app.text[0].value == str(EPSILONS[stop])
-        assert app.run().text[0].value == str(EPSILONS[stop]), "and stays there"
+        app = click(app, str(stop))
+        assert app.text[0].value == str(STOPS[stop])
+        assert app.run().text[0].value == str(STOPS[stop]), "and stays there"

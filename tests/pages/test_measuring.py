@@ -6,22 +6,23 @@ import json
 import pandas as pd
 import pytest
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget, domain_to_json
 from dpcore.data.open_schema import open_schema_from_json
-from dpcore.data.schema import domain_to_json
 from dpcore.evaluation import schema_trial as evaluation
-from dpcore.privacy.accounting.budget import Budget
 from dpcore.publishing.ledger_store import Store
-from dpcore.publishing.open_release import OpenRecords
+from dpcore.publishing.prepared import OpenRecords
 from dpcore.schemas.plan import default_share, divide, plan_schema
 from pages._ui.data import measuring
 from pages._ui.data.grid import _rows, entry_of
 from pages._ui.shell.opened import Trial
 from pages._ui.shell.table import Table
 from tests.cli.files import OPEN, people
+from tests.helpers import categorical, integer
 from tests.pages.headless import (
     button,
     captions,
+    click,
+    dataframe,
     go,
     labels,
     press,
@@ -31,29 +32,28 @@ from tests.pages.headless import (
     settled,
     shown,
     table,
+    upload_schema,
     wrong,
 )
 from tests.pages.test_data import opened
 from tests.pages.test_reading import Gate
-from tests.pages.test_release import NOW, release
+from tests.pages.test_release import NOW, made, release
 
-pytestmark = pytest.mark.usefixtures("tab")
 N = len(people())
+REAL = {"Show the real rows": True}
 MEASURE, TRY = "Measure them privately", "Try it: measure with noise that can be repeated"
 
 
 def brought(frame=None, schema=OPEN, **query):
     """The Data page with these people and a schema from a file."""
     app = opened((people() if frame is None else frame).to_csv(index=False).encode(), bars=False, **query)
-    key = next(u.key for u in app.file_uploader if u.label == "Or upload a schema")
-    file = ("s.json", json.dumps(schema).encode(), "application/json")
-    return settled(app.file_uploader(key=key).set_value(file).run())
+    return upload_schema(app, json.dumps(schema).encode())
 
 
 SAID = ("caption", "markdown", "error", "warning", "info", "text", "subheader", "button", "toggle", "checkbox")
 
 
-def all_words(app) -> list[str]:
+def all_words(app):
     return [f"{e.type} {e.label if e.type in SAID[-3:] else e.value}" for e in app.main if e.type in SAID]
 
 
@@ -63,15 +63,6 @@ def everybody_else():
     other["job"] = ["Clerk", "clerk", " CLERK"] * (N // 3)  # spellings that could be counted as one
     other["pay"], other["age"] = "", "not a number"
     return other
-
-
-def test_before_anything_is_measured_the_page_says_the_same_whatever_the_cells_are():
-    first, second = brought(), brought(everybody_else())
-    assert table(first).opening is not None
-    assert all_words(first) == all_words(second)
-    for app in (first, second):
-        assert not session(app).has_looked(table(app))
-        assert "peeked" not in table(app).schema
 
 
 def test_what_it_costs_and_how_far_off_it_may_be_are_those_of_the_plan():
@@ -95,7 +86,7 @@ def test_what_it_costs_and_how_far_off_it_may_be_are_those_of_the_plan():
 
 def test_one_click_writes_private_for_the_columns_that_nobody_typed():
     app = opened(people().to_csv(index=False).encode(), bars=False)
-    table(app).change({"age": {"kind": "integer", "low": 0, "high": 120}, "pay": {"kind": "numeric", "bins": 5}})
+    table(app).change({"age": integer(0, 120), "pay": {"kind": "numeric", "bins": 5}})
     app.run()
     press(app, MEASURE)
     mine = table(app)
@@ -103,7 +94,7 @@ def test_one_click_writes_private_for_the_columns_that_nobody_typed():
         {"kind": "categorical", "values": "private"},
         {"kind": "categorical", "values": "private"},
         {"kind": "numeric", "bounds": "private", "bins": 5},
-        {"kind": "integer", "low": 0, "high": 120},
+        integer(0, 120),
     ]
     assert mine.guessed, "the kinds are still guesses"
     assert not session(app).has_looked(mine)
@@ -117,7 +108,7 @@ def test_the_grid_says_what_the_schema_says_and_back():
     rows = {row["column"]: row for row in _rows(mine)}
     texts = [row["public values or range"] for row in rows.values()]
     assert texts == [
-        "measured privately", "f; m", "measured privately, bins of equal counts", "measured privately, 8 bins",
+        "measured privately", "f; m", "measured privately, groups of equal counts", "measured privately, 8 groups",
     ]  # fmt: skip
     for before in (OPEN["columns"], {}):
         again = {"columns": {name: entry_of(name, row, before.get(name, {})) for name, row in rows.items()}}
@@ -143,7 +134,7 @@ def test_no_cell_of_an_open_column_is_looked_at_by_the_table(monkeypatch):
 
 def test_a_trial_makes_the_domain_counts_as_a_look_and_is_gone_when_the_schema_changes():
     app = press(brought(), TRY)
-    mine, text = table(app), shown(app)
+    mine, text = table(app), dataframe(app, "found").to_csv()
     budget = Budget(1, 1e-9)
     division = divide(budget, default_share(3, N, 1, budget), categories=True)
     found = evaluation.explore_schema(mine.opening, mine.frame, mine.unit, division, seed=0)
@@ -155,33 +146,25 @@ def test_a_trial_makes_the_domain_counts_as_a_look_and_is_gone_when_the_schema_c
     assert mine.peeked
     assert not mine.guessed
     assert mine.schema == OPEN, "what was found does not get into the schema"
-    assert "Real rows (do not publish)" not in text
-    toggle = next(t for t in app.toggle if t.label.startswith("Show the real rows"))
-    settled(toggle.set_value(True).run())
-    assert "Real rows (do not publish): 2 values: clerk, nurse." in shown(app)
-    app.number_input(key="schema-seed").set_value(7)
-    press(app, TRY)
+    assert "do not publish" not in text
+    put(app, **REAL)
+    assert "2 values: clerk, nurse" in dataframe(app, "found")["real rows (do not publish)"].tolist()
+    press(put(app, schema_seed=7), TRY)
     assert table(app).trial.seed == 7
     assert table(app).domain != found.domain
-    table(app).change({"sex": {"kind": "categorical", "values": ["f", "m"], "missing": "category"}})
+    table(app).change({"sex": categorical("f", "m", missing="category")})
     assert (table(app).trial, table(app).domain) == (None, None)
 
 
 def guarantee(app):
     """The page with the tab that holds the plan open."""
-    app.session_state["expert"] = "Accountants"
+    app.session_state["expert"] = "Cost"
     return go(app, "guarantee")
-
-
-def test_a_guarantee_is_planned_before_anything_is_measured():
-    first, second = (guarantee(brought(f)) for f in (None, everybody_else()))
-    assert all_words(first) == all_words(second)
-    assert len(first.dataframe), "the costs of a plan"
 
 
 def test_stakeholders_see_the_price_and_nothing_that_was_found():
     app = press(brought(), TRY)
-    assert "clerk" in shown(app)
+    assert "clerk" in dataframe(app, "found").to_csv()
     app.query_params["view"] = "stakeholder"
     app.run()
     assert "values shared by fewer than about" in shown(app)
@@ -202,7 +185,7 @@ def test_decimal_commas_are_read_where_the_schema_says_so_and_the_records_stay_a
     numbers = {"kind": "numeric", "edges": [0, 300], "missing": "category", "out_of_range": "clip"}
     mine.set_schema({"columns": {"pay": numbers | {"unreadable": "missing"}}, "measured": ["pay"]})
     assert mine.rows(("pay",)).values.tolist() == [[1]], "not one is a number without that"
-    mine.change({"sex": {"kind": "categorical", "values": ["f", "m"]}})
+    mine.change({"sex": categorical("f", "m")})
     assert mine.schema["measured"] == ["pay"], "what was paid for stays so as long as it is not edited"
     mine.set_schema({"columns": {"pay": numbers}})
     assert "'0,5' in row 1 is not a number" in mine.problem
@@ -234,15 +217,23 @@ def test_what_comes_after_a_trial_has_the_rest_of_the_budget_and_says_so():
 
 
 def for_release(app, folder):
-    app = go(app, "release")
-    return settled(app.text_input(key="ledger-folder").set_value(str(folder)).run())
+    return put(go(app, "release"), ledger_folder=str(folder))
 
 
-def test_the_preview_of_a_release_rests_on_public_things_alone_and_states_what_is_reserved(tmp_path):
-    first, second = (for_release(brought(frame), tmp_path) for frame in (people(), everybody_else()))
+def test_before_anything_is_measured_pages_say_the_same_whatever_the_cells_are_and_what_is_reserved(tmp_path):
+    first, second = both = brought(), brought(everybody_else())
+    assert table(first).opening is not None
     assert all_words(first) == all_words(second)
-    for app in (first, second):
-        assert not app.exception
+    for app in both:
+        assert not session(app).has_looked(table(app))
+        assert "peeked" not in table(app).schema
+        guarantee(app)
+    assert all_words(first) == all_words(second)
+    assert len(first.dataframe), "the costs of a plan"
+    for app in both:
+        for_release(app, tmp_path)
+    assert all_words(first) == all_words(second)
+    for app in both:
         assert not app.error
         assert not app.text_area, "nobody has looked"
     assert "**job**: values shared by fewer than about" in shown(first)
@@ -265,12 +256,12 @@ def test_a_release_after_a_trial_measures_anew_within_its_charge_and_needs_a_rea
     put(app, reason="tried before")
     app = release(settled(app))
     assert "What was measured of the schema, protected" in shown(app)
-    made = session(app).held["desk"].work.result
-    schema = json.loads(made.files["schema.json"])
+    released = made(app)
+    schema = json.loads(released.files["schema.json"])
     assert schema["measured"] == ["job", "pay", "age"]
     assert schema["columns"]["job"]["values"] == ["clerk", "nurse", "(other)"]
-    assert made.facts["schema"]["columns"]["pay"] != domain_to_json(trial.found.domain)["columns"]["pay"]
-    for said_of in made.facts["measured"]:
+    assert released.facts["schema"]["columns"]["pay"] != domain_to_json(trial.found.domain)["columns"]["pay"]
+    for said_of in released.facts["measured"]:
         assert said_of["found"] in shown(app)
     (entry,) = Store(tmp_path / "ledger.sqlite").show()[0].releases
     assert entry["reason"] == "tried before"
@@ -278,31 +269,27 @@ def test_a_release_after_a_trial_measures_anew_within_its_charge_and_needs_a_rea
 
 def test_without_open_columns_among_those_asked_a_release_is_like_any_other(tmp_path):
     app = for_release(brought(), tmp_path)
-    app.multiselect(key=f"columns-{table(app).version}").set_value(["sex"])
-    put(app, questions=["every single column"])
+    put(app, Columns=["sex"], questions=["every single column"])
     assert "is measured first" not in " ".join(s.value for s in app.subheader)
-    app = release(app)
-    assert session(app).held["desk"].work.result.facts["measured"] == []
+    assert made(release(app)).facts["measured"] == []
 
 
 def test_a_cancelled_trial_leaves_the_schema_and_a_forgotten_table_leaves_nothing(tmp_path, monkeypatch):
     gate = Gate(monkeypatch, measuring, "explore_schema")
-    app = button(brought(), TRY).click().run()
+    app = click(brought(), TRY)
     gate.stands()
-    button(app, "Cancel").click().run()
+    click(app, "Cancel")
     gate.let()
     app = settled(app)
     assert "Cancelled: the schema is as it was." in [w.value for w in app.warning]
     assert table(app).trial is None
     assert table(app).opening is not None
     app = press(app, TRY)
-    toggle = next(t for t in app.toggle if t.label.startswith("Show the real rows"))
-    app = for_release(settled(toggle.set_value(True).run()), tmp_path)
+    app = for_release(put(app, **REAL), tmp_path)
     mine = session(app)
     assert {"read-for-release", "beside-the-trial"} <= set(mine.held)
     press(go(app, "data"), "Forget my table")
     assert not {"read-for-release", "beside-the-trial"} & set(mine.held)
-    del toggle
     gc.collect()
     left = [o for o in gc.get_objects() if isinstance(o, (Table, OpenRecords, Trial)) and "clerk" in str(vars(o))]
     assert left == []

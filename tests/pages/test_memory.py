@@ -2,14 +2,11 @@
 
 import json
 
-import pytest
-
 from pages._ui.data.memory import _restore, said
 from pages._ui.shell.table import unheard
-from tests.pages.headless import button, press, settled, table, wrong
+from tests.pages.headless import button, press, settled, table, upload, wrong
 from tests.pages.test_data import opened
 
-pytestmark = pytest.mark.usefixtures("tab")
 CSV = ("city,age,left\n" + "\n".join(f"town-{i % 3},{i % 90},{i % 2}" for i in range(200))).encode()
 TYPED = {"kind": "integer", "low": 0, "high": 120, "bins": 12}
 
@@ -48,7 +45,7 @@ def test_what_a_browser_may_send_and_a_header_without_rows_change_nothing():
     ):  # fmt: skip
         _restore(found, mine, unheard)
         assert mine.schema == before
-    settled(app.file_uploader(key="upload").set_value(("empty.csv", b"city,age\n", "text/csv")).run())
+    upload(app, b"city,age\n", "empty.csv")
     assert table(app).name == "t.csv"
     assert "no rows" in wrong(app)
     assert button(app, "Forget my table")

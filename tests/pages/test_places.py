@@ -1,19 +1,18 @@
 """Tables on the server: any file on a person's own machine, on a server for others those of one folder and no other."""
 
 import os
-import re
 from functools import partial
 
 import pandas as pd
 import pytest
 
-from dpcore.errors import InputError
+from dpcore import InputError
 from pages._ui.data import on_server, places, reading
-from tests.pages.headless import labels, plainly, press, settled, table
+from tests.helpers import refused
+from tests.pages.headless import click, labels, plainly, press, put, settled, table
 from tests.pages.test_data import CSV, opened
 from tests.pages.test_reading import Gate
 
-pytestmark = pytest.mark.usefixtures("tab")
 READ = "Read it"
 SECRET = b"name,password\nroot,hunter2\nguest,hunter3\n"
 
@@ -49,8 +48,7 @@ def folder(tmp_path, elsewhere, monkeypatch):
 
 
 def typed(app, path):
-    app.text_input(key=on_server.PATH).set_value(str(path)).run()
-    return press(app, READ)
+    return press(put(app, **{on_server.PATH: str(path)}), READ)
 
 
 def wrong(app):
@@ -109,7 +107,7 @@ def test_on_a_server_for_others_nothing_can_be_named_until_its_owner_sets_up_a_f
     app = opened(None)
     assert READ not in labels(app)
     assert on_server.PATH not in {t.key for t in app.text_input}
-    with pytest.raises(InputError, match="only where its owner"):
+    with refused("only where its owner"):
         places.find(str(elsewhere))
 
 
@@ -118,8 +116,7 @@ def test_a_folder_shows_its_tables_and_no_way_out_of_it(folder):
     app = opened(None)
     assert app.selectbox(key=on_server.CHOSEN).options == places.listed(folder)
     assert on_server.PATH not in {t.key for t in app.text_input}
-    app.selectbox(key=on_server.CHOSEN).set_value("people.csv").run()
-    press(app, READ)
+    press(put(app, **{on_server.CHOSEN: "people.csv"}), READ)
     assert table(app).name == "people.csv"
     assert len(table(app).frame) == 300
     assert str(folder) not in everything(app)
@@ -131,22 +128,19 @@ WAYS_OUT = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("said", WAYS_OUT)
-def test_whatever_a_browser_sends_nothing_else_is_read(folder, said):
-    with pytest.raises(InputError, match="is not in the folder") as refused:
-        places.find(said)
-    assert str(folder) not in str(refused.value)
-
-
-def test_a_path_outside_and_the_folders_own_path_are_refused_too(folder, elsewhere):
+def test_whatever_a_browser_sends_nothing_else_is_read(folder, elsewhere):
+    for said in WAYS_OUT:
+        with refused("is not in the folder") as told:
+            places.find(said)
+        assert str(folder) not in str(told.value)
     for said in (elsewhere, folder / "people.csv"):
-        with pytest.raises(InputError, match="is not in the folder"):
+        with refused("is not in the folder"):
             places.find(str(said))
 
 
 def test_a_folder_holds_on_ones_own_machine_too(folder, elsewhere, monkeypatch):
     monkeypatch.setattr(places, "public_host", lambda: False)
-    with pytest.raises(InputError, match="is not in the folder"):
+    with refused("is not in the folder"):
         places.find(str(elsewhere))
     assert places.find("people.csv") == (folder / "people.csv", folder)
 
@@ -165,7 +159,7 @@ def test_a_link_that_is_put_in_its_place_after_it_was_chosen_is_seen(folder, els
 def test_a_link_that_is_put_back_is_seen(folder, elsewhere):
     """What is open is compared with what stands there: it does not suffice that the name is right again."""
     path, root = places.find("people.csv")
-    with pytest.raises(InputError, match="is not in the folder"):
+    with refused("is not in the folder"):
         places.guard(path, root, os.stat(elsewhere))
     places.guard(path, root, os.stat(path))
     places.guard(root / "again.csv", root, os.stat(path))  # a link inside
@@ -176,15 +170,13 @@ def test_a_folder_below_that_becomes_a_link_is_seen(folder, elsewhere):
     places.guard(inner, folder, os.stat(inner))
     (folder / "deep").rename(folder / "moved")
     (folder / "deep").symlink_to(elsewhere.parent)
-    with pytest.raises(InputError, match="is not in the folder"):
+    with refused("is not in the folder"):
         places.guard(folder / "deep" / "secret.csv", folder, os.stat(elsewhere))
 
 
 def test_a_file_that_grows_while_it_is_read_is_refused(folder, monkeypatch):
-    gate = Gate(monkeypatch, on_server, "read")
-    app = opened(None)
-    app.selectbox(key=on_server.CHOSEN).set_value("people.csv").run()
-    next(b for b in app.button if b.label == READ).click().run()
+    gate = Gate(monkeypatch, reading, "read")
+    app = click(put(opened(None), **{on_server.CHOSEN: "people.csv"}), READ)
     gate.stands()
     with (folder / "people.csv").open("ab") as file:
         file.write(b"p300,1/1/2020,yes,44,\n")
@@ -193,7 +185,7 @@ def test_a_file_that_grows_while_it_is_read_is_refused(folder, monkeypatch):
     assert not table(app).uploaded
 
 
-def test_reading_says_how_many_rows_a_second_and_can_be_cancelled(tmp_path, monkeypatch):
+def test_reading_says_how_far_it_is_and_can_be_cancelled(tmp_path, monkeypatch):
     path = tmp_path / "people.csv"
     path.write_bytes(CSV * 40)
     work, heard = reading.Work(job=partial(on_server._read, path, None)), []
@@ -201,22 +193,21 @@ def test_reading_says_how_many_rows_a_second_and_can_be_cancelled(tmp_path, monk
 
     def overheard(share, words):
         heard.append((share, words))
-        if "a second" in words:
+        if share:
             work.cancel()
         tell(share, words)
 
     monkeypatch.setattr(work, "tell", overheard)
     work.run()
     assert (work.state, work.result, work.error) == ("stopped", None, "")
-    assert re.fullmatch(r"About [\d,]+ rows read, [\d,]+ a second", heard[-1][1])
-    assert all(0 <= share <= reading.READ for share, _ in heard)
+    assert 0 < heard[-1][0] <= reading.READ
 
 
 def test_a_folder_in_which_too_much_lies_is_not_searched(tmp_path, monkeypatch):
     monkeypatch.setattr(places, "MOST_FILES", 3)
     for i in range(4):
         (tmp_path / f"{i}.parquet").write_bytes(b"")
-    with pytest.raises(InputError, match="more than 3 files and folders"):
+    with refused("more than 3 files and folders"):
         on_server._read(tmp_path, None, reading.Work())
 
 

@@ -6,15 +6,13 @@ from html import unescape
 
 import pytest
 
+from dpcore import domain_to_json, samples
 from dpcore.cli import main
-from dpcore.data import samples
-from dpcore.data.schema import domain_to_json
-from dpcore.theory.meaning import Promise, times_in_100
+from dpcore.theory.meaning import Promise, guess_tile, times_in_100
 from tests.cli.files import arguments
 from tests.cli.test_release import order
-from tests.pages.headless import open_page, said, shown
+from tests.pages.headless import dragged, open_page, said, shown
 
-pytestmark = pytest.mark.usefixtures("tab")
 TIMES = r"([\d.]+ times in 100)"
 
 
@@ -35,12 +33,14 @@ def test_pages_card_review_and_files_say_one_guess_rate_and_one_factor(facts):
     promise = Promise.of_release(release)
     right, risen = times_in_100(promise.guess()), promise.suspicion
     assert release["promise"]["means"] == run["promise"] == promise.to_json()
-    explore, guarantee = open_page("explore", sample="berkeley"), open_page("guarantee", sample="berkeley")
-    for words in (shown(explore), facts["card.html"], facts["review.html"]):
-        found = re.findall(rf"(?:guesses right|is right at most) {TIMES}", words)
-        assert found
-        assert set(found) == {right}
-    assert guarantee.metric[0].value == right
+    pages = [open_page(page, sample="berkeley") for page in ("explore", "release", "guarantee")]
+    start = dragged(open_page("app", epsilon="1"))
+    guarantee = pages[-1]
+    among = [guarantee.subheader[0].value, *map(shown, pages[:-1])]
+    sentence = " ".join(guess_tile(promise.guess()))
+    for words in (start["words"][0][start["at"]], *among, facts["card.html"], facts["review.html"]):
+        assert set(re.findall(rf"is right at most {TIMES}", words)) == {right}, words
+        assert sentence in " ".join(re.sub(r"<[^>]+>|[*]", " ", words).split())
     for name in ("card.html", "review.html"):
         assert re.findall(r"rises to ([\d.]+%) at most", facts[name]) == [risen]
     assert f"rises to {risen} at most" in said(guarantee)

@@ -15,7 +15,7 @@ from streamlit.error_util import handle_user_script_exception
 from pages._ui.server import quiet
 from tests.serving import ROOT
 
-PLANTED = "planted-4711"
+PLANTED, LOG = "planted-4711", logging.getLogger("planted").error
 
 
 @pytest.fixture
@@ -42,13 +42,13 @@ def broken():
         return error
 
 
-def logged(name, *args, **kwargs):
-    """What a logger's own handler writes of an error."""
+def logged(log, *args, name="planted", **kwargs):
+    """What a logger's own handler writes meanwhile."""
     written = io.StringIO()
     logger, handler = logging.getLogger(name), logging.StreamHandler(written)
     logger.addHandler(handler)
     try:
-        logger.error(*args, **kwargs)
+        log(*args, **kwargs)
     finally:
         logger.removeHandler(handler)
     return written.getvalue()
@@ -65,7 +65,7 @@ def test_an_error_is_told_by_kind_and_place(hushed):
 
 
 @pytest.mark.parametrize(
-    ("args", "kwargs"),
+    "args, kwargs",
     [
         (("it broke",), {"exc_info": broken()}),
         (("it broke: %s", broken()), {}),
@@ -74,29 +74,22 @@ def test_an_error_is_told_by_kind_and_place(hushed):
     ],
 )
 def test_whatever_is_logged_of_it(hushed, args, kwargs):
-    text = logged("planted", *args, **kwargs)
+    text = logged(LOG, *args, **kwargs)
     assert "KeyError" in text
     assert PLANTED not in text
 
 
 def test_what_is_no_error_is_logged_as_it_is(hushed):
-    assert logged("planted", "%s of %d", "one", 2) == "one of 2\n"
-    assert logged("planted", "100 % of it") == "100 % of it\n"
-    assert logged("planted", "%(a)s", {"a": 1}) == "1\n"
+    assert logged(LOG, "%s of %d", "one", 2) == "one of 2\n"
+    assert logged(LOG, "100 % of it") == "100 % of it\n"
+    assert logged(LOG, "%(a)s", {"a": 1}) == "1\n"
 
 
 def test_an_error_on_a_page_reaches_the_log_without_its_words(hushed, capsys):
-    written = io.StringIO()
-    handler = logging.StreamHandler(written)
-    logger = logging.getLogger("streamlit.error_util")
-    logger.addHandler(handler)
-    try:
-        handle_user_script_exception(broken(), lambda _error: True)
-    finally:
-        logger.removeHandler(handler)
-    assert "Uncaught app execution" in written.getvalue()
-    assert "KeyError" in written.getvalue()
-    assert PLANTED not in written.getvalue() + "".join(capsys.readouterr())
+    text = logged(handle_user_script_exception, broken(), lambda _error: True, name="streamlit.error_util")
+    assert "Uncaught app execution" in text
+    assert "KeyError" in text
+    assert PLANTED not in text + "".join(capsys.readouterr())
     assert importlib.util.find_spec("rich"), "or nothing was tried: with it Streamlit prints errors by itself"
 
 

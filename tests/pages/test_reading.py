@@ -9,10 +9,9 @@ import pytest
 from pages._ui.data import reading
 from pages._ui.jobs.work import Stopped, Work, begin
 from pages._ui.shell.table import READ_OFF, Table
-from tests.pages.headless import button, labels, plainly, session, settled, table, wrong
+from tests.pages.headless import click, labels, plainly, session, settled, table, upload_schema, wrong
 from tests.pages.test_data import CSV, KNOWN, READ, opened
 
-pytestmark = pytest.mark.usefixtures("tab")
 UNIQUE = "zebra-crossing-4711"
 
 
@@ -80,7 +79,7 @@ def test_reading_a_file_can_be_cancelled_and_the_table_is_still_the_one_before(m
     gate = Gate(monkeypatch, reading, "read")
     app = bring(opened(None, sample="titanic"))
     gate.stands()
-    app = button(app, "Cancel").click().run()
+    app = click(app, "Cancel")
     gate.let()
     app = settled(app)
     assert table(app).name == "titanic"
@@ -99,7 +98,7 @@ def test_a_table_that_is_forgotten_or_replaced_while_it_is_read_leaves_nothing(m
     gate.stands()
     assert tables_left(), "it is being read"
     if other == "forget":
-        button(app, "Forget my table").click().run()
+        click(app, "Forget my table")
     else:
         app.selectbox(key="sample").set_value("titanic").run()
     assert "arrival" not in session(app).held
@@ -133,26 +132,26 @@ def test_reading_off_goes_on_beside_the_page_and_a_cancelled_one_changes_nothing
     app = opened()
     gate = Gate(monkeypatch, Table, "mend")
     before = table(app).schema
-    app = button(app, READ).click().run()
+    app = click(app, READ)
     assert "Cancel" in labels(app)
     assert READ not in labels(app), "nothing that would be changed by it is offered meanwhile"
     assert table(app).schema is before
     gate.stands()
-    button(app, "Cancel").click().run()
+    click(app, "Cancel")
     gate.let()
     app = settled(app)
     assert "Cancelled: the schema is as it was." in [w.value for w in app.warning]
     assert (table(app).schema, table(app).peeked, table(app).read_off) == (before, True, False)
     assert session(app).has_looked(table(app)), "it was asked for, and may have begun"
-    button(app, READ).click().run()
+    click(app, READ)
     assert table(settled(app)).read_off
 
 
 def test_what_is_asked_for_while_a_change_is_under_way_is_done_after_it(monkeypatch):
     app = opened()
     gate = Gate(monkeypatch, Table, "mend")
-    button(app, READ).click().run()
-    button(app, KNOWN).click().run()
+    click(app, READ)
+    click(app, KNOWN)
     app.selectbox(key=f"person-{id(table(app).frame)}").set_value("answer").run()
     assert table(app).unit.person == "answer"
     gate.let()
@@ -170,7 +169,7 @@ def test_what_is_asked_for_while_a_change_is_under_way_is_done_after_it(monkeypa
 def test_a_change_of_a_table_that_is_gone_changes_no_other(monkeypatch):
     app = opened()
     gate = Gate(monkeypatch, Table, "mend")
-    button(app, READ).click().run()
+    click(app, READ)
     gate.stands()
     app.selectbox(key="sample").set_value("census").run()
     before = table(app).version
@@ -203,8 +202,7 @@ def test_a_schema_file_that_is_none_is_said_and_another_one_is_used():
     app = opened()
     good = b'{"columns": {"age": {"kind": "integer", "low": 0, "high": 120}}}'
     for content, words in ((b"{", "not readable as JSON"), (b"[1]", "must be a JSON object"), (good, "")):
-        key = f"schema-file-{table(app).version}"
-        settled(app.file_uploader(key=key).set_value(("s.json", content, "application/json")).run())
+        upload_schema(app, content)
         assert words in wrong(app) + "".join(warning.value for warning in app.warning)
     assert not wrong(app)
     assert table(app).domain.names == ("age",)

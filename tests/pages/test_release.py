@@ -3,34 +3,35 @@
 import ast
 import json
 import re
-import sqlite3
 import threading
-import zipfile
 from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from streamlit.runtime.caching import clear_session_resource_cache
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget, Marginals
 from dpcore.data.readers import read
 from dpcore.privacy import exact
-from dpcore.privacy.accounting.budget import Budget, Gaussian
+from dpcore.privacy.accounting.budget import Gaussian
 from dpcore.publishing import publish
 from dpcore.publishing import request as orders
+from dpcore.publishing.card import SEVERAL
 from dpcore.publishing.ledger_store import Store
-from dpcore.workloads import Marginals
 from pages._ui.release import files as release_files
 from pages._ui.release import request as release_request
 from pages._ui.shell import ledger as release_ledger
 from pages._ui.shell import owner, state
 from pages._ui.shell.controls import EPSILONS
+from tests.helpers import categorical, integer, parametrize
 from tests.pages import headless
 from tests.pages.headless import (
     ROOT,
     button,
     captions,
+    click,
     dataframe,
     dragged,
     everything,
@@ -48,12 +49,12 @@ from tests.pages.headless import (
     upload,
     wrong,
 )
+from tests.publishing.charges import charge
 
-pytestmark = pytest.mark.usefixtures("tab")
 NOW = "Release: permanent"
 PLANTED = "planted-4711"
 PEOPLE = ("who,job\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(300))).encode()
-SCHEMA = {"columns": {"job": {"kind": "categorical", "values": ["a", "b"]}}}
+SCHEMA = {"columns": {"job": categorical("a", "b")}}
 
 
 @pytest.fixture(autouse=True)
@@ -70,12 +71,21 @@ def opened(folder, page="release", **query):
     return go(app, page, folder)
 
 
+def test_budgets_without_failures_add_up_and_the_page_says_no_other():
+    app = opened(None, algorithm="mwem", delta="0")
+    put(app, total_delta=0.0)
+    assert "3 releases at ε = 1 use ε = 3 together." in captions(app)
+    assert "like money" not in captions(app)
+
+
 def test_before_a_folder_is_named_the_page_shows_the_plan_and_the_button_says_what_is_missing(tmp_path):
     app = opened(None)
-    assert "this release 8%" in everything(app)
-    assert "guesses right 54 times in 100" in shown(app)
+    assert everything(app).count("Of a new budget · this release 8%") == 2, "what was used before is not known"
+    assert "is right at most 54 times in 100" in shown(app)
     assert button(app, NOW).disabled
-    assert "Name a folder in step 1 first." in captions(app)
+    assert ":material/radio_button_unchecked: Enough budget: known with the folder" in said(app)
+    assert ":material/radio_button_unchecked: Name a folder in step 1" in said(app)
+    assert "3 releases at ε = 1 use ε = 1.36 together, not 3. So the bar counts shares." in captions(app)
     for folder in ("/no/such/folder", "\0", "~nobody-at-all/x", "a" * 900, "![x](http://evil.example)"):
         put(app, ledger_folder=folder)
         assert "There is no folder" in wrong(app)
@@ -83,7 +93,7 @@ def test_before_a_folder_is_named_the_page_shows_the_plan_and_the_button_says_wh
         assert button(app, NOW).disabled
     put(app, ledger_folder=str(tmp_path))
     assert not button(app, NOW).disabled
-    assert "Name a folder" not in everything(app)
+    assert ":material/check_circle: Name a folder in step 1" in said(app)
 
 
 def test_the_errors_foretold_are_those_of_the_noise_and_use_no_data(tmp_path):
@@ -112,12 +122,17 @@ def go(app, page, folder=None):
 
 def release(app):
     """Press the one button, and wait for what comes of it."""
-    button(app, NOW).click().run()
+    click(app, NOW)
     if (work := session(app).held["desk"].work) is not None:
         assert work.wait(60)
     app.run()
     assert not app.exception
     return app
+
+
+def made(app):
+    """What the page has released."""
+    return session(app).held["desk"].work.result
 
 
 def releases(folder):
@@ -140,33 +155,14 @@ def test_the_plan_its_cost_and_exact_noise_are_shown_before_anything_is_touched_
     assert [event["kind"] for event in found.releases[0]["events"]] == ["Gaussian"]
 
 
-def test_one_press_spends_once_whatever_comes_after(tmp_path):
-    app = release(opened(tmp_path))
-    assert "rises to 23.4% at most" in shown(app)
-    assert NOW not in labels(app)
-    kept = session(app).held["desk"].work.result
-    for _ in range(3):
-        app.run()
-    go(app, "explore")
-    go(app, "release", tmp_path)
-    app.query_params["epsilon"] = "0.5"
-    button(app.run(), "Verify the budget record").click().run()
-    assert "Sound" in app.success[-1].value
-    assert session(app).held["desk"].work.result is kept
-    (made,) = releases(tmp_path)
-    assert (made["state"], made["reason"]) == ("released", "")
-    names = {*zipfile.ZipFile(BytesIO(release_files.archive(kept.files))).namelist()}
-    assert names == {*kept.files} >= {"synthetic.csv", "answers.csv", "card.html", "release.json"}
-    offered = {e.proto.label for e in app.get("download_button")}
-    assert offered >= {release_files.WORDS[name] for name in release_files.FIRST}
-    listed = app.selectbox(key="release-file").options
-    assert sorted(listed) == sorted(release_files.WORDS[name] for name in names - set(release_files.FIRST))
-
-
 def test_a_second_press_of_the_same_button_finds_its_token_used(tmp_path):
     app = opened(tmp_path)
-    desk, folder = session(app).held["desk"], tmp_path / "ledger.sqlite"
-    token, ready = desk.token, _ready(table(app))
+    desk, folder, mine = session(app).held["desk"], tmp_path / "ledger.sqlite", table(app)
+    request = orders.ReleaseRequest(
+        frame=mine.frame, workload=Marginals.all(mine.domain, 1), asked=["marginals:1"], dataset="b",
+        total=Budget(3.0, 1e-6), algorithm=ALGORITHMS["gaussian_maxent"](), budget=Budget(1.0, 1e-9),
+    )  # fmt: skip
+    token, ready = desk.token, release_request.ready_for(request, mine)
     presses = [threading.Thread(target=desk.start, args=(token, ready, folder)) for _ in range(8)]
     for one in presses:
         one.start()
@@ -181,26 +177,25 @@ def test_a_second_press_of_the_same_button_finds_its_token_used(tmp_path):
     assert len(releases(tmp_path)) == 1
 
 
-def _ready(table):
-    total = Budget(3.0, 1e-6)
-    request = orders.ReleaseRequest(
-        frame=table.frame, workload=Marginals.all(table.domain, 1), asked=["marginals:1"], dataset="b", total=total,
-        algorithm=ALGORITHMS["gaussian_maxent"](), budget=Budget(1.0, 1e-9),
-    )  # fmt: skip
-    return release_request.ready_for(request, table)
-
-
 def test_a_further_release_is_a_new_plan_on_what_is_left(tmp_path):
     app = opened(tmp_path)
     sized = [m.value for m in app.markdown if m.value.startswith(("Typical error", "19 of 20 answers"))]
     assert len(sized) == 2
     app = release(app)
-    told = captions(app)
+    told, kept = captions(app), made(app)
+    offered = {e.proto.label for e in app.get("download_button")}
+    assert offered >= {release_files.WORDS[name] for name in release_files.FIRST}
+    listed = app.selectbox(key="release-file").options
+    assert sorted(listed) == sorted(release_files.WORDS[name] for name in {*kept.files} - set(release_files.FIRST))
+    go(go(app, "explore"), "release", tmp_path)
+    assert made(app) is kept
     assert "you may publish all of these files" in said(app)
+    assert NOW not in labels(app)
     assert "This release is in the budget record" in told
     assert set(sized) <= {m.value for m in app.markdown}, "the accuracy foretold is the accuracy stated"
     assert "Released from berkeley" in [h.value for h in app.subheader]
-    button(app, "Prepare another release").click().run()
+    assert SEVERAL in told, "what is said of one person is true of each row"
+    click(app, "Prepare another release")
     assert "Used before 8% · this release 8% · left 84%" in everything(app), "equal releases, equal shares"
     release(app)
     assert len(releases(tmp_path)) == 2
@@ -234,7 +229,7 @@ def test_a_budget_that_does_not_suffice_is_refused_in_words(tmp_path):
     fits = float(re.search(r"ε = ([0-9.]+) would fit", wrong(app))[1])
     larger = next(e for e in EPSILONS if e > fits)
     assert "this release needs more than the whole budget" in everything(app)
-    button(app, f"Use ε = {fits:g}").click().run()
+    click(app, f"Use ε = {fits:g}")
     assert app.select_slider(key="epsilon").value == fits
     assert not app.error
     put(app, epsilon=larger)
@@ -283,18 +278,29 @@ def for_others(monkeypatch, folder=None):
 
 
 def unlocked(app, key=RIGHT):
-    return app.text_input(key="ledger-key").set_value(key).run()
+    return put(app, ledger_key=key)
 
 
 WRONG = ["", RIGHT[:-1], RIGHT + "x", RIGHT.upper(), "ключ" * 9]
 GUESSES = [PEOPLE.replace(b"0,a", b"0,b", 1), PEOPLE]
 
 
+def test_one_row_of_one_column_is_said_as_one(monkeypatch):
+    told = []
+    monkeypatch.setattr(release_files.st, "markdown", told.append)
+    release_files.promise(1, 1)
+    release_files.promise(2000, 3)
+    assert ["1 synthetic row**, 1 column\n" in told[0], "2,000 synthetic rows**, 3 columns\n" in told[1]] == [
+        True,
+        True,
+    ]
+
+
 def test_a_stranger_learns_nothing_of_the_ledger_from_a_guessed_table(tmp_path, monkeypatch):
     """Compared as a whole, so that no message is forgotten: the right guess changes not a word."""
     frame = read(BytesIO(PEOPLE), "people.csv").frame
     store, events = Store(tmp_path / "ledger.sqlite", create=True), ((Gaussian(0.1), 1),)
-    store.reserve(frame, events, Budget(1, 1e-6), dataset=NAME, total=Budget(3, 1e-6), algorithm="planted_algorithm")
+    charge(store, frame, events, dataset=NAME, total=Budget(3, 1e-6), algorithm="planted_algorithm")
     for_others(monkeypatch, tmp_path)
     told = {}
     for content in GUESSES:
@@ -319,7 +325,7 @@ SAID = ("caption", "markdown", "error", "warning", "info", "success", "text", "s
 def test_the_holder_of_the_key_sees_and_releases_and_another_tab_does_not(tmp_path, monkeypatch):
     for_others(monkeypatch, tmp_path)
     app = release(unlocked(opened(None)))
-    button(app, "Prepare another release").click().run()
+    click(app, "Prepare another release")
     assert "Used before 8%" in everything(app)
     assert [c for c in app.checkbox if "new version" in c.label]
     assert "ledger-key" not in str(dict(app.query_params))
@@ -337,8 +343,8 @@ def test_on_one_s_own_machine_nothing_is_asked_unless_a_key_is_set(tmp_path, mon
     assert NOW in labels(unlocked(app))
 
 
-@pytest.mark.parametrize(
-    ("address", "hosts", "others"),
+@parametrize(
+    "address, hosts, others",
     [
         ("127.0.0.1", ["localhost", "127.0.0.1"], False),
         ("0.0.0.0", ["localhost"], True),
@@ -364,21 +370,21 @@ def test_a_session_that_looked_must_say_why(tmp_path):
     put(app, reason=f"  {text}\n")
     release(app)
     assert releases(tmp_path)[0]["reason"] == text
-    card = session(app).held["desk"].work.result.files["card.html"].decode()
+    card = made(app).files["card.html"].decode()
     assert "&lt;script&gt;" in card
     assert "<script" not in card
     assert "http://evil.example" not in said(app)
     shown = [m.value.replace("\\", "").replace("\u2060", "").split("  \n") for m in app.markdown]
     tiles = ["<div>{}<b>{}</b>{}</div>".format(*lines).replace("**", "") for lines in shown if len(lines) == 3]
-    assert "guesses right" in tiles[-1]
+    assert "is right at most" in tiles[-1]
     assert "\n".join(tiles) in re.sub("</?bdi>", "", card), "the page and the card have the same tiles"
 
 
 def test_a_look_is_remembered_when_the_same_table_is_brought_again(tmp_path):
     app = go(uploaded(), "explore")
     app = go(app, "data")
-    button(app, "Forget my table").click().run()
-    settled(app.file_uploader(key="upload").set_value(("other.csv", PEOPLE, "text/csv")).run())
+    click(app, "Forget my table")
+    upload(app, PEOPLE, "other.csv")
     table(app).set_schema(SCHEMA)
     app = go(app.run(), "release", tmp_path)
     assert app.text_area
@@ -389,12 +395,8 @@ def test_a_schema_read_off_the_records_needs_a_reason(tmp_path):
     assert "this release 8%" in everything(app), "the preview comes before the reason"
     assert button(app, NOW).disabled
     put(app, reason="the registry publishes them")
-    assert releases_after(app, tmp_path) == ["the registry publishes them"]
-
-
-def releases_after(app, folder):
     release(app)
-    return [r["reason"] for r in releases(folder)]
+    assert [r["reason"] for r in releases(tmp_path)] == ["the registry publishes them"]
 
 
 def test_what_fails_after_the_charge_stays_charged_and_says_so_in_words(tmp_path, monkeypatch):
@@ -405,8 +407,7 @@ def test_what_fails_after_the_charge_stays_charged_and_says_so_in_words(tmp_path
     app = release(opened(tmp_path))
     assert "unexpected KeyError" in wrong(app)
     assert PLANTED not in everything(app)
-    (made,) = releases(tmp_path)
-    assert made["state"] == "failed"
+    assert [entry["state"] for entry in releases(tmp_path)] == ["failed"]
     assert "failed" in dataframe(app, "state")["state"].tolist()
 
 
@@ -417,16 +418,6 @@ def garbage(path):
     path.write_bytes(b"not a ledger at all" * 100)
 
 
-def other_kind(path):
-    sqlite3.connect(path).execute("CREATE TABLE t (a)").connection.commit()
-
-
-def tampered(path):
-    Store(path, create=True)
-    with sqlite3.connect(path) as db:
-        db.execute("CREATE TABLE extra (a)")
-
-
 def emptied(path):
     """As it is after something was charged in it."""
     path.touch()
@@ -435,7 +426,7 @@ def emptied(path):
 
 def test_a_broken_ledger_is_a_message(tmp_path):
     app = opened(tmp_path)
-    for break_it in (garbage, other_kind, tampered, Path.mkdir, emptied):
+    for break_it in (garbage, Path.mkdir, emptied):
         folder = tmp_path / break_it.__name__
         folder.mkdir()
         break_it(folder / "ledger.sqlite")
@@ -476,9 +467,7 @@ def test_hostile_names_are_shown_and_not_interpreted(tmp_path, hostile):
     frame, schema = hostile
     name = "![x](http://evil.example/x.png) <script>$\\alpha$</script> :red[x]"
     app = go(uploaded(frame.to_csv(index=False).encode(), schema, f"{name}.csv"), "release", tmp_path)
-    field = next(t for t in app.text_input if t.label == "Data set")
-    field.set_value(name).run()
-    release(app)
+    release(put(app, **{"Data set": name}))
     assert not app.error
     (found,) = Store(tmp_path / "ledger.sqlite").show()
     assert found.name == name
@@ -491,18 +480,22 @@ def test_another_table_under_a_known_name_is_refused_until_it_is_called_a_new_ve
     release(go(uploaded(), "release", tmp_path))
     app = go(uploaded(PEOPLE + b"300,a\n"), "release", tmp_path)
     assert "has changed" in wrong(app)
-    next(c for c in app.checkbox if "new version" in c.label).set_value(True).run()
+    put(app, **{"This is a new version": True})
     assert not app.error
     release(app)
     assert [r["version"] for r in releases(tmp_path)] == [1, 2]
 
 
-ALSO = {"columns": {"job": {"kind": "categorical", "values": ["a", "b", "c"]}, "who": {"kind": "integer", "low": 0,
-        "high": 299, "bins": 3}}}  # fmt: skip
+def test_a_name_typed_for_one_upload_is_not_taken_for_another():
+    tables = [SimpleNamespace(name=name, uploaded=True) for name in ("a.csv", "b.csv")]
+    assert len(set(map(release_ledger.dataset_key, tables))) == 2
+
+
+ALSO = {"columns": {"job": categorical("a", "b", "c"), "who": integer(0, 299, bins=3)}}  # fmt: skip
 OPEN = {"columns": {"who": {"kind": "integer", "bounds": "private", "bins": 3}}}
 
 
-@pytest.mark.parametrize("schema", [ALSO, OPEN])
+@parametrize("schema", [ALSO, OPEN])
 def test_the_same_upload_with_another_schema_is_the_same_data_set(tmp_path, schema):
     release(go(uploaded(), "release", tmp_path))
     (before,) = Store(tmp_path / "ledger.sqlite").show()
@@ -514,20 +507,13 @@ def test_the_same_upload_with_another_schema_is_the_same_data_set(tmp_path, sche
     assert 0 < after.left < before.left
 
 
-@pytest.mark.parametrize(
-    ("content", "words", "way"),
-    [
-        (PEOPLE + b'300,"a\n"\n', "line breaks inside values", "save it as Parquet or Excel"),
-        (PEOPLE.decode().encode("utf-16"), "UTF-16", "save it as UTF-8"),
-    ],
-)
-def test_a_text_that_no_release_reads_row_by_row_is_refused_with_the_way_on(tmp_path, content, words, way):
-    app = uploaded(content)
+def test_a_text_that_no_release_reads_row_by_row_is_refused_with_the_way_on(tmp_path):
+    app = uploaded(PEOPLE + b'300,"a\n"\n')
     mine = table(app)
     mine.set_schema(SCHEMA | {"file": mine.format.to_json()})
     app = settled(go(app, "release", tmp_path))
-    assert words in wrong(app)
-    assert way in wrong(app)
+    assert "line breaks inside values" in wrong(app)
+    assert "save it as Parquet or Excel" in wrong(app)
     assert NOW not in labels(app)
     assert list(tmp_path.iterdir()) == []
 
@@ -582,7 +568,7 @@ def test_the_view_stays_from_page_to_page():
 
 
 def test_a_schema_read_off_the_records_is_hidden_from_stakeholders():
-    schema = {"columns": {"job": {"kind": "categorical", "values": ["a", "b", PLANTED]}}, "peeked": True}
+    schema = {"columns": {"job": categorical("a", "b", PLANTED)}, "peeked": True}
     assert PLANTED not in everything(uploaded(schema=schema, view="stakeholder"))
     assert PLANTED in everything(uploaded(schema=schema))
 
@@ -594,7 +580,7 @@ def test_every_section_of_a_private_peek_can_be_hidden():
     sections = [
         (path.name, function.name, {ast.unparse(d) for d in function.decorator_list})
         for path in sorted((ROOT / "pages" / "_ui").rglob("*.py"))
-        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for function in ast.walk(ast.parse(path.read_text()))
         if isinstance(function, ast.FunctionDef) and _peeks(function)
     ]
     assert len(sections) > 10

@@ -2,15 +2,14 @@
 
 import unicodedata
 
-import pytest
-
 from dpcore.numbers import points
 from pages._ui.shell.text import HIDDEN, clean, distinct, figure_text, plain, question
+from tests.helpers import parametrize
 
 MARKS = ["*", "_", "`", "[", "]", "(", ")", "<", ">", "$", "~", "#", "!", "|", "&", "\\", ":", "{", "}"]
 
 
-@pytest.mark.parametrize("mark", MARKS)
+@parametrize("mark", MARKS)
 def test_every_mark_of_markdown_is_escaped(mark):
     assert f"\\{mark}" in plain(f"a{mark}b")
 
@@ -48,7 +47,7 @@ def test_points():
     assert points(0.0212) == "2.1"
 
 
-@pytest.mark.parametrize("name", ["{}" + "x" * 70, "x" * 70 + "{}", "x" * 70 + "{}" + "y" * 70])
+@parametrize("name", ["{}" + "x" * 70, "x" * 70 + "{}", "x" * 70 + "{}" + "y" * 70])
 def test_long_names_are_shortened_and_told_apart(name):
     names = [name.format(i) for i in range(12)]
     shown = distinct([*names, "age"])

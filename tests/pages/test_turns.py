@@ -13,7 +13,7 @@ def one(monkeypatch):
     monkeypatch.setattr(turns, "_free", threading.Semaphore(1))
 
 
-def drawing(inside: threading.Event, until: threading.Event) -> threading.Thread:
+def drawing(inside, until):
     def draw():
         with turns.turn():
             inside.set()

@@ -4,28 +4,21 @@ import json
 
 import numpy as np
 import pandas as pd
-import pytest
 
-from dpcore.algorithms import ALGORITHMS, forecasts
-from dpcore.data.schema import domain_from_json
-from dpcore.evaluation.run import Run
+from dpcore.algorithms import forecasts
 from dpcore.models.graphical import Graphical
 from dpcore.models.junction import junction_tree
 from dpcore.models.tree import Tree
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import QueryRelease
-from dpcore.workloads import Marginals
-from pages._ui.charts.ties import ring
+from pages._ui.charts.ties import square
 from pages._ui.explore.ties import told
 from tests.helpers import codes
 from tests.pages.headless import captions, go, press, put, said, table, wrong
 from tests.pages.test_data import opened
 
-pytestmark = pytest.mark.usefixtures("tab")
 COLUMNS = {f"c{i}": {"kind": "integer", "size": 6} for i in range(12)}
 
 
-def content() -> bytes:
+def content():
     rng = np.random.default_rng(0)
     first = rng.integers(6, size=400)
     frame = pd.DataFrame({name: (first + rng.integers(2, size=400)) % 6 for name in COLUMNS})
@@ -39,7 +32,7 @@ def explored(typed):
     return go(app, "explore")
 
 
-def words(app) -> str:
+def words(app):
     return f"{captions(app)} {wrong(app)}"
 
 
@@ -49,6 +42,7 @@ def test_all_columns_are_one_click_away_and_their_ties_are_shown(one_value):
     app = press(app, "Use all 12 columns")
     assert "Which columns are linked?" in " ".join(h.value for h in app.subheader)
     assert "of 66 pairs of columns are linked, in" in words(app)
+    assert "measured pairs show noise alone" in words(app)
     assert "Typical error" in said(app)
     for chosen in (list(COLUMNS), list(COLUMNS)[:3]):
         assert next(m for m in app.multiselect if m.label == "Columns").value == chosen
@@ -73,22 +67,16 @@ def test_what_is_said_of_ties_is_the_tree_of_the_release():
     )
     assert frame.to_dict("list") == {"linked columns": ["a × b × c", "d"], "combinations": [24, 5]}
     assert ties == dict.fromkeys([(0, 1), (0, 2), (1, 2)], "a × b × c")
-    figure = ring(domain.names, ties)
-    assert sum(x is None for x in figure.data[0].x) == 3
-    assert [a.text for a in figure.layout.annotations] == ["a", "b", "c", "d"]
-    assert figure.data[2].marker.color[3] != figure.data[2].marker.color[0], "a column without ties is grey"
+    figure = square(domain.names, ties)
+    filled = np.isfinite(figure.data[0].z)
+    assert [tuple(pair) for pair in np.argwhere(np.triu(filled))] == sorted(ties)
+    assert (filled == filled.T).all()
+    assert (figure.data[0].customdata[filled] == "a × b × c").all()
+    assert figure.layout.xaxis.ticktext == figure.layout.yaxis.ticktext == ("a", "b", "c", "d")
 
 
-def test_hostile_names_are_text_in_the_ring():
-    figure = ring(["<b>x</b>", "$y$"], {(0, 1): "<i>z</i>"})
+def test_hostile_names_are_text_in_the_square():
+    figure = square(["<b>x</b>", "$y$"], {(0, 1): "<i>z</i>"})
     shown = json.dumps(figure.to_dict(), default=str)
     assert "<b>" not in shown
     assert "<i>" not in shown
-
-
-def test_the_run_behind_it_is_on_a_tree():
-    domain = domain_from_json({"columns": COLUMNS})
-    rows = domain.encode(pd.read_csv(pd.io.common.BytesIO(content())))
-    problem = QueryRelease(Marginals.all(domain, 2), rows.n)
-    run = Run(ALGORITHMS["gaussian_maxent"](), problem, rows, Budget(1, 1e-9)).finish()
-    assert isinstance(run.release, Graphical)

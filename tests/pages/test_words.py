@@ -1,25 +1,22 @@
-"""Words with one meaning: where they stand on Explore and on Compare, that meaning is at hand as a tooltip."""
+"""Words with one meaning: where they stand on Explore and on Compare, that meaning is at hand."""
 
 import re
 
-import pytest
-
-from pages._ui.shell.words import WORDS, meaning
+from pages._ui.shell.words import meaning
 from tests.pages.headless import figures, open_page
 from tests.pages.test_compare import compared
 
-pytestmark = pytest.mark.usefixtures("tab")
 ASKED = ("frontier", "workload", "sampling floor", "marginal", "cell", "point")
 PLACES = ("markdown", "caption", "subheader", "title", "text", "info", "warning", "multiselect", "selectbox", "slider")
 
 
-def tooltips(app) -> str:
+def tooltips(app):
     return "\n".join(
         element.proto.help for kind in PLACES for element in getattr(app, kind) if hasattr(element.proto, "help")
     )
 
 
-def visible(app) -> str:
+def visible(app):
     """What a person reads: sentences, labels, and the names of what is drawn; without the rest of a figure."""
     texts = [
         getattr(element, "label", "") or getattr(element, "value", "")
@@ -35,8 +32,9 @@ def visible(app) -> str:
 def test_a_word_that_stands_on_a_page_is_explained_on_it():
     compare = compared(details="Where from")
     for app, missing in ((open_page("explore", sample="census"), {"frontier"}), (compare, set())):
-        help_, text = tooltips(app), visible(app)
-        shown = {word for word in WORDS if re.search(rf"\b{word}s?\b", text, re.IGNORECASE)}
+        text = visible(app)
+        help_ = f"{tooltips(app)}\n{text}"
+        shown = {word for word in (*ASKED, "disagreement", "seed") if re.search(rf"\b{word}s?\b", text, re.IGNORECASE)}
         assert [word for word in shown if meaning(word) not in help_] == []
         assert {word for word in ASKED if meaning(word) not in help_} == missing
     assert meaning() is None

@@ -9,20 +9,18 @@ from hypothesis import strategies as st
 
 from dpcore import InputError, TableQueries, domain_from_json
 from dpcore.parsing.questions import parse, understand
-from tests.helpers import codes, refused
+from tests.helpers import categorical, codes, domain_of, integer, numeric, parametrize, refused
 
-DOMAIN = domain_from_json(
+DOMAIN = domain_of(
     {
-        "columns": {
-            "age": {"kind": "integer", "edges": [17, 25, 35, 55], "missing": "category"},
-            "sex": {"kind": "categorical", "values": ["Female", "Male"], "missing": "category"},
-            "pay": {"kind": "numeric", "edges": [0, 20, 50]},
-            "edu-num": {"kind": "integer", "low": 1, "high": 4},
-            "income": {"kind": "categorical", "values": ["low", "mid", "very high"], "ordered": True},
-            "income>50K": {"kind": "integer", "size": 2},
-            "marital status": {"kind": "categorical", "values": ["and", 'a "b"', "10", "<5"]},
-            "not": {"kind": "categorical", "values": [True, 1.5, 2]},
-        }
+        "age": {"kind": "integer", "edges": [17, 25, 35, 55], "missing": "category"},
+        "sex": categorical("Female", "Male", missing="category"),
+        "pay": {"kind": "numeric", "edges": [0, 20, 50]},
+        "edu-num": integer(1, 4),
+        "income": categorical("low", "mid", "very high", ordered=True),
+        "income>50K": {"kind": "integer", "size": 2},
+        "marital status": categorical("and", 'a "b"', "10", "<5"),
+        "not": categorical(True, 1.5, 2),
     }
 )
 # Every value of a cell; bins of `pay` as 100 points each. None is a missing value.
@@ -69,7 +67,7 @@ GOOD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "names", "test"), GOOD, ids=[text for text, *_ in GOOD])
+@parametrize("text, names, test", GOOD, ids=[text for text, *_ in GOOD])
 def test_a_question_counts_the_share_of_each_cell_that_fulfils_it(text, names, test):
     question = understand(text, DOMAIN)
     assert question.columns == tuple(names)
@@ -82,24 +80,24 @@ def test_a_question_counts_the_share_of_each_cell_that_fulfils_it(text, names, t
     assert question.workload.width <= 1
 
 
-@pytest.mark.parametrize(
-    ("text", "notes"),
-    [
-        ("age > 50", ["age > 50 cuts the bin 35–55: 5 of 21 of it are counted"]),
-        ("age >= 25 and pay < 20", []),
-        ("pay >= 26", ["pay >= 26 cuts the bin 20 to 50: 80% of it is counted"]),
-        ("age in (18, 25–34)", ["age in (18, 25–34) cuts the bin 17–24: 1 of 8 of it are counted"]),
-        ("not age = 30", ["age = 30 cuts the bin 25–34: 1 of 10 of it are counted"]),
-        ("age > 60", ["no row can fulfil it"]),
-        ("sex = Male or not sex = Male", ["every row fulfils it"]),
-    ],
+@parametrize(
+    "text, notes",
+    {
+        "age > 50": ["age > 50 cuts the bin 35–55: 5 of 21 of it are counted"],
+        "age >= 25 and pay < 20": [],
+        "pay >= 26": ["pay >= 26 cuts the bin 20 to 50: 80% of it is counted"],
+        "age in (18, 25–34)": ["age in (18, 25–34) cuts the bin 17–24: 1 of 8 of it are counted"],
+        "not age = 30": ["age = 30 cuts the bin 25–34: 1 of 10 of it are counted"],
+        "age > 60": ["no row can fulfil it"],
+        "sex = Male or not sex = Male": ["every row fulfils it"],
+    }.items(),
 )
 def test_notes_say_which_bins_are_cut(text, notes):
     assert list(understand(text, DOMAIN).notes) == notes
 
 
 def test_many_cut_bins_are_counted_not_listed():
-    decades = domain_from_json({"columns": {"x": {"kind": "integer", "edges": list(range(0, 101, 10))}}})
+    decades = domain_of({"x": {"kind": "integer", "edges": list(range(0, 101, 10))}})
     notes = understand("x in (5, 15, 25, 35, 45, 55, 65)", decades).notes
     assert len(notes) == 6
     assert notes[-1].endswith("cuts 2 more bins")
@@ -131,7 +129,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("text", "at", "expected"), BAD, ids=[text[:30] or "empty" for text, *_ in BAD])
+@parametrize("text, at, expected", BAD, ids=[text[:30] or "empty" for text, *_ in BAD])
 def test_a_bad_question_is_refused_with_the_place_and_what_was_expected(text, at, expected):
     with pytest.raises(InputError) as caught:
         parse(text, DOMAIN)
@@ -143,10 +141,10 @@ def test_long_texts_and_large_tables_are_refused_and_long_chains_are_not():
     with refused("at most 2,000 characters"):
         parse("age > 20 or " * 200 + "age > 20", DOMAIN)
     with refused("at most 2,000 characters"):
-        parse(None, DOMAIN)  # type: ignore[arg-type]
+        parse(None, DOMAIN)
     with refused("the columns 'a', 'b', 'c' have 1,030,301 combinations together, more than"):
         parse("a = 1 or b = 1 or c = 1", codes(101, 101, 101))
-    cut = domain_from_json({"columns": {c: {"kind": "numeric", "low": 0, "high": 1, "bins": 1000} for c in "ab"}})
+    cut = domain_of({c: numeric(0, 1, 1000) for c in "ab"})
     with refused("1,001,000 combinations together, more than 1,000,000, once bins are cut"):
         parse("a > 0.00005 and b > 0.5", cut)
     assert parse("a = 7 and b != 3", codes(1000, 1000)).m == 1

@@ -20,9 +20,7 @@ def asked(monkeypatch):
 
     patched = dict.fromkeys(itertools.product(["mechanisms", "exact"], ["gaussian", "laplace"]), lambda v, *_: v)
     patched["mechanisms", "permute_and_flip"] = lambda *_: 0
-    patched["mechanisms", "exponential"] = patched["mechanisms", "exponential_exactly"] = (
-        lambda _values, _scale, draws, _rng: np.zeros(draws, int)
-    )
+    patched["mechanisms", "exponential"] = lambda _values, _scale, draws, _rng: np.zeros(draws, int)
     patched["mechanisms", "thresholded"] = lambda _values, noisy, _threshold: noisy
     patched["mechanisms", "first_above"] = lambda *_, **__: None
     patched["mechanisms", "coins"] = lambda logs, _rng: logs < 0

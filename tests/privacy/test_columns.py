@@ -17,7 +17,7 @@ from dpcore.privacy.accounting.conversions import zcdp_epsilon
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.column_curator import ColumnCurator, passing
 from dpcore.privacy.statistics.columns import KindCounts, Magnitudes, TreeCounts, powers
-from tests.helpers import hockey_stick, refused
+from tests.helpers import approx, hockey_stick, parametrize, refused, seeded
 from tests.privacy.enumeration import largest_move
 
 SAYINGS = ["a", "2", "-1.5", None, "2026-11-22", "1e40"]
@@ -33,25 +33,25 @@ STATISTICS = {
 NOISE = {True: stats.laplace, False: stats.norm}
 
 
-def column(cells) -> RawCells:
+def column(cells):
     return RawCells.of(pd.Series(cells, dtype=object))
 
 
-def curator(cells, spend, *, group=1, times=1, whole=False, rng=0) -> ColumnCurator:
+def curator(cells, spend, *, group=1, times=1, whole=False, rng=0):
     failure = getattr(spend, "failure", 0.0) * times
     delta = 0.0 if isinstance(spend, Pure) and not failure else min(0.4 + failure, 0.5)
     plan = Plan(Budget(1e6, delta), (Charge("any", spend, times),), exact=whole)
-    return ColumnCurator([column(cells)], len(cells), plan, np.random.default_rng(rng), group=group)
+    return ColumnCurator([column(cells)], len(cells), plan, seeded(rng), group=group)
 
 
-def differ(x, y) -> int:
+def differ(x, y):
     """How many rows must be replaced to turn one column into the other."""
     return len(x) - sum(min(x.count(v), y.count(v)) for v in set(x))
 
 
-@pytest.mark.parametrize("whole", [False, True])
-@pytest.mark.parametrize("group", [1, 2])
-@pytest.mark.parametrize("name", STATISTICS)
+@parametrize("whole", [False, True])
+@parametrize("group", [1, 2])
+@parametrize("name", STATISTICS)
 def test_noise_is_that_of_the_largest_change_between_neighbours_and_no_more(asked, name, group, whole):
     for spend, order in ((Gaussian(0.7), 2), (Pure(0.7), 1)):
         seen = []
@@ -61,11 +61,11 @@ def test_noise_is_that_of_the_largest_change_between_neighbours_and_no_more(aske
             )
             seen.append(asked.pop())
         largest, scale = largest_move(seen, order)
-        assert scale * 0.7 == pytest.approx(largest, rel=1e-12)
+        assert scale * 0.7 == approx(largest, rel=1e-12)
         assert all((counts == np.rint(counts)).all() for counts, _ in seen)
 
 
-def law(counts: dict[str, int], texts, scale, laplace, threshold, reach) -> np.ndarray:
+def law(counts, texts, scale, laplace, threshold, reach):
     """The law of what leaves: for every text its noisy count from the threshold on, in bins of 1, 0 for nothing."""
     out = np.ones(1)  # the count of missing cells is 0 on both sides, with noise on it
     for text in texts:
@@ -78,16 +78,14 @@ def law(counts: dict[str, int], texts, scale, laplace, threshold, reach) -> np.n
     return out
 
 
-@pytest.mark.parametrize(
-    "spend", [Approximate(1.0, 0.05), Approximate(3.0, 0.4), Gaussian(1.2, 0.05), Gaussian(0.6, 0.3)], ids=str
-)
-@pytest.mark.parametrize("group", [1, 2])
+@parametrize("spend", [Approximate(1.0, 0.05), Approximate(3.0, 0.4), Gaussian(1.2, 0.05), Gaussian(0.6, 0.3)], ids=str)
+@parametrize("group", [1, 2])
 def test_values_above_a_threshold_keep_their_promise_on_all_neighbours(asked, spend, group):
     laplace, n = isinstance(spend, Approximate), 4
     sets = [list(c) for c in itertools.combinations_with_replacement("abc", n)]
     found = curator(sets[0], spend, group=group, whole=True).frequent(0, spend)
     scale, threshold = asked.pop()[1], found.threshold
-    assert scale == pytest.approx((2 if laplace else math.sqrt(2)) * group / (spend.epsilon if laplace else spend.mu))
+    assert scale == approx((2 if laplace else math.sqrt(2)) * group / (spend.epsilon if laplace else spend.mu))
     reach = math.ceil((15 if laplace else 7) * scale)
     pairs = [(x, y) for x, y in itertools.permutations(sets, 2) if differ(x, y) <= group]
     worst = short = 0.0
@@ -106,9 +104,9 @@ def test_values_above_a_threshold_keep_their_promise_on_all_neighbours(asked, sp
         assert short > 0, "a threshold that forgets the neighbours' counts would be caught"
 
 
-@pytest.mark.parametrize("laplace", [True, False])
-@pytest.mark.parametrize("scale", [0.3, 1.0, 2.7, 40.0])
-@pytest.mark.parametrize("failure", [0.4, 0.01, 1e-9])
+@parametrize("laplace", [True, False])
+@parametrize("scale", [0.3, 1.0, 2.7, 40.0])
+@parametrize("failure", [0.4, 0.01, 1e-9])
 def test_a_value_that_a_neighbour_lacks_passes_as_rarely_as_was_paid_for(scale, failure, laplace):
     """Also with the largest scale that `exact` may draw with, and where it rounds up by half a step."""
     for group in (1, 3):
@@ -128,8 +126,8 @@ def test_what_leaves_is_sorted_by_text_and_hostile_texts_stay_inside():
         found = curator(cells[:: 1 - 2 * (seed % 2)], spend, rng=seed).frequent(0, spend)
         assert found.texts == ("$x$", "<b>x</b>", "=1+1", "a", "zu")
         assert (found.counts >= found.threshold).all()
-        assert found.missing == pytest.approx(120, abs=10)
-        assert found.counts[3] == pytest.approx(120, abs=10)
+        assert found.missing == approx(120, abs=10)
+        assert found.counts[3] == approx(120, abs=10)
 
 
 def test_rare_values_stay_inside_and_what_stands_alone_is_never_seen():
@@ -155,11 +153,11 @@ class Watched(RawCells):
 def test_it_charges_first_and_touches_after():
     spend = Gaussian(0.5)
     plan = Plan(Budget(9, 0.1), (Charge("any", spend),))
-    held = ColumnCurator([Watched(("a",), np.array([2]), 0)], 2, plan, np.random.default_rng(0))
+    held = ColumnCurator([Watched(("a",), np.array([2]), 0)], 2, plan, seeded(0))
     with pytest.raises(RuntimeError, match="touched"):
         held.count(0, KindCounts(), spend)
     assert held.ledger.events == [("count", spend)]
-    with pytest.raises(BudgetError, match="left"):
+    with refused("left", BudgetError):
         held.count(0, KindCounts(), Gaussian(4.0))
 
 
@@ -171,12 +169,12 @@ class Cheap(KindCounts):
 
 def test_only_known_questions_are_answered_for_what_pays():
     held = curator(["a", "b"], Gaussian(0.5, 0.01), times=9)
-    with pytest.raises(BudgetError, match="Cheap is not a statistic"):
+    with refused("Cheap is not a statistic", BudgetError):
         held.count(0, Cheap(), Gaussian(0.5))
     for spend in (BoundedRange(1.0), Approximate(1.0, 0.1)):
-        with pytest.raises(BudgetError, match="does not pay for this"):
+        with refused("does not pay for this", BudgetError):
             held.count(0, KindCounts(), spend)
-    with pytest.raises(BudgetError, match="does not pay for this"):
+    with refused("does not pay for this", BudgetError):
         held.frequent(0, Pure(1.0))
     with refused(r"column=3 is outside 0\.\.0"):
         held.count(3, KindCounts(), Gaussian(0.5))
@@ -185,7 +183,7 @@ def test_only_known_questions_are_answered_for_what_pays():
     with refused("group=3"):
         curator(["a", "b"], Gaussian(0.5), group=3)
     with refused("not the 3 rows"):
-        ColumnCurator([column(["a"])], 3, Plan(Budget(9, 0.1), ()), np.random.default_rng(0))
+        ColumnCurator([column(["a"])], 3, Plan(Budget(9, 0.1), ()), seeded(0))
     assert held.ledger.events == []
 
 
@@ -193,28 +191,28 @@ def test_a_lie_about_sensitivity_put_on_the_instance_is_not_believed(asked):
     tree = TreeCounts(np.arange(9.0))
     vars(tree)["l2"] = vars(tree)["levels"] = 1e-9
     curator(["1", "2"], Gaussian(1.0)).count(0, tree, Gaussian(1.0))
-    assert asked.pop()[1] == pytest.approx(2.0), "√(2 · 2 levels)"
+    assert asked.pop()[1] == approx(2.0), "√(2 · 2 levels)"
 
 
-@pytest.mark.parametrize("size", [5, 8, 9, 300])
+@parametrize("size", [5, 8, 9, 300])
 def test_a_fitted_tree_is_the_least_squares_solution(size):
-    tree, rng = TreeCounts(np.arange(size + 0.0)), np.random.default_rng(size)
+    tree, rng = TreeCounts(np.arange(size + 0.0)), seeded(size)
     cells = column([str(v) for v in rng.integers(0, size, 400)])
     noisy = tree.counts(cells) + rng.normal(0, 3, len(tree.counts(cells)))
     rows = [np.kron(np.eye(8**level), np.ones(8 ** (tree.levels - level))) for level in range(1, tree.levels + 1)]
     A = np.concatenate([np.ones((1, 8**tree.levels)) * 1e6, *rows])
     expected = np.linalg.lstsq(A, np.concatenate([[400e6], noisy]), rcond=None)[0]
-    assert tree.fitted(noisy, 400) == pytest.approx(expected[:size], abs=1e-3)
+    assert tree.fitted(noisy, 400) == approx(expected[:size], abs=1e-3)
 
 
-@pytest.mark.parametrize("laplace", [True, False])
-@pytest.mark.parametrize("whole", [True, False])
+@parametrize("laplace", [True, False])
+@parametrize("whole", [True, False])
 def test_noise_is_as_large_as_it_says(laplace, whole):
     spend = Pure(0.4) if laplace else Gaussian(0.4)
     tree = TreeCounts(np.arange(3000.0))
     found = curator(["7"] * 9, spend, whole=whole).count(0, tree, spend)
     rest = found.values[np.r_[100:4000]]
-    assert np.std(rest) == pytest.approx(found.stddev, rel=0.1)
+    assert np.std(rest) == approx(found.stddev, rel=0.1)
 
 
 def test_the_grid_of_powers_has_a_cell_for_every_number():

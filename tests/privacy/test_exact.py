@@ -1,6 +1,5 @@
 """Noise without rounding: its law, its rounding to a public grid, and that a release draws and pays for it."""
 
-import json
 import math
 
 import numpy as np
@@ -8,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from dpcore import ALGORITHMS, Budget, Explicit, Marginals
+from dpcore import ALGORITHMS, Budget, Explicit, Marginals, read_json
 from dpcore.algorithms.base import make_plan
 from dpcore.cli import main
 from dpcore.privacy import exact, mechanisms
@@ -18,10 +17,11 @@ from dpcore.privacy.accounting.lifetime import planned
 from dpcore.privacy.grid import answers_are_whole, gridded
 from dpcore.privacy.statistics.answers import CellAnswers, SomeAnswers
 from dpcore.privacy.table_curator import TableCurator
-from dpcore.publishing import publish
+from dpcore.publishing import draw
 from dpcore.publishing.ledger_store import Store, verify
-from dpcore.publishing.request import ReleaseRequest, prepare
-from tests.helpers import codes, refused
+from dpcore.publishing.prepared import prepare
+from dpcore.publishing.request import ReleaseRequest
+from tests.helpers import approx, codes, parametrize, refused, seeded
 from tests.privacy.enumeration import Words
 
 BUDGET = Budget(1.0, 1e-6)
@@ -47,44 +47,44 @@ def drawn(monkeypatch):
 # Its law
 
 
-@pytest.mark.parametrize(("draw", "law"), NOISE)
+@parametrize("draw, law", NOISE)
 def test_what_floating_point_does_not_settle_has_the_same_law(draw, law, monkeypatch):
     """With no trust in floating point at all, every acceptance is settled with fractions."""
     monkeypatch.setattr(exact, "SLACK", 1.0)
     calls, settle = [], exact._settle
     monkeypatch.setattr(exact, "_settle", lambda *given: calls.append(0) or settle(*given))
-    noise = draw(np.zeros(1500), 1.0, np.random.default_rng(2))
+    noise = draw(np.zeros(1500), 1.0, seeded(2))
     assert len(calls) > 1500
     assert stats.kstest(noise, law().cdf).pvalue > 1e-3
 
 
-@pytest.mark.parametrize(("late", "accepted"), [(0, True), (2**20, False)])
+@parametrize("late, accepted", [(0, True), (2**20, False)])
 def test_an_acceptance_is_settled_by_all_bits_of_both_uniforms(late, accepted):
     """x = 2^-53 − 2^-104 and U = 1 − 2^-53 + late · 2^-117: U < exp(−x) or not, as bits say that come late."""
     rng = Words(0, [2**51 - 1, late, *[0] * 9])
-    found = exact._settle(0, 0, 2**53 - 1, 2**39, 2**20, rng, lambda _k, x: x)  # type: ignore[arg-type]
+    found = exact._settle(0, 0, 2**53 - 1, 2**39, 2**20, rng, lambda _k, x: x)
     assert (found is not None) == accepted
 
 
-@pytest.mark.parametrize("draw", [exact.gaussian, exact.laplace])
+@parametrize("draw", [exact.gaussian, exact.laplace])
 def test_each_sum_is_rounded_to_the_nearest_step(draw, monkeypatch):
     """With the same bits, a count that is larger by one is larger by one once rounded, and by half a step nowhere."""
     scale = 2.0**33
     step = 2.0**13
     counts = np.arange(0.0, 3 * step, 101)
-    noisy = np.array([draw(np.array([c]), scale, np.random.default_rng(3))[0] for c in counts])
+    noisy = np.array([draw(np.array([c]), scale, seeded(3))[0] for c in counts])
     assert set(np.diff(noisy)) == {0.0, step}
     assert (noisy / step == np.rint(noisy / step)).all(), "on the public grid"
     gaps = noisy - counts
-    assert gaps.max() - gaps.min() == pytest.approx(step, abs=101), "as far up as down"
+    assert gaps.max() - gaps.min() == approx(step, abs=101), "as far up as down"
     rests = []
     monkeypatch.setattr(exact, "_steps", lambda rest, *_: rests.append(rest / 2**exact.FIRST) or np.zeros(len(rest)))
-    draw(np.array([0.0, step / 4, step]), scale, np.random.default_rng(3))
+    draw(np.array([0.0, step / 4, step]), scale, seeded(3))
     assert rests[0].tolist() == [0.5, 0.75, 0.5], "what is rounded down is half a step larger, so not down in the mean"
 
 
 def test_nothing_is_drawn_where_no_row_moves_and_no_scale_is_too_large():
-    rng = np.random.default_rng(0)
+    rng = seeded(0)
     assert exact.gaussian(np.array([3.0]), 0.0, rng).tolist() == [3.0]
     assert exact.laplace(np.array([1e19, -1e300, 7.0]), 0.001, rng)[:2].tolist() == [2.0**53, -(2.0**53)]
     for scale in (1e30, math.nan, -1.0):
@@ -92,7 +92,7 @@ def test_nothing_is_drawn_where_no_row_moves_and_no_scale_is_too_large():
             exact.gaussian(np.array([3.0]), scale, rng)
 
 
-@pytest.mark.parametrize("budget", [BUDGET, Budget(0.01, 0.01), Budget(8, 1e-3)])
+@parametrize("budget", [BUDGET, Budget(0.01, 0.01), Budget(8, 1e-3)])
 def test_an_exact_plan_is_the_plan_of_an_exploration(budget):
     ready = prepared(budget=budget)
     assert ready.plan.exact
@@ -105,7 +105,7 @@ def test_an_exact_plan_is_the_plan_of_an_exploration(budget):
 # What is drawn
 
 
-def frame_of(rows: int = 40) -> pd.DataFrame:
+def frame_of(rows=40):
     return pd.DataFrame({"a": [i % 2 for i in range(rows)], "b": [i % 3 for i in range(rows)]})
 
 
@@ -134,7 +134,7 @@ def test_what_is_no_count_is_never_rounded_nor_called_exact():
         prepared(noise="seeded")
 
 
-@pytest.mark.parametrize("name", ["mwem", "dpfw", "pep", "aim"])
+@parametrize("name", ["mwem", "dpfw", "pep", "aim"])
 def test_noise_in_floating_point_cannot_be_asked_for_at_delta_0(name):
     with refused("noise=float at delta=0"):
         prepared(name, Budget(1, 0), noise="float")
@@ -152,7 +152,7 @@ def release(out, noise, *, total=True, epsilon=0.5):
 
 def test_a_release_is_charged_before_it_draws_and_names_its_noise(drawn, here, monkeypatch, capsys):
     assert release("a", "exact") == 0
-    claim = json.loads((here / "a" / "release.json").read_text())
+    claim = read_json(here / "a" / "release.json")
     assert claim["made_by"]["noise"].startswith("exact Gaussian noise on counts")
     assert "floating" not in claim["made_by"]["noise"]
     assert claim["promise"]["accounting"] == "exact Gaussian (GDP)"
@@ -162,7 +162,7 @@ def test_a_release_is_charged_before_it_draws_and_names_its_noise(drawn, here, m
     assert "exact Gaussian noise" in capsys.readouterr().out
     answers = pd.read_csv("a/answers.csv")
     counts = answers.noisy_answer.to_numpy() * 200
-    assert counts == pytest.approx(np.rint(counts))
+    assert counts == approx(np.rint(counts))
 
     def charged(counts, scale, rng):
         assert len(Store("l").show()[0].releases) == 2
@@ -183,7 +183,7 @@ def test_a_release_at_delta_0_draws_nothing_in_floating_point(here, monkeypatch)
     what = ["--schema", "s.json", "--queries", "marginals:1", "--epsilon", "0.1", "--delta", "0", "--ledger=l"]
     for name, law in (("mwem", "Laplace noise"), ("dpfw", "permute-and-flip")):
         assert main(["release", "t.csv", *what, f"--algorithm={name}", f"--out={name}", "--set", "rounds=5"]) == 0
-        claim = json.loads((here / name / "release.json").read_text())
+        claim = read_json(here / name / "release.json")
         assert claim["made_by"]["noise"].startswith(f"exact {law}")
         assert "floating" not in claim["made_by"]["noise"]
         assert {event["kind"] for event in claim["promise"]["charges"]} == {"Pure"}, "permute-and-flip too"
@@ -192,12 +192,12 @@ def test_a_release_at_delta_0_draws_nothing_in_floating_point(here, monkeypatch)
 
 
 def test_queries_that_are_no_counts_are_released_on_a_public_grid_and_it_is_said():
-    shares = Explicit(codes(2, 3), np.random.default_rng(0).uniform(-1, 1, (4, 6)))
+    shares = Explicit(codes(2, 3), seeded(0).uniform(-1, 1, (4, 6)))
     ready = prepared("mwem", Budget(1, 0), workload=shares, parameters={"rounds": 5})
-    *_, noise = publish._draw(ready, None)
+    noise = draw.draw(ready).noise
     assert "multiples of 2^-32, a public grid" in noise
     assert "floating" not in noise
-    curator = TableCurator(ready.rows, 40, ready.plan, np.random.default_rng(0))
+    curator = TableCurator(ready.rows, 40, ready.plan, seeded(0))
     statistic = SomeAnswers(shares, slice(1, 2))
     drawn = [float(curator.measure(statistic, ready.plan.spend("measure")).values[0]) for _ in range(5)]
     assert len(set(drawn)) == 5

@@ -6,7 +6,6 @@ The curator under test is the real one; only its noise is replaced by a note of 
 import itertools
 
 import numpy as np
-import pytest
 
 from dpcore import ALGORITHMS, Budget, Explicit, Marginals, QueryRelease, TableQueries, Union
 from dpcore.privacy.accounting.budget import BoundedRange, Gaussian, Pure
@@ -16,10 +15,22 @@ from dpcore.privacy.statistics.residuals import Residuals
 from dpcore.privacy.statistics.scores import TableErrors
 from dpcore.privacy.table_curator import TableCurator
 from dpcore.workloads.residuals import spaces_of
-from tests.helpers import codes, data_sets, flip_law, hockey_stick, matrix, rows_of, signs, softmax
+from tests.helpers import (
+    approx,
+    codes,
+    data_sets,
+    flip_law,
+    hockey_stick,
+    matrix,
+    parametrize,
+    rows_of,
+    seeded,
+    signs,
+    softmax,
+)
 from tests.privacy.enumeration import ask, largest_move, over_pairs
 
-CUBE, D333, RNG = codes(2, 2, 2), codes(3, 3, 3), np.random.default_rng(0)
+CUBE, D333, RNG = codes(2, 2, 2), codes(3, 3, 3), seeded(0)
 WORKLOADS = {
     "1-way": Marginals.all(CUBE, 1),
     "2-way": Marginals.all(CUBE, 2),
@@ -48,21 +59,21 @@ RESIDUALS = {
 }
 
 
-def measured(name: str) -> list:
+def measured(name):
     """All that can be measured of a workload."""
     if tables := RESIDUALS.get(name):
         sizes = spaces_of(tables).cells
-        return [Residuals(tables, np.random.default_rng(1).uniform(0.1, 1, len(sizes)) / sizes)]
+        return [Residuals(tables, seeded(1).uniform(0.1, 1, len(sizes)) / sizes)]
     workload = (WORKLOADS | LARGER)[name]
     parts = [slice(1, 2), *workload.tables] if name in WORKLOADS else []
     cells = [CellAnswers(workload, subspace=subspace) for subspace in (False, True)]
-    weights = np.random.default_rng(2).uniform(0.1, 1, len(workload.tables))
+    weights = seeded(2).uniform(0.1, 1, len(workload.tables))
     weighted = [WeightedTables(workload, weights)] if isinstance(workload, Marginals) else []
     return [Answers(workload), *weighted, *cells, *(SomeAnswers(workload, part) for part in parts)]
 
 
-@pytest.mark.parametrize("group", [1, 2])
-@pytest.mark.parametrize("name", [*WORKLOADS, *LARGER, *RESIDUALS])
+@parametrize("group", [1, 2])
+@parametrize("name", [*WORKLOADS, *LARGER, *RESIDUALS])
 def test_noise_on_answers_matches_the_largest_change_between_neighbours(asked, name, group):
     """Values are linear in the counts, so that one record beside every other, or two of two, are all neighbours."""
     for statistic, (spend, order) in itertools.product(measured(name), [(Gaussian(0.7), 2), (Pure(0.7), 1)]):
@@ -80,29 +91,29 @@ def test_noise_on_answers_matches_the_largest_change_between_neighbours(asked, n
             largest, scale = largest_move(seen, order)
             assert largest <= 0.7 * scale * (1 + 1e-9)
             bounded = isinstance(statistic.workload, TableQueries | Union) or (name in RESIDUALS and order == 1)
-            assert bounded or largest == pytest.approx(0.7 * scale, rel=1e-5), "no noise is wasted"
+            assert bounded or largest == approx(0.7 * scale, rel=1e-5), "no noise is wasted"
             assert largest >= 0.35 * scale * (1 - 1e-5), "so that half the noise would be caught"
-        assert found[True] == pytest.approx(found[False], abs=1e-4), "the same in steps"
+        assert found[True] == approx(found[False], abs=1e-4), "the same in steps"
 
 
-SCORES = {f"signed {name}": SignedErrors(w, np.random.default_rng(1).normal(size=w.m)) for name, w in WORKLOADS.items()}
+SCORES = {f"signed {name}": SignedErrors(w, seeded(1).normal(size=w.m)) for name, w in WORKLOADS.items()}
 for name in ("2-way", "signs", "narrow", "conjunctions"):
-    past = 5 * np.random.default_rng(5).uniform(-1, 1, WORKLOADS[name].m)
+    past = 5 * seeded(5).uniform(-1, 1, WORKLOADS[name].m)
     SCORES[f"5 summed {name}"] = SignedErrors(WORKLOADS[name], past, 5)
 TABLES = WORKLOADS["mixed"]
 TAKEN = TABLES.answers(np.eye(8)[0])  # of data sets with all records in one cell
 SCORES["tables"] = TableErrors(TABLES, TAKEN, np.zeros(3), np.array([1.0, 0.5, 0.75]))
 
 
-def log_law(asked, score, spend, rows, **options) -> np.ndarray:
+def log_law(asked, score, spend, rows, **options):
     """log-probabilities of a selection, or of one draw."""
     verb = "draw_queries" if getattr(score, "rounds", 1) > 1 else "select"
     values, scale = ask(asked, verb, score, spend, rows, **options)
     return np.log(flip_law(values, scale) if isinstance(spend, Pure) else softmax(values / scale))
 
 
-@pytest.mark.parametrize(("exact", "epsilon"), [(False, 0.1), (True, 4.0)])
-@pytest.mark.parametrize("name", SCORES)
+@parametrize("exact, epsilon", [(False, 0.1), (True, 4.0)])
+@parametrize("name", SCORES)
 def test_selection_is_pure_and_bounded_range(asked, name, epsilon, exact):
     score, n = SCORES[name], 3 if name == "tables" else 2
     pairs = over_pairs(CUBE, n, lambda rows: log_law(asked, score, BoundedRange(epsilon), rows, exact=exact))
@@ -113,8 +124,8 @@ def test_selection_is_pure_and_bounded_range(asked, name, epsilon, exact):
         assert np.ptp(ratios, axis=1).max() >= epsilon * (1 - 1e-5), "no noise is wasted"
 
 
-@pytest.mark.parametrize(("exact", "epsilon"), [(False, 4.0), (True, 1.0)])
-@pytest.mark.parametrize("name", WORKLOADS)
+@parametrize("exact, epsilon", [(False, 4.0), (True, 1.0)])
+@parametrize("name", WORKLOADS)
 def test_permute_and_flip_is_pure_and_not_of_bounded_range(asked, name, epsilon, exact):
     score = SCORES[f"signed {name}"]
     ratios = np.array(
@@ -126,13 +137,13 @@ def test_permute_and_flip_is_pure_and_not_of_bounded_range(asked, name, epsilon,
         assert np.ptp(ratios, axis=1).max() > 1.05 * epsilon, "so that it must not be charged as BoundedRange"
 
 
-@pytest.mark.parametrize("exact", [False, True])
-@pytest.mark.parametrize("name", ["signed 2-way", "signed signs", "5 summed 2-way"])
+@parametrize("exact", [False, True])
+@parametrize("name", ["signed 2-way", "signed signs", "5 summed 2-way"])
 def test_all_records_of_a_person_are_protected_together(asked, name, exact):
     """A person has two of two records: any data set is a neighbour of any other."""
     data = [rows_of(CUBE, d) for d in data_sets(8, 2)]
     laws = [log_law(asked, SCORES[name], BoundedRange(0.5), rows, group=2, exact=exact) for rows in data]
-    assert max(np.ptp(x - y) for x, y in itertools.combinations(laws, 2)) == pytest.approx(0.5, rel=1e-5)
+    assert max(np.ptp(x - y) for x, y in itertools.combinations(laws, 2)) == approx(0.5, rel=1e-5)
 
 
 # Whole runs: every sequence of answers
@@ -141,14 +152,14 @@ def test_all_records_of_a_person_are_protected_together(asked, name, exact):
 class Branch(Exception):
     """More of the script is needed; `law` are the probabilities of the next outcomes."""
 
-    def __init__(self, outcomes, law) -> None:
+    def __init__(self, outcomes, law):
         self.outcomes, self.law = outcomes, law
 
 
 class Scripted:
     """Stands in for a curator: charges and asks the real one, answers by the script, and branches where it ends."""
 
-    def __init__(self, curator, asked, script) -> None:
+    def __init__(self, curator, asked, script):
         self.curator, self.asked, self.script = curator, asked, list(script)
         self.affords = curator.affords
 
@@ -177,14 +188,14 @@ class Scripted:
         return np.array(self._next(bits, [np.prod(np.where(b, keep, 1 - keep)) for b in bits]))
 
 
-def run_law(asked, algorithm, problem, plan, rows) -> np.ndarray:
+def run_law(asked, algorithm, problem, plan, rows):
     """The probability of every sequence of answers; all that is released follows from it and public coins."""
     law, waiting = [], [((), 1.0)]
     while waiting:
         script, probability = waiting.pop()
-        curator = Scripted(TableCurator(rows, problem.n, plan, np.random.default_rng(0)), asked, script)
+        curator = Scripted(TableCurator(rows, problem.n, plan, seeded(0)), asked, script)
         try:
-            for _ in algorithm.steps(problem, plan, curator, np.random.default_rng(7)):
+            for _ in algorithm.steps(problem, plan, curator, seeded(7)):
                 pass
             law.append(probability)
         except Branch as branch:
@@ -201,16 +212,14 @@ RUNS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "budget"), [(name, budget) for name, (_, budgets) in RUNS.items() for budget in budgets], ids=str
-)
+@parametrize("name, budget", [(name, budget) for name, (_, budgets) in RUNS.items() for budget in budgets], ids=str)
 def test_a_run_of_few_rounds_keeps_the_promise(asked, name, budget):
     algorithm, domain = RUNS[name][0], codes(2, 2)
     problem = QueryRelease(Marginals(domain, [["a"]]), 2)
     plan = algorithm.plan(problem, budget)
     worst = spread = 0.0
     for p, q in over_pairs(domain, 2, lambda rows: run_law(asked, algorithm, problem, plan, rows)):
-        assert p.sum() == pytest.approx(1, abs=1e-12)
+        assert p.sum() == approx(1, abs=1e-12)
         worst = max(worst, hockey_stick(p, q, budget.epsilon))
         spread = max(spread, np.abs(np.log(p / q)).max())
     assert worst <= budget.delta + 1e-15

@@ -7,7 +7,6 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
-import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 from scipy import stats
@@ -19,18 +18,18 @@ from dpcore.privacy.rounding import near as cut_near
 from dpcore.privacy.statistics.answers import Answers, CellAnswers, SignedErrors
 from dpcore.privacy.statistics.query_draws import AcceptProbabilities, bit_range
 from dpcore.privacy.statistics.scores import AbsoluteErrors, TableErrors
-from tests.helpers import codes, flip_law, random_rows, softmax
+from tests.helpers import approx, codes, flip_law, parametrize, random_rows, seeded, softmax
 from tests.privacy.enumeration import Words, curator_of
 
 SCORES = np.array([0.0, 0.4, 0.4, -1.0, 1.0, 0.9])
 CUBE = codes(2, 2, 2)
-REAL = Explicit(CUBE, np.random.default_rng(0).uniform(-1, 1, (5, 8)))
+REAL = Explicit(CUBE, seeded(0).uniform(-1, 1, (5, 8)))
 
 
 # One coin
 
 
-@pytest.mark.parametrize("x", [0.0, 1e-9, 0.1, 1.0, math.log(2), 20.0, 36.0, 37.0, 70.0, 100.0, 800.0, 1e9, 1e300])
+@parametrize("x", [0.0, 1e-9, 0.1, 1.0, math.log(2), 20.0, 36.0, 37.0, 70.0, 100.0, 800.0, 1e9, 1e300])
 def test_a_coin_is_heads_exactly_where_the_uniform_number_is_below(x):
     """Around exp(−x) word by word, and in the word that holds it bit by bit further on."""
     with localcontext() as context:
@@ -74,7 +73,7 @@ def test_a_coin_follows_the_fraction_that_is_meant_not_its_rounding():
 # Selections
 
 
-def by_the_paper(scores, scale) -> np.ndarray:
+def by_the_paper(scores, scale):
     """Algorithm 1 of McKenna, Sheldon 2020, over all orders."""
     p, law = np.exp((scores - scores.max()) / scale), np.zeros(len(scores))
     orders = list(itertools.permutations(range(len(scores))))
@@ -86,11 +85,11 @@ def by_the_paper(scores, scale) -> np.ndarray:
     return law
 
 
-@pytest.mark.parametrize("scale", [0.25, 2.0])
+@parametrize("scale", [0.25, 2.0])
 def test_all_coins_at_once_are_the_paper_s_algorithm(scale):
     law = by_the_paper(SCORES, scale)
-    assert flip_law(SCORES, scale) == pytest.approx(law, rel=1e-12)
-    rng = np.random.default_rng(1)
+    assert flip_law(SCORES, scale) == approx(law, rel=1e-12)
+    rng = seeded(1)
     found = np.bincount([mechanisms.permute_and_flip(SCORES, scale, rng) for _ in range(8_000)], minlength=6)
     assert stats.chisquare(found, 8_000 * law).pvalue > 1e-3
     wrong = by_the_paper(SCORES, 0.8 * scale)
@@ -99,7 +98,7 @@ def test_all_coins_at_once_are_the_paper_s_algorithm(scale):
 
 
 def test_scores_that_no_record_moves_and_scores_far_apart():
-    rng = np.random.default_rng(3)
+    rng = seeded(3)
     assert mechanisms.permute_and_flip(SCORES, 0.0, rng) == 4
     assert {mechanisms.permute_and_flip(SCORES, 1e-300, rng) for _ in range(50)} == {4}
     assert {mechanisms.permute_and_flip(SCORES, 1e300, rng) for _ in range(300)} == set(range(6))
@@ -108,14 +107,14 @@ def test_scores_that_no_record_moves_and_scores_far_apart():
 # Scores and bits from exact counts
 
 
-def near(value, most) -> Fraction:
+def near(value, most):
     return Fraction(float(cut_near(value, most)))
 
 
-@pytest.mark.parametrize("score", ["signed", "tables", "absolute", "summed"])
+@parametrize("score", ["signed", "tables", "absolute", "summed"])
 def test_rounding_stays_within_what_is_added_for_it(score):
     """Against fractions, for counts and answers of all sizes."""
-    rng, n = np.random.default_rng(4), 10**6 + 3
+    rng, n = seeded(4), 10**6 + 3
     workload = Marginals.all(CUBE, 2)
     for size in (1e-3, 1.0, 1e6):
         counts = rng.integers(0, n, workload.m).astype(float)
@@ -147,8 +146,8 @@ def test_rounding_stays_within_what_is_added_for_it(score):
         assert room < 1e-5 * max(size, 1), "and it is a hair"
 
 
-@pytest.mark.parametrize("workload", [Marginals.all(CUBE, 2), REAL], ids=["counts", "reals"])
-@pytest.mark.parametrize(("n", "eta"), [(30, 2.0), (30, 0.01), (10**6, 0.5)])
+@parametrize("workload", [Marginals.all(CUBE, 2), REAL], ids=["counts", "reals"])
+@parametrize("n, eta", [(30, 2.0), (30, 0.01), (10**6, 0.5)])
 def test_bits_from_exact_counts_are_within_what_is_paid(workload, n, eta):
     """The worst log-odds of the smaller η, with the rounding it was made for, against B of the one that was paid."""
     odds = AcceptProbabilities(workload, np.array([0, 3]), np.array([0.2, 0.3]), eta)
@@ -172,10 +171,10 @@ def test_the_sparse_vector_is_drawn_on_a_grid_that_hides_in_its_noise(monkeypatc
     place = curator.above_threshold(batch, spend)
     (threshold, first), (values, second) = seen
     assert (values == np.rint(values)).all()
-    assert second == pytest.approx(2 ** (1 / 3) * first), "2Δ/ε₂ beside Δ/ε₁, with ε₁ : ε₂ = 1 : 2^⅔"
+    assert second == approx(2 ** (1 / 3) * first), "2Δ/ε₂ beside Δ/ε₁, with ε₁ : ε₂ = 1 : 2^⅔"
     delta_in_steps = first * 0.5 / (1 + 2 ** (2 / 3)) / 2  # first · ε₁ of one record among two, Δ = 1 count
     assert delta_in_steps > 2**17, "fine enough not to matter"
-    assert values / delta_in_steps == pytest.approx(n * batch.value(truth), abs=1e-4)
+    assert values / delta_in_steps == approx(n * batch.value(truth), abs=1e-4)
     assert np.ceil(delta_in_steps / (1 + 1e-5)) + 1 <= delta_in_steps * (1 + 1e-4)
     assert place == int(np.argmax(batch.value(truth) >= 0))
     assert curator.exactly == {"sparse vector": 1}
@@ -186,7 +185,7 @@ def test_the_sparse_vector_is_drawn_on_a_grid_that_hides_in_its_noise(monkeypatc
 
 def test_entries_on_the_grid_add_up_without_error_and_move_by_half_a_step():
     n = 10**6
-    parts = [(("a", "b"), np.random.default_rng(5).uniform(-1, 1, (4, 4))), (("c",), np.array([[0.1, 0.7]]))]
+    parts = [(("a", "b"), seeded(5).uniform(-1, 1, (4, 4))), (("c",), np.array([[0.1, 0.7]]))]
     half = TableQueries(CUBE, parts)
     union = Union([Marginals.all(CUBE, 1), half, REAL])
     for workload in (half, REAL, union):
@@ -197,7 +196,7 @@ def test_entries_on_the_grid_add_up_without_error_and_move_by_half_a_step():
         assert (np.rint(B / step) * step == B).all()
         assert 0 < np.abs(A - B).max() <= step / 2 * (1 + 1e-6)
         assert abs(Answers(own).l1 - Answers(workload).l1) <= workload.m * step
-        counts = np.random.default_rng(6).integers(10**4, 10**5, 8)
+        counts = seeded(6).integers(10**4, 10**5, 8)
         exactly = [sum(int(c) * Fraction(b) for c, b in zip(counts, column, strict=True)) for column in B.T]
         rows = Rows(np.array(list(itertools.product(range(2), repeat=3))), counts)
         counted = rows.counted

@@ -3,14 +3,13 @@
 import math
 
 import numpy as np
-import pytest
 
 from dpcore import Explicit, Marginals
 from dpcore.privacy.accounting.budget import Gaussian, Pure
 from dpcore.privacy.measurement import deviation
 from dpcore.privacy.statistics.answers import ONE_TABLE, Answers, CellAnswers, SomeAnswers
 from dpcore.privacy.statistics.votes import Votes
-from tests.helpers import codes, random_rows
+from tests.helpers import approx, codes, parametrize, random_rows
 from tests.privacy.enumeration import curator_of
 
 DOMAIN, N, DRAWS = codes(3, 2), 40, 200
@@ -25,27 +24,27 @@ ASKED = {
 }
 
 
-@pytest.mark.parametrize("exact", [False, True])
-@pytest.mark.parametrize("group", [1, 3])
-@pytest.mark.parametrize("spend", [Gaussian(0.1), Pure(0.1)], ids=str)
-@pytest.mark.parametrize("name", ASKED)
+@parametrize("exact", [False, True])
+@parametrize("group", [1, 3])
+@parametrize("spend", [Gaussian(0.1), Pure(0.1)], ids=str)
+@parametrize("name", ASKED)
 def test_the_noise_that_is_drawn_has_the_deviation_that_is_said(name, spend, group, exact):
     statistic, rows = ASKED[name], random_rows(DOMAIN, N)
     curator = curator_of(rows, spend, times=DRAWS, seed=1, exact=exact, group=group)
     drawn = [curator.measure(statistic, spend) for _ in range(DRAWS)]
     truth = statistic.workload.answers_of_rows(rows)[getattr(statistic, "part", slice(None))]
     noise = np.array([m.values - truth for m in drawn]) / drawn[0].stddev
-    assert np.sqrt((noise**2).mean(axis=0)) == pytest.approx(np.ones(noise.shape[1]), rel=0.25)
-    assert drawn[0].stddev == pytest.approx(deviation(statistic, spend, N / group), rel=1e-6)
+    assert np.sqrt((noise**2).mean(axis=0)) == approx(np.ones(noise.shape[1]), rel=0.25)
+    assert drawn[0].stddev == approx(deviation(statistic, spend, N / group), rel=1e-6)
     assert (drawn[0].statistic, drawn[0].spend) == (statistic, spend)
     (recorded,) = curator.measured
     part = getattr(statistic, "part", slice(None))
     assert recorded.workload is statistic.workload
-    assert recorded.answers[part] == pytest.approx(np.mean([m.values for m in drawn], axis=0))
-    assert recorded.errors[part] == pytest.approx(np.broadcast_to(drawn[0].stddev / math.sqrt(DRAWS), len(truth)))
+    assert recorded.answers[part] == approx(np.mean([m.values for m in drawn], axis=0))
+    assert recorded.errors[part] == approx(np.broadcast_to(drawn[0].stddev / math.sqrt(DRAWS), len(truth)))
     assert np.isfinite(recorded.errors).sum() == len(truth)
 
 
 def test_a_plan_knows_the_deviation_before_the_statistic():
-    assert deviation(ONE_TABLE, Gaussian(0.5), 10) == pytest.approx(math.sqrt(2) / 5)
-    assert deviation(Votes, Pure(0.5), 10) == pytest.approx(math.sqrt(2) * 2 / 5)
+    assert deviation(ONE_TABLE, Gaussian(0.5), 10) == approx(math.sqrt(2) / 5)
+    assert deviation(Votes, Pure(0.5), 10) == approx(math.sqrt(2) * 2 / 5)

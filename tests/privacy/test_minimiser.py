@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-import pytest
 
 from dpcore.geometry.regions import Space
 from dpcore.learning.losses import Logistic, absolute, hinge, huber, pinball
@@ -12,11 +11,11 @@ from dpcore.parsing.tasks import group
 from dpcore.privacy import minimiser as module
 from dpcore.privacy.minimiser import minimiser
 from dpcore.privacy.statistics.gradients import RegularisedMinimiser
-from tests.helpers import refused
+from tests.helpers import approx, parametrize, refused, seeded
 
 N = 200
-SPREAD = np.random.default_rng(0).uniform(-3, 3, N).round(6)
-A = np.random.default_rng(1).normal(size=(N, 2)) / 4
+SPREAD = seeded(0).uniform(-3, 3, N).round(6)
+A = seeded(1).normal(size=(N, 2)) / 4
 LOSSES = [pinball(0.5), absolute(), huber(0.3)]
 
 
@@ -26,8 +25,8 @@ def found(loss, b, offset, mu=1e-3):
     return statistic, statistic.value(group((b + offset)[:, None]))
 
 
-@pytest.mark.parametrize("offset", [2.0**31, -(2.0**40), 2.0**49])
-@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+@parametrize("offset", [2.0**31, -(2.0**40), 2.0**49])
+@parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 def test_an_offset_that_all_records_share_costs_nothing_and_fails_for_no_neighbour(loss, offset):
     """A column of range 6 about a public centre: half of such tables raised an error, and which half was the secret."""
     b = np.round(SPREAD * 8) / 8  # what a float can hold beside the offset
@@ -35,12 +34,12 @@ def test_an_offset_that_all_records_share_costs_nothing_and_fails_for_no_neighbo
         near = np.append(b[:-1], last)
         statistic, here = found(loss, near, 0.0)
         _, there = found(loss, near, offset)
-        assert there == pytest.approx(here, abs=2 * statistic.goal / statistic.mu)
-        assert statistic.postprocess(here) == pytest.approx(here)
+        assert there == approx(here, abs=2 * statistic.goal / statistic.mu)
+        assert statistic.postprocess(here) == approx(here)
     assert found(loss, b, offset)[0].postprocess(np.array([0.25])) == offset + 0.25
 
 
-@pytest.mark.parametrize("loss", [hinge(), absolute(), Logistic()], ids=lambda loss: loss.name)
+@parametrize("loss", [hinge(), absolute(), Logistic()], ids=lambda loss: loss.name)
 def test_where_newton_gives_up_descent_comes_as_near_as_was_promised(loss, monkeypatch):
     b = np.where(SPREAD > 0.5, 1.0, -1.0) if loss.margin else SPREAD
     risk = Risk(loss.smoothed(0.2), np.column_stack([A, b]), np.ones(N))
@@ -66,7 +65,7 @@ def test_a_record_beyond_all_bounds_moves_the_minimiser_by_no_more_than_another(
 def test_what_rounding_may_do_is_charged_and_refused_where_it_is_much():
     fine, coarse = (RegularisedMinimiser(hinge(), Space(np.zeros(3), 10.0), mu, 0.1, 10**6) for mu in (1e-2, 1e-4))
     for statistic in (fine, coarse):
-        assert statistic.l2 * statistic.mu == pytest.approx(2 + 2e6 * statistic.goal, rel=1e-9)
+        assert statistic.l2 * statistic.mu == approx(2 + 2e6 * statistic.goal, rel=1e-9)
     assert fine.goal == 1e-4 * 2 / 10**6
     assert coarse.goal > fine.goal
     tiny = RegularisedMinimiser(hinge(), Space(np.zeros(3), 10.0), 1e-9, 0.1, 10**6)
@@ -78,10 +77,10 @@ def test_what_rounding_may_do_is_charged_and_refused_where_it_is_much():
 
 def test_the_bound_on_rounding_covers_what_is_seen():
     """Gradients in twice the precision, at random points, are no further off than η."""
-    rng, loss = np.random.default_rng(2), huber(0.01)
+    rng, loss = seeded(2), huber(0.01)
     risk = Risk(loss, np.column_stack([A, SPREAD]), np.ones(N))
     far = 50.0
-    eta = module.rounding(loss, far=far, mu=loss.steepest / far, n=N, d=2, offset=0.0)
+    eta = module.rounding(loss, np.zeros(2), mu=loss.steepest / far, n=N)
     wide = np.longdouble
     for _ in range(200):
         y = rng.normal(size=2) * rng.choice([0.1, 1, 20])

@@ -11,38 +11,45 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpcore import Budget
 from dpcore.cli import main
-from dpcore.errors import InputError, OverspendError
-from dpcore.privacy.accounting.budget import Accounting, Approximate, BoundedRange, Budget, Gaussian, Pure
+from dpcore.errors import OverspendError
+from dpcore.privacy.accounting.budget import Accounting, Approximate, BoundedRange, Gaussian, Pure
 from dpcore.privacy.accounting.lifetime import Concentrated, Drawn, Filtered, Lifetime, Total
-from dpcore.publishing import chain, checked
+from dpcore.publishing import chain, ledger_store
 from dpcore.publishing.ledger_store import Store, verify
-from tests.helpers import within
-
-FRAME = pd.DataFrame({"a": [1, 2]})
-TOTAL, SMALL = Budget(2, 1e-6), Budget(0.5, 1e-6)
-SPEND = ((BoundedRange(0.05), 2), (Gaussian(0.01), 1))
+from tests.helpers import parametrize, refused, within
+from tests.publishing.charges import TOTAL, charge
 
 
 @pytest.fixture
 def store(tmp_path):
     """A ledger with one release, made and noted."""
     store = Store(tmp_path / "l.sqlite", create=True)
-    first = store.reserve(FRAME, SPEND, SMALL, dataset="people", total=TOTAL)
+    first = charge(store, dataset="people", total=TOTAL)
     store.note(first.number, "released", "{}")
     return store
 
 
-def beside(store: Store) -> Path:
-    return Path(f"{store.path}{checked.ENDING}")
+def beside(store):
+    return Path(f"{store.path}{chain.CHECKED}")
 
 
-def counted(monkeypatch) -> list[int]:
+def sound(store):
+    assert verify(store.path) == []
+
+
+def remembered_of(store):
+    """What is remembered of the ledger, where that is believed."""
+    with chain.connected(store.path, 1.0) as db:
+        return ledger_store.recall(db, store.path)
+
+
+def counted(monkeypatch):
     """A list that grows by one whenever all of a ledger is read."""
     calls, real = [], chain.read
     monkeypatch.setattr(chain, "read", lambda db: calls.append(1) or real(db))
@@ -90,14 +97,14 @@ def test_a_ledger_of_the_first_version_is_read_and_continued(tmp_path):
     db.commit()
     db.close()
     assert verify(path) == []
-    assert Store(path).reserve(FRAME, SPEND, SMALL, dataset="people", new_version=True).dataset == "people"
+    assert charge(Store(path), dataset="people", new_version=True).dataset == "people"
     assert verify(path) == []
 
 
 # One error for whatever is wrong
 
 
-def changed(store: Store, *statements: str) -> None:
+def changed(store, *statements):
     """Run SQL on the ledger without its triggers."""
     db = sqlite3.connect(store.path, isolation_level=None)
     triggers = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
@@ -108,7 +115,7 @@ def changed(store: Store, *statements: str) -> None:
     db.close()
 
 
-@pytest.mark.parametrize(
+@parametrize(
     "sql",
     [
         "UPDATE meta SET key = CAST(key AS TEXT)",
@@ -136,8 +143,8 @@ def test_emptied_and_retyped_metadata_is_one_error_for_all(store, sql):
         changed(store, sql)
     except sqlite3.DatabaseError:
         assert "sqlite_master" in sql, "the schema may have become unreadable already"
-    for act in (lambda: Store(store.path).reserve(FRAME, SPEND, SMALL), lambda: Store(store.path).show()):
-        with pytest.raises(InputError, match="not usable as a ledger: |tampered with"):
+    for act in (lambda: charge(Store(store.path)), lambda: Store(store.path).show()):
+        with refused("not usable as a ledger: |tampered with"):
             act()
     assert main(["ledger", "verify", "--ledger", str(store.path)]) in (1, 2)
 
@@ -147,8 +154,8 @@ def test_rows_of_nothing_and_values_of_another_kind_are_named(store):
     with chain.connected(store.path, 1.0) as db:
         chain.append(db, "releases", **dict(zip(RELEASE, WRITTEN["releases"][0][1:], strict=True)) | {"dataset": 9})
     assert "row 5 of releases: its dataset 9 is not there" in verify(store.path)
-    with pytest.raises(InputError, match="its dataset 9 is not there"):
-        store.reserve(FRAME, SPEND, SMALL)
+    with refused("its dataset 9 is not there"):
+        charge(store)
     with chain.connected(store.path, 1.0) as db:
         chain.append(db, "states", release=b"3", state="note", note="", time="")
     assert "row 6 of states holds another kind of value" in verify(store.path)
@@ -157,10 +164,10 @@ def test_rows_of_nothing_and_values_of_another_kind_are_named(store):
 RELEASE = [c.split()[0] for c in chain.TABLES["releases"].split(", ")][1:]
 
 
-@pytest.mark.parametrize("ending", ["-journal", "-wal", "-shm"])
+@parametrize("ending", ["-journal", "-wal", "-shm"])
 def test_a_pipe_beside_it_is_not_waited_for(store, ending):
     os.mkfifo(f"{store.path}{ending}")
-    with within(60), pytest.raises(InputError, match="is no file"):
+    with within(60), refused("is no file"):
         verify(store.path)
 
 
@@ -177,32 +184,32 @@ def test_a_journal_that_comes_and_goes_refuses_nobody(store, monkeypatch):
         return lstat(store.path, **at)
 
     monkeypatch.setattr(os, "lstat", once)
-    assert verify(store.path) == []
+    sound(store)
 
 
 def test_a_ledger_that_somebody_holds_is_not_waited_for_for_ever(store, monkeypatch):
     monkeypatch.setattr("dpcore.publishing.ledger_store.WAIT", 0.2)
     holder = sqlite3.connect(store.path, isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
-    for act in (lambda: verify(store.path), lambda: store.show(), lambda: store.reserve(FRAME, SPEND, SMALL)):
-        with pytest.raises(InputError, match="not usable as a ledger: database is locked"):
+    for act in (lambda: verify(store.path), lambda: store.show(), lambda: charge(store)):
+        with refused("not usable as a ledger: database is locked"):
             act()
     holder.execute("ROLLBACK")
     holder.close()
-    assert verify(store.path) == []
+    sound(store)
 
 
 FULL = """
-import resource, sys, pandas as pd
+import resource, sys
 from dpcore.errors import InputError
-from dpcore.privacy.accounting.budget import Budget, Gaussian
 from dpcore.publishing.ledger_store import Store
+from tests.publishing.charges import charge
 store, room = Store(sys.argv[1]), int(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
 made = 0
 try:
     for _ in range(200):
-        store.reserve(pd.DataFrame({"a": [1, 2]}), ((Gaussian(1e-5), 1),), Budget(0.5, 1e-6))
+        charge(store, events=())
         made += 1
 except InputError as error:
     print(made, error)
@@ -219,8 +226,8 @@ def test_no_room_on_the_disk_leaves_every_charge_that_was_told(store):
     assert "not usable as a ledger: " in told, done.stderr
     assert int(made) > 0
     assert len(store.show()[0].releases) == before + int(made)
-    assert verify(store.path) == []
-    store.reserve(FRAME, SPEND, SMALL)
+    sound(store)
+    charge(store)
 
 
 def test_a_read_only_ledger_is_verified_and_not_written_to(store):
@@ -228,9 +235,9 @@ def test_a_read_only_ledger_is_verified_and_not_written_to(store):
     content = bytearray(store.path.read_bytes())
     content[18] = 9  # the version that may write
     store.path.write_bytes(content)
-    assert verify(store.path) == []
-    with pytest.raises(InputError, match="not usable as a ledger: attempt to write a readonly"):
-        store.reserve(FRAME, SPEND, SMALL)
+    sound(store)
+    with refused("not usable as a ledger: attempt to write a readonly"):
+        charge(store)
     assert store.path.read_bytes() == content
 
 
@@ -267,19 +274,19 @@ def test_a_running_total_is_the_total_of_all_events_at_once(releases, kept):
 def test_failures_of_draws_are_added_up_over_all_releases(tmp_path):
     """Each draw is affordable alone; together they would take more of δ than the first release kept for failures."""
     store, events = Store(tmp_path / "l.sqlite", create=True), ((Gaussian(1e-4), 1), (Drawn(2e-8), 1))
-    store.reserve(FRAME, events, SMALL, dataset="a", total=TOTAL)
+    charge(store, events=events, dataset="a", total=TOTAL)
     lifetime = store.show()[0].lifetime
     allowed = int(lifetime.failure / lifetime.lost(events))
     assert allowed > 1
     for _ in range(allowed - 1):
-        store.reserve(FRAME, events, SMALL)
+        charge(store, events=events)
     for forget in (False, True):  # by what is remembered, and by what stands in the file
         if forget:
             beside(store).unlink()
         with pytest.raises(OverspendError, match="may fail"):
-            store.reserve(FRAME, events, SMALL)
-    store.reserve(FRAME, events[:1], SMALL)
-    assert verify(store.path) == []
+            charge(store, events=events)
+    charge(store, events=events[:1])
+    sound(store)
 
 
 def test_many_small_costs_are_not_lost_beside_a_large_one():
@@ -306,15 +313,15 @@ def test_an_event_that_would_give_something_back_is_refused():
 def test_what_was_checked_is_not_read_again(store, monkeypatch):
     calls = counted(monkeypatch)
     for _ in range(3):
-        store.reserve(FRAME, ((Gaussian(0.001), 1),), SMALL)
+        charge(store, events=((Gaussian(0.001), 1),))
     store.note(3, "note", "seen")
-    store.reserve(FRAME, SPEND, SMALL, preview=True)
+    charge(store, preview=True)
     assert calls == []
     found = store.show()[0]
     beside(store).unlink()
-    assert store.reserve(FRAME, ((Gaussian(0.001), 1),), SMALL).spent > found.spent
+    assert charge(store, events=((Gaussian(0.001), 1),)).spent > found.spent
     assert len(calls) == 2, "to show it, and where nothing is remembered"
-    assert verify(store.path) == []
+    sound(store)
 
 
 def test_a_change_is_seen_whatever_is_remembered(store, tmp_path):
@@ -324,8 +331,7 @@ def test_a_change_is_seen_whatever_is_remembered(store, tmp_path):
         changed[at] ^= 1
         store.path.write_bytes(changed)
         beside(store).write_bytes(remembered)
-        with chain.connected(store.path, 1.0) as db:
-            assert checked.recall(db, store.path) is None
+        assert remembered_of(store) is None
     store.path.write_bytes(content)
     text = json.loads(remembered)
     cheaper = json.loads(text["checked"])
@@ -334,38 +340,36 @@ def test_a_change_is_seen_whatever_is_remembered(store, tmp_path):
     others = [json.dumps(forged).encode(), b"", b"\xff", b"[]", b"{}", b'{"checked": 1, "mac": 2}', remembered[:-9]]
     for written in others:
         beside(store).write_bytes(written)
-        with chain.connected(store.path, 1.0) as db:
-            assert checked.recall(db, store.path) is None
+        assert remembered_of(store) is None
     beside(store).write_bytes(remembered)
-    with chain.connected(store.path, 1.0) as db:
-        assert checked.recall(db, store.path) is not None
+    assert remembered_of(store) is not None
 
 
 def test_what_is_remembered_is_never_written_elsewhere(store, tmp_path):
     victim = tmp_path / "victim"
-    victim.write_text("mine", encoding="utf-8")
+    victim.write_text("mine")
     beside(store).unlink()
     beside(store).symlink_to(victim)
-    store.reserve(FRAME, SPEND, SMALL)
-    assert victim.read_text(encoding="utf-8") == "mine"
+    charge(store)
+    assert victim.read_text() == "mine"
     beside(store).unlink()
     os.mkfifo(beside(store))
     with within(60):
-        store.reserve(FRAME, SPEND, SMALL)
+        charge(store)
     beside(store).unlink()
-    store.reserve(FRAME, SPEND, SMALL)
+    charge(store)
     assert os.stat(beside(store)).st_mode & 0o077 == 0
-    assert verify(store.path) == []
+    sound(store)
 
 
 KILLED = """
-import os, sys, pandas as pd
-from dpcore.publishing import checked
-from dpcore.privacy.accounting.budget import Budget, Gaussian
+import os, sys
+from dpcore.publishing import ledger_store
 from dpcore.publishing.ledger_store import Store
-real = checked.keep
-checked.keep = lambda *given: (real(*given), os.kill(os.getpid(), 9))
-Store(sys.argv[1]).reserve(pd.DataFrame({"a": [1, 2]}), ((Gaussian(0.1), 1),), Budget(0.5, 1e-6))
+from tests.publishing.charges import charge
+real = ledger_store.keep
+ledger_store.keep = lambda *given: (real(*given), os.kill(os.getpid(), 9))
+charge(Store(sys.argv[1]))
 """
 
 
@@ -374,9 +378,9 @@ def test_a_release_killed_between_the_memory_and_the_charge_is_not_charged_nor_r
     assert subprocess.run([sys.executable, "-c", KILLED, store.path], timeout=60).returncode == -9
     calls = counted(monkeypatch)
     assert store.show()[0].spent == before
-    store.reserve(FRAME, SPEND, SMALL)
+    charge(store)
     assert len(calls) == 2
-    assert verify(store.path) == []
+    sound(store)
 
 
 def test_a_log_of_writes_beside_it_does_not_hide_behind_what_is_remembered(store):
@@ -389,12 +393,12 @@ def test_a_log_of_writes_beside_it_does_not_hide_behind_what_is_remembered(store
     shutil.copy(f"{store.path}-wal", f"{store.path}-wal.kept")
     db.close()
 
-    def refused() -> str:
-        with pytest.raises(InputError, match="tampered") as told:
-            store.reserve(FRAME, SPEND, SMALL)
+    def words():
+        with refused("tampered") as told:
+            charge(store)
         return str(told.value)
 
-    for act in (lambda: verify(store.path), refused):
+    for act in (lambda: verify(store.path), words):
         shutil.copy(f"{store.path}-wal.kept", f"{store.path}-wal")  # whoever closes it last moves it into the ledger
         store.path.write_bytes(before)
         beside(store).write_bytes(remembered)

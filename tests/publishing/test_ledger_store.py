@@ -8,17 +8,18 @@ import shutil
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit, ndtri
 
+from dpcore import Budget, InputError, PrivacyUnit
 from dpcore.data.fingerprint import fingerprint
-from dpcore.data.sources.frames import FrameSource
-from dpcore.errors import InputError, OverspendError
+from dpcore.errors import OverspendError
 from dpcore.privacy.accounting import conversions
-from dpcore.privacy.accounting.budget import Accounting, Approximate, BoundedRange, Budget, Gaussian, Pure
+from dpcore.privacy.accounting.budget import Accounting, Approximate, BoundedRange, Gaussian, Pure
 from dpcore.privacy.accounting.calibrations import gaussian_share
 from dpcore.privacy.accounting.ledger import Charge, Plan
 from dpcore.privacy.accounting.lifetime import (
@@ -34,37 +35,38 @@ from dpcore.privacy.accounting.lifetime import (
 )
 from dpcore.publishing import ledger_store
 from dpcore.publishing.ledger_store import Store, verify
-from tests.helpers import hockey_stick, within
-from tests.publishing.test_ledger_file import changed
+from tests.helpers import InParts, approx, hockey_stick, parametrize, refused, within
+from tests.publishing import charges
+from tests.publishing.charges import FRAME, SMALL, TOTAL
+from tests.publishing.test_ledger_file import changed, sound
 
-FRAME = pd.DataFrame({"a": [1, 2, 2], "b": ["x", "y", None]})
 OTHER = pd.DataFrame({"a": [1, 2, 3], "b": ["x", "y", None]})
-TOTAL, SMALL = Budget(2, 1e-6), Budget(0.5, 1e-6)
 SPEND = ((gaussian_share(SMALL), 1),)
+charge = partial(charges.charge, events=SPEND)
 
 
 @pytest.fixture
 def store(tmp_path):
     """A ledger with one data set, two versions and three releases."""
     store = Store(tmp_path / "l.sqlite", create=True)
-    first = store.reserve(FRAME, SPEND, SMALL, dataset="people", total=TOTAL)
+    first = charge(store, dataset="people", total=TOTAL)
     store.note(first.number, "released", "{}")
-    store.reserve(FRAME, ((BoundedRange(0.05), 10),), SMALL, dataset="people")
-    store.reserve(OTHER, SPEND, SMALL, dataset="people", new_version=True)
+    charge(store, events=((BoundedRange(0.05), 10),), dataset="people")
+    charge(store, OTHER, dataset="people", new_version=True)
     return store
 
 
 # What a lifetime costs
 
 
-@pytest.mark.parametrize("span", [0.01, 0.5, 1, 3, 10, 40])
+@parametrize("span", [0.01, 0.5, 1, 3, 10, 40])
 def test_the_gaussian_cost_of_a_selection_covers_every_pair_of_two_points(span):
     mu = math.sqrt(gaussian_cost(BoundedRange(span)))
     t = np.linspace(0, span, 2001)[1:-1]
     a = -np.expm1(t - span) / (np.exp(t) - np.exp(t - span))
     needed = -ndtri(a) + ndtri(np.minimum(np.exp(t) * a, 1 - 1e-16))
     assert needed.max() <= mu * (1 + 1e-9)
-    assert mu == pytest.approx(2 * float(ndtri(expit(span / 2))), rel=1e-6)
+    assert mu == approx(2 * float(ndtri(expit(span / 2))), rel=1e-6)
     assert gaussian_cost(Pure(span / 2)) == gaussian_cost(BoundedRange(span)), "an ε-DP spend has range 2ε"
     assert mu**2 <= gaussian_cost(Filtered(span**2 / 8)), "what adaptive plans are charged"
 
@@ -73,7 +75,7 @@ def test_a_total_composes_events_instead_of_adding_epsilons():
     lifetime = Lifetime.fixed_by(TOTAL, SPEND)
     assert lifetime.accounting is Accounting.GDP
     mu = SPEND[0][0].mu
-    assert lifetime.total(SPEND * 4) == pytest.approx(conversions.gdp_epsilon(2 * mu, 1e-6))
+    assert lifetime.total(SPEND * 4) == approx(conversions.gdp_epsilon(2 * mu, 1e-6))
     assert lifetime.total(SPEND) <= 0.5
     assert lifetime.total(SPEND * 4) < 4 * 0.5 * 0.6
 
@@ -85,7 +87,7 @@ def test_the_accounting_is_the_first_release_s_best_that_takes_all_kinds():
     assert Lifetime.fixed_by(Budget(1, 1e-9), ((Pure(1.0), 1),)).accounting is Accounting.PURE
     assert Lifetime.fixed_by(Budget(9, 1e-6), ((Pure(0.5), 1),)).accounting is not Accounting.PURE
     lifetime = Lifetime.fixed_by(TOTAL, selections)
-    assert lifetime.total((*selections, *SPEND)) == pytest.approx(
+    assert lifetime.total((*selections, *SPEND)) == approx(
         conversions.zcdp_epsilon(40 * 0.05**2 / 8 + SPEND[0][0].mu ** 2 / 2, 1e-6)
     )
 
@@ -99,7 +101,7 @@ def test_failures_have_a_share_of_delta_that_is_fixed_at_first_use():
     assert Lifetime.fixed_by(TOTAL, SPEND).total(failing) == math.inf
 
 
-def plans_of_draws(epsilon: float, delta: float) -> Plan:
+def plans_of_draws(epsilon, delta):
     """One exact Gaussian draw by a sampler that may fail, as the regularised exponential mechanism plans it."""
     failure = delta / 100
     mu = conversions.gdp_mu(epsilon, delta - failure)
@@ -113,7 +115,7 @@ def test_the_failures_of_samplers_add_up_at_the_total_epsilon():
         tau = 1e-9 / (1 + math.exp(0.5))
         lifetime = Lifetime.fixed_by(TOTAL, events)
         assert lifetime.failure == 5e-7
-        assert lifetime.lost(events) == pytest.approx((1 + math.exp(2)) * tau)
+        assert lifetime.lost(events) == approx((1 + math.exp(2)) * tau)
         most = int(5e-7 / ((1 + math.exp(2)) * tau) * (1 - 1e-9))
         spread = [(replace(event, mu=1e-6) if isinstance(event, Gaussian) else event, n) for event, n in events]
         assert lifetime.total(spread * most) < 1
@@ -121,7 +123,7 @@ def test_the_failures_of_samplers_add_up_at_the_total_epsilon():
         assert events_from_json(json.loads(json.dumps(events_to_json(events)))) == list(events)
 
 
-@pytest.mark.parametrize("times", [1, 3, 6])
+@parametrize("times", [1, 3, 6])
 def test_what_is_lost_covers_the_worst_draws_within_their_error(times):
     """Randomised responses whose sampler is off by τ, to the attacker's liking, for both tables."""
     each, tau = 0.4, 1e-4
@@ -135,7 +137,7 @@ def test_what_is_lost_covers_the_worst_draws_within_their_error(times):
     lifetime = Lifetime(Budget(total, 0.5), Accounting.PURE, 0.5)
     lost = lifetime.lost([(Pure(each), times), (Drawn(tau), times)])
     assert 0 < delta <= lost * (1 + 1e-9)
-    assert times > 1 or delta == pytest.approx(lost), "of one draw no less would do"
+    assert times > 1 or delta == approx(lost), "of one draw no less would do"
     if times > 1:
         at_plans = times * (1 + math.exp(each)) * tau
         assert lifetime.lost([(Drawn(tau), times)]) > at_plans
@@ -144,16 +146,16 @@ def test_what_is_lost_covers_the_worst_draws_within_their_error(times):
 def test_other_failures_add_up_as_they_are_and_old_entries_are_bounded():
     lifetime = Lifetime(TOTAL, Accounting.ZCDP, 5e-7)
     for kind in (Approximate(0.1, 1e-9), Filtered(0.1, 1e-9), Concentrated(0.1, 1e-9)):
-        assert lifetime.lost([(kind, 7)]) == pytest.approx(7e-9)
+        assert lifetime.lost([(kind, 7)]) == approx(7e-9)
     old = lifetime.lost([(Gaussian(0.1, 1e-9), 1)])
     for epsilon in (0.0, 0.5, 2.0):
         assert old >= (1 + math.exp(2)) * 1e-9 / (1 + math.exp(epsilon)) * (1 - 1e-12)
     assert lifetime.cost([(Drawn(1e-9), 1)]) == 0
-    assert Lifetime(TOTAL, Accounting.GDP, 5e-7).cost([(Drawn(1e-9), 1), (Gaussian(0.1), 1)]) == pytest.approx(0.01)
+    assert Lifetime(TOTAL, Accounting.GDP, 5e-7).cost([(Drawn(1e-9), 1), (Gaussian(0.1), 1)]) == approx(0.01)
     assert Lifetime(TOTAL, Accounting.GDP, 0.0).cost([(Drawn(1e-9), 1)]) == math.inf
 
 
-@pytest.mark.parametrize("accounting", [Accounting.GDP, Accounting.ZCDP])
+@parametrize("accounting", [Accounting.GDP, Accounting.ZCDP])
 def test_what_is_left_may_be_spent_and_no_more(accounting):
     lifetime = Lifetime(TOTAL, accounting, 0.0)
     rest = lifetime.capacity - lifetime.cost(SPEND)
@@ -201,28 +203,28 @@ def test_content_multiplicity_names_and_key_count():
     assert fingerprint(pd.DataFrame({"a": [[1], None]}), b"k")
 
 
-@pytest.mark.parametrize("known", ["0" * 64, "2:" + "0" * 64])
+@parametrize("known", ["0" * 64, "2:" + "0" * 64])
 def test_a_ledger_of_an_earlier_format_takes_no_table_for_a_new_one_unasked(tmp_path, monkeypatch, known):
     store = Store(tmp_path / "ledger.sqlite", create=True)
     with monkeypatch.context() as old:
         old.setattr(ledger_store, "fingerprint", lambda *_: known)
-        store.reserve(FRAME, SPEND, SMALL, dataset="people", total=TOTAL)
-    with pytest.raises(InputError, match="has changed"):
-        store.reserve(FRAME, SPEND, SMALL, dataset="people")
-    for table in (FRAME, FrameSource(FRAME)):
-        with pytest.raises(InputError, match="fingerprints of an earlier format"):
-            store.reserve(table, SPEND, SMALL, dataset="fresh", total=TOTAL)
-    assert store.reserve(FRAME, SPEND, SMALL, dataset="people", new_version=True).version == 2
-    assert store.reserve(FrameSource(FRAME), SPEND, SMALL, dataset="people").version == 2
+        charge(store, dataset="people", total=TOTAL)
+    with refused("has changed"):
+        charge(store, dataset="people")
+    for table in (FRAME, InParts(FRAME)):
+        with refused("fingerprints of an earlier format"):
+            charge(store, table, dataset="fresh", total=TOTAL)
+    assert charge(store, dataset="people", new_version=True).version == 2
+    assert charge(store, InParts(FRAME), dataset="people").version == 2
 
 
 def test_a_source_and_the_table_in_memory_are_one_version(store):
     shuffled = FRAME.iloc[::-1][["b", "a"]]
-    for table in (FrameSource(FRAME, rows=1), shuffled):
-        assert store.reserve(table, SPEND, SMALL, default_name="file").version == 2
-    for table in (FrameSource(OTHER), shuffled):
-        with pytest.raises(InputError, match="this table is the data set 'people'"):
-            store.reserve(table, SPEND, SMALL, dataset="fresh", total=TOTAL)
+    for table in (InParts(FRAME, rows=1), shuffled):
+        assert charge(store, table, dataset="people").version == 2
+    for table in (InParts(OTHER), shuffled):
+        with refused("this table is the data set 'people'"):
+            charge(store, table, dataset="fresh", total=TOTAL)
 
 
 # Reservations
@@ -230,65 +232,65 @@ def test_a_source_and_the_table_in_memory_are_one_version(store):
 
 def test_changed_content_needs_a_word_and_keeps_the_budget(store):
     third = FRAME.assign(a=7)
-    with pytest.raises(InputError, match="say that it is a new version"):
-        store.reserve(third, SPEND, SMALL, dataset="people")
+    with refused("say that it is a new version"):
+        charge(store, third, dataset="people")
     before = store.show()[0]
-    made = store.reserve(third, SPEND, SMALL, dataset="people", new_version=True)
+    made = charge(store, third, dataset="people", new_version=True)
     assert made.version == 3
     assert made.spent > before.spent
-    with pytest.raises(InputError, match="no data set 'nobody'"):
-        store.reserve(FRAME.assign(a=8), SPEND, SMALL, dataset="nobody", new_version=True)
+    with refused("no data set 'nobody'"):
+        charge(store, FRAME.assign(a=8), dataset="nobody", new_version=True)
 
 
 def test_the_version_that_leaves_counts_what_was_said_and_not_what_changed(store):
     """Nobody who sees the number learns whether the rows are the ones of the release before."""
     for said, number in ((True, 3), (False, 3), (True, 4)):
         told = [
-            store.reserve(table, SPEND, SMALL, dataset="people", new_version=said, preview=True).version
+            charge(store, table, dataset="people", new_version=said, preview=True).version
             for table in (FRAME, OTHER, *([FRAME.assign(a=9)] if said else []))
         ]
-        made = store.reserve(FRAME, SPEND, SMALL, dataset="people", new_version=said)
+        made = charge(store, dataset="people", new_version=said)
         assert {made.version, *told} == {number}
     assert [v["number"] for v in store.show()[0].versions] == [1, 2, 3, 4]
-    assert verify(store.path) == []
+    sound(store)
 
 
-@pytest.mark.parametrize(
-    ("change", "told"),
+@parametrize(
+    "change, told",
     [
         ({"total": Budget(3, 1e-6)}, "was fixed at"),
-        ({"unit": "person named by id"}, "protects each row"),
+        ({"unit": PrivacyUnit("id")}, "protects each row"),
         ({"dataset": "x" * 300}, "use that name"),
     ],
 )
 def test_what_the_first_use_fixed_stays(store, change, told):
-    with pytest.raises(InputError, match=told):
-        store.reserve(FRAME, SPEND, SMALL, **change)
+    with refused(told):
+        charge(store, **change)
     assert len(store.show()[0].releases) == 3
 
 
 def test_a_first_use_needs_a_total_and_a_name(tmp_path):
     store = Store(tmp_path / "l", create=True)
-    with pytest.raises(InputError, match="total budget"):
-        store.reserve(FRAME, SPEND, SMALL, dataset="a")
+    with refused("total budget"):
+        charge(store, dataset="a")
     for name in (None, "", "a\nb", "x" * 300):
-        with pytest.raises(InputError, match="name|printable"):
-            store.reserve(FRAME, SPEND, SMALL, dataset=name, total=TOTAL)
+        with refused("name|printable"):
+            charge(store, dataset=name, total=TOTAL)
     assert store.show() == []
 
 
 def test_overspending_is_refused_and_nothing_is_recorded(store):
     big = ((gaussian_share(Budget(1.9, 1e-6)), 1),)
     with pytest.raises(OverspendError, match="is left"):
-        store.reserve(FRAME, big, Budget(1.9, 1e-6))
+        charge(store, events=big, budget=Budget(1.9, 1e-6))
     assert len(store.show()[0].releases) == 3
-    assert verify(store.path) == []
+    sound(store)
 
 
 def test_a_preview_says_the_same_and_spends_nothing(store):
-    told = store.reserve(FRAME, SPEND, SMALL, preview=True)
+    told = charge(store, preview=True)
     assert len(store.show()[0].releases) == 3
-    assert store.reserve(FRAME, SPEND, SMALL).spent == told.spent
+    assert charge(store).spent == told.spent
 
 
 def test_looking_and_noting_never_spend(store):
@@ -300,7 +302,7 @@ def test_looking_and_noting_never_spend(store):
     assert (after.spent, after.left) == (before.spent, before.left)
     assert after.releases[0]["state"] == "released"
     assert after.releases[1]["state"] == "reserved, never finished"
-    with pytest.raises(InputError, match="no release 99"):
+    with refused("no release 99"):
         store.note(99, "note")
 
 
@@ -311,14 +313,14 @@ def test_ten_at_once_cannot_overspend(tmp_path, monkeypatch):
 
     def one(_):
         try:
-            return store.reserve(FRAME, whole, SMALL, dataset="people", total=TOTAL) and 1
+            return charge(store, events=whole, dataset="people", total=TOTAL) and 1
         except OverspendError:
             return 0
 
     with ThreadPoolExecutor(10) as pool:
         assert sum(pool.map(one, range(10))) == 3
     assert store.show()[0].spent <= TOTAL.epsilon
-    assert verify(store.path) == []
+    sound(store)
 
 
 # Tampering
@@ -333,7 +335,7 @@ def test_triggers_refuse_every_change(store):
         with pytest.raises(sqlite3.IntegrityError, match="only added"):
             db.execute(f"INSERT OR REPLACE INTO {table} SELECT * FROM {table}")
     db.close()
-    assert verify(store.path) == []
+    sound(store)
 
 
 TAMPERING = [
@@ -357,14 +359,14 @@ TAMPERING = [
 ]
 
 
-@pytest.mark.parametrize(("sql", "told"), TAMPERING)
+@parametrize("sql, told", TAMPERING)
 def test_tampering_is_named(store, sql, told):
     changed(store, *sql.splitlines())
     refused_for(store, told)
 
 
-@pytest.mark.parametrize(
-    ("what", "told"),
+@parametrize(
+    "what, told",
     [("TABLE states", "table states was dropped"), ("TRIGGER chain_delete", "trigger chain_delete was dropped")],
 )
 def test_a_dropped_table_or_trigger_is_named(store, what, told):
@@ -374,29 +376,29 @@ def test_a_dropped_table_or_trigger_is_named(store, what, told):
     refused_for(store, told)
 
 
-def refused_for(store: Store, told: str) -> None:
+def refused_for(store, told):
     """The ledger's check names what was done to it, and nothing is read from it or added."""
     assert any(told in problem for problem in verify(store.path)), verify(store.path)
-    for act in (store.show, lambda: store.reserve(FRAME, SPEND, SMALL)):
-        with pytest.raises(InputError, match="tampered"):
+    for act in (store.show, lambda: charge(store)):
+        with refused("tampered"):
             act()
 
 
 def test_a_receipt_shows_a_ledger_that_was_set_back(store, tmp_path):
     old = tmp_path / "old.sqlite"
     shutil.copy(store.path, old)
-    made = store.reserve(FRAME, SPEND, SMALL)
+    made = charge(store)
     receipt = {"id": made.ledger, "entry": made.number, "hash": made.entry}
     assert verify(store.path, receipt) == []
     assert "set back" in verify(old, receipt)[0]
-    Store(old).reserve(FRAME, ((BoundedRange(0.01), 1),), SMALL)
+    charge(Store(old), events=((BoundedRange(0.01), 1),))
     assert "rewritten" in verify(old, receipt)[0]
     assert "another ledger" in verify(old, receipt | {"id": "x"})[0]
     for odd in ({"id": None}, {"entry": "1"}, {"entry": []}, {"hash": {}}):
         with contextlib.suppress(InputError):
             assert verify(store.path, receipt | odd) != []
     for broken in (3, {}, []):
-        with pytest.raises(InputError, match="receipt"):
+        with refused("receipt"):
             verify(store.path, broken)
 
 
@@ -413,7 +415,7 @@ def test_what_is_no_ledger_is_refused_at_once_and_left_as_it_is(tmp_path):
         for use in (verify, lambda path: Store(path, create=path.name != "empty")):
             with within(60), pytest.raises(InputError):
                 use(path)
-    with pytest.raises(InputError, match="no such ledger"):
+    with refused("no such ledger"):
         verify(tmp_path / "none")
     assert {name: (tmp_path / name).read_bytes() for name in contents} == contents
 

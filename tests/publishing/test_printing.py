@@ -11,10 +11,10 @@ import dpcore
 from dpcore.publishing.printing import page
 
 
-def written(tmp_path: Path, body: str, **values: object) -> str:
+def written(tmp_path, body, **values):
     own = tmp_path / "own.html"
     frame = '{% extends "frame.html" %}{% set title = name %}{% block body %}' + body + "{% endblock %}"
-    own.write_text(frame, encoding="utf-8")
+    own.write_text(frame)
     return page(own, **values)
 
 
@@ -36,7 +36,7 @@ def test_a_value_that_nobody_gave_is_an_error(tmp_path):
 def test_the_package_holds_every_file_that_is_no_program():
     """What an installed package lacks is seen only where it runs without the sources."""
     top = Path(dpcore.__file__).parent
-    project = tomllib.loads((top.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    project = tomllib.loads((top.parent / "pyproject.toml").read_text())
     data = project["tool"]["setuptools"]["package-data"]["dpcore"]
     there = {path for path in top.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")}
     assert there == {path for pattern in data for path in top.glob(pattern)}

@@ -6,18 +6,17 @@ import re
 from dataclasses import replace
 
 import dp_accounting
-import pytest
 from dp_accounting.pld import PLDAccountant
 from dp_accounting.rdp import RdpAccountant
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget, InputError
 from dpcore.algorithms.base import make_plan
-from dpcore.errors import InputError
 from dpcore.numbers import brief
 from dpcore.params import build
-from dpcore.privacy.accounting.budget import Accounting, Approximate, BoundedRange, Budget, Gaussian, Pure
+from dpcore.privacy.accounting.budget import Accounting, Approximate, BoundedRange, Gaussian, Pure
 from dpcore.publishing.proof import proof, proof_page, sentence
 from tests import helpers, point_tasks, risk_tasks
+from tests.helpers import approx, parametrize
 
 CODE = r"`|Raises|Error\b|\b[a-z]+_[a-z]{2,}|\bsee [a-z]|[_^]|\b(records?|cells?|workloads?|charges?|told|stands?)\b"
 ORDERS = [1 + x / 100 for x in range(1, 6_000)]
@@ -26,7 +25,7 @@ REPLACED = dp_accounting.NeighboringRelation.REPLACE_ONE
 BUDGETS = [Budget(1, 1e-6, additive=True), Budget(1, 1e-6), Budget(1, 0)]
 
 
-def problems(name: str):
+def problems(name):
     """Small problems that an algorithm may serve."""
     n = 3 if name == "alternating_sampler" else 60
     yield helpers.task("2-way")[0]
@@ -35,7 +34,7 @@ def problems(name: str):
     yield point_tasks.task(point_tasks.quarter(60))[0]
 
 
-def plans(name: str, budget: Budget):
+def plans(name, budget):
     for problem in problems(name):
         try:
             yield make_plan(build(ALGORITHMS[name], {}), problem, budget)
@@ -43,7 +42,7 @@ def plans(name: str, budget: Budget):
             continue
 
 
-def event(spend) -> dp_accounting.DpEvent:
+def event(spend):
     """A spend as the library knows it; a draw of bounded range is no event there, and ε₀²/8-zCDP."""
     if isinstance(spend, Gaussian):
         return dp_accounting.GaussianDpEvent(1 / spend.mu)
@@ -56,7 +55,7 @@ def composed(accountant, plan, made=event):
     return accountant
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
+@parametrize("name", ALGORITHMS)
 def test_the_charges_of_every_algorithm_compose_in_dp_accounting_to_the_stated_epsilon(name):
     """One way for each accounting, each with nothing of this package but the charges."""
     seen = set()
@@ -70,7 +69,7 @@ def test_the_charges_of_every_algorithm_compose_in_dp_accounting_to_the_stated_e
             seen.add((stated, plan.charges))
             if plan.accounting is Accounting.GDP:
                 theirs = composed(PLDAccountant(NEIGHBOURS), plan).get_epsilon(left)
-                assert stated == pytest.approx(theirs, rel=2e-3)
+                assert stated == approx(theirs, rel=2e-3)
             elif plan.accounting is Accounting.ZCDP:
                 theirs = composed(RdpAccountant(ORDERS, NEIGHBOURS), plan).get_epsilon(left)
                 assert theirs * (1 - 2e-3) <= stated <= theirs * (1 + 1e-9)
@@ -86,13 +85,13 @@ def test_the_charges_of_every_algorithm_compose_in_dp_accounting_to_the_stated_e
                 own = RdpAccountant([1e6], NEIGHBOURS)  # next to ∞, where Rényi DP is pure
                 for charge in plan.charges:
                     own.compose(dp_accounting.LaplaceDpEvent(1 / charge.spend.epsilon), charge.times)
-                assert stated == pytest.approx(own.get_epsilon(1e-9), rel=1e-4)
+                assert stated == approx(own.get_epsilon(1e-9), rel=1e-4)
             elif kinds == {Approximate}:
                 (charge,) = plan.charges
                 lie = 2 / (1 + math.exp(charge.spend.epsilon))
                 own = PLDAccountant(REPLACED)
                 own.compose(dp_accounting.RandomizedResponseDpEvent(lie, 2), charge.times)
-                assert stated == pytest.approx(own.get_epsilon(left), rel=2e-3)
+                assert stated == approx(own.get_epsilon(left), rel=2e-3)
             else:  # better than what the library can say, which knows no bounded range, and no better than its half
                 theirs = composed(RdpAccountant(ORDERS, NEIGHBOURS), plan).get_epsilon(left)
                 assert stated <= theirs * (1 + 1e-3)
@@ -107,7 +106,7 @@ def test_the_charges_of_every_algorithm_compose_in_dp_accounting_to_the_stated_e
     assert seen, "no problem here is served by it"
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
+@parametrize("name", ALGORITHMS)
 def test_every_step_of_every_proof_has_its_derivation_and_its_price(name):
     for budget in BUDGETS:
         for plan in plans(name, budget):

@@ -1,6 +1,5 @@
 """What accompanies a release: the public registry's entry, valid by its own schema, and a review from facts alone."""
 
-import json
 import re
 from functools import cache
 from pathlib import Path
@@ -9,23 +8,23 @@ import jsonschema
 import pytest
 import yaml
 
+from dpcore import read_json
 from dpcore.cli import main
-from dpcore.data.readers import read_json
 from dpcore.publishing import registry
 from dpcore.publishing.review import LEVELS, Standing, review, review_page
 from tests.cli.files import write_files
 from tests.cli.test_release import order
-from tests.helpers import QUERIES
+from tests.helpers import QUERIES, parametrize, write_json
 
-SCHEMA = yaml.safe_load((Path(__file__).parent / "registry-schema.yaml").read_text(encoding="utf-8"))
+SCHEMA = yaml.safe_load((Path(__file__).parent / "registry-schema.yaml").read_text())
 FREE = {"data_curators", "intended_use", "data_product_region", "actors", "justification"}
 
 
-def release(place: Path, out: str, *more: str) -> tuple[dict, dict, Path]:
+def release(place, out, *more):
     """The facts and the registry's entry of a release, and its folder."""
     paths = {"schema": place / "s.json", "ledger": place / "l.sqlite", "table": str(place / "t.csv")}
     assert main(order(place / out, "--rows=9", *more, epsilon=0.3, queries="marginals:1", **paths)) == 0
-    text = (place / out / "registry.yaml").read_text(encoding="utf-8")
+    text = (place / out / "registry.yaml").read_text()
     facts = read_json(place / out / "release.json")
     return facts, yaml.safe_load(text), place / out
 
@@ -35,7 +34,7 @@ def made(tmp_path_factory):
     """The release of an algorithm, which is made once."""
 
     @cache
-    def of(algorithm: str):
+    def of(algorithm):
         place = tmp_path_factory.mktemp(algorithm)
         write_files(place)
         return release(place, "a", f"--algorithm={algorithm}")
@@ -43,21 +42,21 @@ def made(tmp_path_factory):
     return of
 
 
-def tiers(schema: dict, path: tuple[str, ...] = ()):
+def tiers(schema, path=()):
     """(path, tier) of every field that names one."""
     for name, part in schema.get("properties", {}).items():
         yield from ([((*path, name), part["tier"])] if type(part.get("tier")) is int else [])
         yield from tiers(part, (*path, name))
 
 
-def unwritten(record, *path: str) -> list[str]:
+def unwritten(record, *path):
     """The paths of the fields that people still have to write."""
     if isinstance(record, dict):
         return [found for name, part in record.items() for found in unwritten(part, *path, name)]
     return [".".join(path)] if "To be written by the curator:" in str(record) else []
 
 
-@pytest.mark.parametrize("algorithm", QUERIES)
+@parametrize("algorithm", QUERIES)
 def test_every_algorithm_s_entry_is_valid_by_the_official_schema(made, algorithm):
     facts, entry, _ = made(algorithm)
     jsonschema.validate(entry, SCHEMA, format_checker=jsonschema.FormatChecker())
@@ -74,7 +73,7 @@ def test_all_that_tiers_1_to_3_ask_for_is_answered_and_people_write_free_text_on
             for name in path:
                 found = found[name]
             assert found not in ("", None, []), path
-    head = (folder / "registry.yaml").read_text(encoding="utf-8").split("url_slug")[0]
+    head = (folder / "registry.yaml").read_text().split("url_slug")[0]
     assert unwritten(entry) == re.findall("^#   (.*)$", head, re.MULTILINE)
     assert {path.split(".")[-1] for path in unwritten(entry)} == FREE
     loss = entry["deployment"]["privacy_loss"]["privacy_parameters"]
@@ -102,7 +101,7 @@ def test_hostile_names_are_text_in_yaml_and_in_the_markdown_that_the_registry_ma
 # The review
 
 
-@pytest.mark.parametrize("algorithm", QUERIES)
+@parametrize("algorithm", QUERIES)
 def test_nothing_stays_unanswered(made, algorithm):
     facts, _, folder = made(algorithm)
     answers = review(facts)
@@ -112,10 +111,10 @@ def test_nothing_stays_unanswered(made, algorithm):
         assert answer.question.endswith("?")
         assert len(answer.sentence) > 40
         assert "None" not in answer.sentence
-    written = (folder / "review.html").read_text(encoding="utf-8")
+    written = (folder / "review.html").read_text()
     assert written == review_page(facts)
     assert written.count('<tr><th scope="row">') == len(answers)
-    card = (folder / "card.html").read_text(encoding="utf-8")
+    card = (folder / "card.html").read_text()
     assert ("19 of 20 answers: within" in card) is (facts["utility"]["noise"] is not None)
     told = dict(zip([a.question for a in answers], answers, strict=True))["How useful is it?"]
     known = facts["errors"] or facts["utility"]["good_for"] or facts["utility"]["not_for"]
@@ -126,7 +125,7 @@ def test_nothing_stays_unanswered(made, algorithm):
 
 def test_a_peek_and_floating_point_are_not_covered_and_hostile_words_stay_text(here, made):
     schema = read_json(here / "s.json") | {"peeked": True}
-    (here / "s.json").write_text(json.dumps(schema))
+    write_json(here / "s.json", schema)
     reason = "--reason=<script>alert(1)</script>"
     facts = release(here, "a", "--algorithm=gaussian_maxent", "--noise=float", reason)[0]
     for told, expected in ((facts, Standing.OPEN), (made("gaussian_maxent")[0], Standing.DECLARED)):

@@ -16,30 +16,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpcore import Budget, read_json
 from dpcore.cli import main
-from dpcore.data.readers import read_json
-from dpcore.errors import InputError
 from dpcore.privacy.accounting import conversions
-from dpcore.privacy.accounting.budget import Accounting, Budget, Sums
+from dpcore.privacy.accounting.budget import Accounting, Sums
 from dpcore.privacy.accounting.lifetime import Drawn, Lifetime, events_from_json, events_to_json
 from dpcore.publishing import recount, verifier
 from dpcore.publishing.ledger_store import Store, verify
 from dpcore.publishing.signing import key_of
 from tests.cli.files import write_files
 from tests.cli.test_release import order
-from tests.helpers import within
+from tests.helpers import approx, parametrize, refusal, refused, within, write_json
 from tests.publishing.test_ledger_file import EVENT
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(cryptography.__file__).parents[1])}
 
 
-def release(place: Path, out: str, algorithm: str, *more: str) -> int:
+def release(place, out, algorithm, *more):
     paths = {"schema": place / "s.json", "ledger": place / "l.sqlite", "table": str(place / "t.csv")}
     return main(order(place / out, "--rows=20", *more, algorithm=algorithm, queries="marginals:1", total=None, **paths))
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory) -> Path:
+def made(tmp_path_factory):
     """A folder with a ledger and two releases about one data set."""
     place = tmp_path_factory.mktemp("releases")
     write_files(place)
@@ -49,17 +48,17 @@ def made(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def folder(made, tmp_path) -> Path:
+def folder(made, tmp_path):
     """A copy of the second release, to be tampered with."""
     return shutil.copytree(made / "b", tmp_path / "b")
 
 
-def wrong(folder: Path, **options) -> set[str]:
+def wrong(folder, **options):
     """The checks that do not hold."""
     return {name for holds, name, _ in verifier.checks(folder, **options) if not holds}
 
 
-def run(folder: Path, *options: object) -> subprocess.CompletedProcess:
+def run(folder, *options):
     command = [sys.executable, str(folder / "verify.py"), *map(str, options)]
     return subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, cwd="/", timeout=120)
 
@@ -74,13 +73,13 @@ def test_a_release_verifies_itself_without_this_program(made):
     assert done.stdout.splitlines()[-1] == "sound: this release is as its owner signed it"
     last = run(made / "b", "--ledger", made / "l.sqlite").stdout.splitlines()[-1]
     assert last == f"sound, but the key was not checked: compare {key} with the one published elsewhere"
-    parsed = ast.parse((made / "b" / "verify.py").read_text(encoding="utf-8"))
+    parsed = ast.parse((made / "b" / "verify.py").read_text())
     named = {a.name for node in ast.walk(parsed) if isinstance(node, ast.Import) for a in node.names}
     named |= {node.module for node in ast.walk(parsed) if isinstance(node, ast.ImportFrom)}
     assert {name.split(".")[0] for name in named} <= {*sys.stdlib_module_names, "numpy", "scipy", "cryptography"}
 
 
-def flips(content: bytes, most: int) -> list[bytes]:
+def flips(content, most):
     """The content with one digit changed, or a byte of what is no text, at up to so many places."""
     text = b"\xff" not in content  # which UTF-8 never holds, and a packed file does
     places = [m.start() for m in re.finditer(rb"[0-9]" if text else rb"(?s).", content)]
@@ -108,7 +107,7 @@ def test_its_own_digits_cannot_change_either(folder, monkeypatch, capsys):
     content = path.read_bytes()
     monkeypatch.setattr(sys, "argv", ["verify.py"])
 
-    def left(source: bytes) -> object:
+    def left(source):
         path.write_bytes(source)
         try:
             exec(compile(source, path, "exec"), {"__name__": "__main__", "__file__": str(path)})
@@ -124,7 +123,7 @@ def test_its_own_digits_cannot_change_either(folder, monkeypatch, capsys):
     assert "FAIL files: changed, missing or added: verify.py" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", ["synthetic.csv", "verify.py"])
+@parametrize("name", ["synthetic.csv", "verify.py"])
 def test_missing_and_added_files_are_named(folder, name):
     (folder / name).rename(folder / "other")
     assert "files" in wrong(folder)
@@ -136,11 +135,11 @@ def test_missing_and_added_files_are_named(folder, name):
 # What even the owner's own signature does not carry
 
 
-def resigned(folder: Path, made: Path, name: str, change) -> set[str]:
+def resigned(folder, made, name, change):
     """What is found when the owner changes a file and signs again."""
     content = read_json(folder / name)
     change(content)
-    (folder / name).write_text(json.dumps(content))
+    write_json(folder / name, content)
     key_of(made / "l.sqlite").sign(folder)
     return wrong(folder)
 
@@ -156,8 +155,8 @@ def set_at(*path):
     return change
 
 
-@pytest.mark.parametrize(
-    ("name", "path", "caught"),
+@parametrize(
+    "name, path, caught",
     [
         ("release.json", ("promise", "epsilon", 0.1), {"charges", "reserved", "receipt"}),
         ("release.json", ("promise", "delta", 1e-9), {"charges", "reserved", "receipt"}),
@@ -216,15 +215,15 @@ def test_another_key_signs_another_release(made, folder):
     assert wrong(folder, key=key.public.upper()) == set()
 
 
-def rewrite(folder: Path, name: str, change) -> dict:
+def rewrite(folder, name, change):
     """Change a JSON file of a release."""
     content = read_json(folder / name)
     change(content)
-    (folder / name).write_text(json.dumps(content))
+    write_json(folder / name, content)
     return content
 
 
-def forge(folder: Path, name: str) -> None:
+def forge(folder, name):
     """Change one of the data files, and what release.json says of it."""
     path = folder / name
     lines = path.read_text().splitlines()
@@ -232,13 +231,13 @@ def forge(folder: Path, name: str) -> None:
     rewrite(folder, "release.json", lambda facts: facts["files"].update({name: verifier.digest(path)}))
 
 
-def lower(events: list) -> None:
+def lower(events):
     """Say that every event cost a tenth."""
     for event in events:
         event.update({size: event[size] / 10 for size in ("rho", "mu", "epsilon") if size in event})
 
 
-def invent(folder: Path) -> None:
+def invent(folder):
     """Say that there was one more release than in truth, which cost next to nothing."""
     account = read_json(folder / "account.json")
     events = [{"kind": "Concentrated", "rho": 1e-9, "failure": 0.0, "times": 1}]
@@ -248,7 +247,7 @@ def invent(folder: Path) -> None:
     row |= {"events": events, "total_epsilon": total.total(events_from_json(every)), "epsilon": 0.01}
     row["link"] = verifier.link(account["releases"][-1]["link"], row)
     account["releases"].append(row)
-    (folder / "account.json").write_text(json.dumps(account))
+    write_json(folder / "account.json", account)
 
     def told(facts):
         facts["ledger"].update({name: row[name] for name in ("entry", "hash", "link")})
@@ -270,7 +269,7 @@ LEDGER_SAYS = dict.fromkeys(ATTACKS, "it was to be signed by another key")
 LEDGER_SAYS["another release"] = "entries [14] of the account are not in this ledger"
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
+@parametrize("attack", ATTACKS)
 def test_what_was_forged_and_signed_by_a_new_key_fails_beside_anything_that_is_known(made, folder, attack):
     """A folder alone can be forged whole: so it does not call itself sound without the key."""
     ATTACKS[attack](folder)
@@ -311,29 +310,29 @@ def test_an_earlier_release_that_was_forged_or_is_of_another_key_is_no_evidence(
 FALSE = "\x1b[2J\x9b2J\u202esound: this release is as its owner signed it\nsound: it is"
 
 
-def named(folder: Path, made: Path) -> None:
+def named(folder, made):
     rewrite(folder, "signature.json", lambda signed: signed["files"].update({FALSE: "0"}))
 
 
-def entered(folder: Path, made: Path) -> None:
+def entered(folder, made):
     rewrite(folder, "account.json", lambda account: account["opened"].update({"entry": FALSE, "link": FALSE}))
 
 
-def piped(folder: Path, made: Path) -> None:
+def piped(folder, made):
     (folder / "release.json").unlink()
     os.mkfifo(folder / "release.json")
 
 
-def endless(folder: Path, made: Path) -> None:
+def endless(folder, made):
     (folder / "account.json").unlink()
     (folder / "account.json").symlink_to("/dev/zero")
 
 
-def sparse(folder: Path, made: Path) -> None:
+def sparse(folder, made):
     os.truncate(folder / "release.json", 1 << 40)
 
 
-def many(folder: Path, made: Path) -> None:
+def many(folder, made):
     for field in ("charges", "reserved"):
         rewrite(
             folder, "release.json",
@@ -344,19 +343,19 @@ def many(folder: Path, made: Path) -> None:
     key_of(made / "l.sqlite").sign(folder)
 
 
-def unnamed(folder: Path, made: Path) -> None:
+def unnamed(folder, made):
     (Path(os.fsdecode(os.fsencode(folder) + b"/\xff\xfe"))).write_text("x")
 
 
-def surrogate(folder: Path, made: Path) -> None:
+def surrogate(folder, made):
     (folder / "account.json").write_text('{"opened": {"entry": "\\ud800", "link": "\\ud800"}, "releases": []}')
 
 
-def no_text(folder: Path, made: Path) -> None:
+def no_text(folder, made):
     (folder / "signature.json").write_bytes(b"\xff\xfe\x00")
 
 
-def crowded(folder: Path, made: Path) -> None:
+def crowded(folder, made):
     for i in range(1500):
         (folder / f"{i}").touch()
 
@@ -364,7 +363,7 @@ def crowded(folder: Path, made: Path) -> None:
 HOSTILE = [named, entered, piped, endless, sparse, many, unnamed, surrogate, no_text, crowded]
 
 
-@pytest.mark.parametrize("change", HOSTILE)
+@parametrize("change", HOSTILE)
 def test_a_hostile_folder_is_not_sound_at_once_and_in_plain_letters(made, folder, change):
     change(folder, made)
     done = subprocess.run(
@@ -397,12 +396,15 @@ def test_the_key_is_made_once_and_is_for_its_owner_only(tmp_path):
     assert Path(f"{path}-key").read_text().strip() not in repr(key_of(path))
 
 
-@pytest.mark.parametrize("content", [b"", b"12", b"\xff" * 64, b"0" * 66, b"G" * 64])
+@parametrize("content", [b"", b"12", b"\xff" * 64, b"0" * 66, b"G" * 64])
 def test_a_damaged_key_is_told_before_anything_is_charged(tmp_path, capsys, content):
     write_files(tmp_path)
     (tmp_path / "l.sqlite-key").write_bytes(content)
-    assert release(tmp_path, "a", "dpfw", "--epsilon=.3", "--total-epsilon=2", "--total-delta=1e-6") == 2
-    assert "signing key cannot be used: it holds no key" in capsys.readouterr().err
+    refusal(
+        release(tmp_path, "a", "dpfw", "--epsilon=.3", "--total-epsilon=2", "--total-delta=1e-6"),
+        capsys,
+        "signing key cannot be used: it holds no key",
+    )
     assert Store(tmp_path / "l.sqlite").show() == []
 
 
@@ -410,13 +412,13 @@ def test_a_pipe_or_a_link_is_no_key(tmp_path):
     os.mkfifo(tmp_path / "p-key")
     (tmp_path / "q-key").symlink_to(tmp_path / "p-key")
     for name in ("p", "q"):
-        with pytest.raises(InputError, match="signing key cannot be used"):
+        with refused("signing key cannot be used"):
             key_of(tmp_path / name)
 
 
 def test_without_the_package_it_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.asymmetric.ed25519", None)
-    with pytest.raises(InputError, match="pip install cryptography"):
+    with refused("pip install cryptography"):
         key_of(tmp_path / "l.sqlite")
 
 
@@ -436,12 +438,12 @@ def test_a_ledger_from_before_there_were_keys_goes_on(made, tmp_path):
 
 @given(st.floats(1e-3, 20), st.sampled_from([1e-12, 1e-9, 1e-6, 1e-3, 0.1]))
 def test_its_conversions_are_those_of_the_package(size, delta):
-    assert recount.gdp_epsilon(size, delta) == pytest.approx(conversions.gdp_epsilon(size, delta), rel=1e-7, abs=1e-9)
+    assert recount.gdp_epsilon(size, delta) == approx(conversions.gdp_epsilon(size, delta), rel=1e-7, abs=1e-9)
     rho = size**2 / 2
-    assert recount.zcdp_epsilon(rho, delta) == pytest.approx(conversions.zcdp_epsilon(rho, delta), rel=1e-7, abs=1e-9)
+    assert recount.zcdp_epsilon(rho, delta) == approx(conversions.zcdp_epsilon(rho, delta), rel=1e-7, abs=1e-9)
     each = min(size, 3.0)
     ours = recount.optimal_epsilon(each, 7, delta)
-    assert ours == pytest.approx(conversions.optimal_epsilon(each, 7, delta), rel=1e-7, abs=1e-9)
+    assert ours == approx(conversions.optimal_epsilon(each, 7, delta), rel=1e-7, abs=1e-9)
 
 
 @given(st.lists(st.tuples(EVENT, st.integers(1, 20)), min_size=1, max_size=4), st.sampled_from(Accounting))
@@ -452,15 +454,15 @@ def test_its_totals_are_those_of_the_package(events, accounting):
     stored = json.loads(json.dumps(events_to_json(events)))
     added = math.fsum(e["times"] * recount.cost(e, str(accounting)) for e in stored)
     lost = math.fsum(e["times"] * recount.lost(e, 3) for e in stored)
-    assert lost == pytest.approx(lifetime.lost(events))
+    assert lost == approx(lifetime.lost(events))
     if lost <= lifetime.failure * (1 - 1e-9):
         expected = lifetime.total(events)
         ours = recount.stated(added, 5e-7, str(accounting))
-        assert ours == expected or ours == pytest.approx(expected, rel=1e-6)
+        assert ours == expected or ours == approx(expected, rel=1e-6)
         assert not math.isfinite(expected) or abs(ours - expected) <= recount.NEAR * expected
     if not any(isinstance(event, Drawn) for event, _ in events) and lost < 9e-7:
         kept = [(e, t) for e, t in events if e.failure == 0]
         theirs = Sums.of(kept).epsilon(1e-6, accounting)
         if kept and theirs < math.inf:  # a plan's own GDP takes Gaussian spends only, a ledger's all kinds
             ours = recount.composed(json.loads(json.dumps(events_to_json(kept))), 3, 1e-6, str(accounting))
-            assert ours == pytest.approx(theirs, rel=1e-6)
+            assert ours == approx(theirs, rel=1e-6)

@@ -23,9 +23,10 @@ from dpcore.data.open_schema import open_schema_from_json
 from dpcore.privacy.accounting import conversions
 from dpcore.privacy.accounting.budget import Gaussian
 from dpcore.privacy.accounting.lifetime import reserved
-from dpcore.privacy.column_curator import ColumnCurator
-from dpcore.privacy.statistics.columns import FANOUT, TreeCounts
+from dpcore.privacy.column_curator import ColumnCurator, NoisyCounts
+from dpcore.privacy.statistics.columns import FANOUT, TreeCounts, powers
 from dpcore.schemas.measure import guess_kinds, measure_column, measure_schema
+from dpcore.schemas.numbers import CHANCE, FIRST, Leaves, grid
 from dpcore.schemas.plan import (
     SchemaPlan,
     check_whole,
@@ -37,20 +38,20 @@ from dpcore.schemas.plan import (
     spent,
 )
 from dpcore.tags import Tag
-from tests.helpers import QUERIES, refused
+from tests.helpers import QUERIES, approx, categorical, parametrize, refused, seeded
 from tests.tape import Recorder, Replayer
 
 CATEGORIES = {"kind": "categorical", "values": "private"}
 WHOLE = {"kind": "integer", "bounds": "private"}
 BINS = {"kind": "numeric", "bounds": "private", "bins": 8}
 QUANTILES = {"kind": "numeric", "bounds": "private", "bins": "private"}
-TYPED = {"kind": "categorical", "values": ["f", "m"]}
+TYPED = categorical("f", "m")
 FILE = {"columns": {"job": CATEGORIES, "sex": TYPED, "age": WHOLE, "pay": QUANTILES, "temp": BINS, "odd": QUANTILES}}
 N = 4000
 
 
-def table(n: int = N, seed: int = 0) -> pd.DataFrame:
-    rng = np.random.default_rng(seed)
+def table(n=N, seed=0):
+    rng = seeded(seed)
     frame = pd.DataFrame(
         {
             "job": rng.choice(["clerk", "nurse", "smith"], n, p=[0.5, 0.3, 0.2]),
@@ -70,11 +71,11 @@ def measured(frame, spec=FILE, *, epsilon=4.0, delta=1e-6, group=1, exact=False,
     schema = open_schema_from_json(spec)
     division = divide(Budget(epsilon, delta), 0.5, categories=any(c.categorical for c in schema.open))
     plan = plan_schema(schema.open, len(frame), group, division, exact=exact)
-    curator = wrap(ColumnCurator(schema.cells(frame), len(frame), plan.plan, np.random.default_rng(seed), group=group))
+    curator = wrap(ColumnCurator(schema.cells(frame), len(frame), plan.plan, seeded(seed), group=group))
     return measure_schema(schema, plan, curator), curator, plan
 
 
-@pytest.mark.parametrize("exact", [False, True])
+@parametrize("exact", [False, True])
 def test_every_cell_falls_in_the_schema_that_was_found(exact):
     frame = table()
     found, curator, _ = measured(frame, exact=exact)
@@ -113,10 +114,10 @@ def test_a_fitted_trees_deviations_are_those_of_least_squares():
     first, last = first[first < last], last[first < last]
     weights = np.array([(np.arange(leaves) >= a) & (np.arange(leaves) < b) for a, b in zip(first, last, strict=True)])
     expected = np.sqrt(np.einsum("ij,jk,ik->i", weights, covariance, weights))
-    assert tree.deviations(first, last) == pytest.approx(expected)
+    assert tree.deviations(first, last) == approx(expected)
 
 
-@pytest.mark.parametrize("delta", [1e-6, 0.0])
+@parametrize("delta", [1e-6, 0.0])
 def test_the_schema_depends_on_the_records_through_the_verbs_only(delta):
     spec = FILE if delta else {"columns": {k: v for k, v in FILE["columns"].items() if k != "job"}}
     first, recorder, plan = measured(table(), spec, delta=delta, wrap=Recorder)
@@ -129,14 +130,14 @@ def test_the_schema_depends_on_the_records_through_the_verbs_only(delta):
     assert [f.words for f in again.found] == [f.words for f in first.found]
 
 
-@pytest.mark.parametrize("delta", [1e-6, 0.0])
+@parametrize("delta", [1e-6, 0.0])
 def test_kinds_are_guessed_from_what_was_released_only(delta):
     frame = table().assign(born="2001-05-17", given=lambda f: f["sex"].map({"f": "3.5", "m": "4"}))
     names = list(frame)
     division = divide(Budget(6, delta), 1.0, categories=True)
     plan = plan_schema((), N, 1, division, exact=False, kinds=len(names))
     cells = [RawCells.of(frame[name]) for name in names]
-    recorder = Recorder(ColumnCurator(cells, N, plan.plan, np.random.default_rng(0)))
+    recorder = Recorder(ColumnCurator(cells, N, plan.plan, seeded(0)))
     columns = guess_kinds(names, plan, recorder)
     kinds = {c.name: (c.kind, c.read) for c in columns}
     assert kinds["job"] == kinds["sex"] == ("categorical", "")
@@ -154,14 +155,14 @@ def test_what_is_charged_is_what_was_planned():
     assert [s for _, s in curator.ledger.events] == [c.spend for c in plan.plan.charges]
     thief = SchemaPlan(**{**vars(plan), "bounds": Gaussian(plan.tree.mu)})
     schema = open_schema_from_json(FILE)
-    held = ColumnCurator(schema.cells(table()), N, plan.plan, np.random.default_rng(0))
-    with pytest.raises(BudgetError, match=r"not measured as planned|left"):
+    held = ColumnCurator(schema.cells(table()), N, plan.plan, seeded(0))
+    with refused(r"not measured as planned|left", BudgetError):
         measure_schema(schema, thief, held)
 
 
-@pytest.mark.parametrize("exact", [False, True])
-@pytest.mark.parametrize("delta", [1e-6, 0.0])
-@pytest.mark.parametrize("name", QUERIES)
+@parametrize("exact", [False, True])
+@parametrize("delta", [1e-6, 0.0])
+@parametrize("name", QUERIES)
 def test_schema_and_algorithm_together_keep_the_budget_and_use_it(name, delta, exact):
     algorithm, budget = ALGORITHMS[name](), Budget(1, delta)
     known = bool(delta)  # categories, which fail with a part of δ
@@ -190,7 +191,7 @@ def test_schema_and_algorithm_together_keep_the_budget_and_use_it(name, delta, e
         assert sum(e.rho for e, _ in division.events) >= rho * (1 - 1e-12), "all is reserved before"
     else:
         assert 0.99 < sum(t * e.pure for e, t in events) <= 1
-    with pytest.raises(BudgetError, match="together need"):
+    with refused("together need", BudgetError):
         check_whole(divide(Budget(0.9, delta), 0.2, categories=known), own, plan, algorithm.adaptive)
 
 
@@ -199,7 +200,7 @@ def test_a_person_with_several_rows_costs_as_many_times_the_noise():
     division = divide(Budget(2, 1e-6), 0.1, categories=True)
     plans = [plan_schema(schema.open, N, group, division, exact=False) for group in (1, 4)]
     assert plans[0].plan.charges == plans[1].plan.charges
-    assert plans[1].ranks == pytest.approx(4 * plans[0].ranks)
+    assert plans[1].ranks == approx(4 * plans[0].ranks)
     assert plans[1].threshold > 3.9 * plans[0].threshold
 
 
@@ -210,14 +211,14 @@ def test_the_share_of_a_schema_lets_rare_values_be_seen_and_leaves_most_of_a_bud
         division = divide(Budget(epsilon, delta), share, categories=False)
         each = division.schema / 4
         noise = 2 / each if delta == 0 else math.sqrt(2) / math.sqrt(2 * each)
-        assert 6 * noise == pytest.approx(0.01 * n, rel=0.01)
+        assert 6 * noise == approx(0.01 * n, rel=0.01)
         assert default_share(4, n, 2, Budget(epsilon, delta)) > share
         assert default_share(4, 100 * n, 1, Budget(epsilon, delta)) == 0.05
         assert default_share(4, 100, 1, Budget(epsilon, delta)) == 0.25
 
 
 def test_a_heavy_value_is_a_bin_of_its_own_and_dates_are_found_to_the_year():
-    rng = np.random.default_rng(0)
+    rng = seeded(0)
     hours = rng.choice([40, 50, -1], N, p=[0.5, 0.05, 0.45])
     hours = np.where(hours < 0, rng.integers(0, 90, N), hours)
     frame = pd.DataFrame({"hours": hours, "born": [f"{y}-05-17" for y in rng.integers(1950, 2010, N)]}).astype(str)
@@ -255,8 +256,8 @@ def test_without_delta_categories_are_refused_before_anything_is_touched():
         measured(table(), delta=0.0)
 
 
-@pytest.mark.parametrize("value", ["0", "7.5", "-1e-12", "-1e300"])
-@pytest.mark.parametrize("spec", [WHOLE, BINS, QUANTILES])
+@parametrize("value", ["0", "7.5", "-1e-12", "-1e300"])
+@parametrize("spec", [WHOLE, BINS, QUANTILES])
 def test_a_constant_column_has_a_schema(value, spec):
     frame = pd.DataFrame({"a": [value] * N})
     for seed in range(4):
@@ -264,6 +265,62 @@ def test_a_constant_column_has_a_schema(value, spec):
         codes = domain.columns[0].encode(frame["a"])
         assert len(set(codes.tolist())) == 1
         assert domain_from_json(domain_to_json(domain)) == domain
+
+
+RELATIVES = np.repeat([0, 1, 2, 3, 4, 8], [675, 245, 35, 15, 20, 10])
+VISITS = np.concatenate([np.zeros(750, int), seeded(0).geometric(0.15, 250)])
+
+
+@parametrize("values, most", [(RELATIVES, 0.15), (-RELATIVES, 0.15), (VISITS, 0.14)])
+def test_a_small_tables_zeros_are_not_taken_for_all_there_is(values, most):
+    frame = pd.DataFrame({f"c{i}": values for i in range(6)}).astype(str)
+    found = [
+        column.bounds
+        for seed in range(5)
+        for column in measured(frame, {"columns": dict.fromkeys(frame, WHOLE)}, epsilon=1, seed=seed)[0].domain.columns
+    ]
+    assert np.mean([(values < low) | (values > high) for low, high in found]) < most  # all but 0 are 0.25 or more
+    assert np.median([high - low for low, high in found]) <= 15
+
+
+@parametrize("low, zeros, ends", [(16, 0, (16, 256)), (-256, 0, (-256, -16)), (16, 10, (0, 256))])
+def test_neighbouring_powers_are_seen_together_where_none_is_seen_alone(low, zeros, ends):
+    counts = np.zeros(len(powers()))  # the last one is of what is no number
+    start = int((powers() == low).argmax())
+    counts[start : start + 4] = 2.7  # standard deviations of noise, and 5.4 together
+    counts[len(powers()) // 2 - 1] = zeros
+    edges = grid(NoisyCounts(counts, 1.0), False, True)
+    assert edges is not None
+    assert (edges[0], edges[-1]) == ends
+    counts[start + 2] = counts[start + 3] = 0
+    edges = grid(NoisyCounts(counts, 1.0), False, True)
+    assert edges is None or edges[-1] == 1
+
+
+def test_zeros_are_in_the_grid_of_whole_numbers_that_end_there():
+    counts = np.zeros(len(powers()))
+    counts[[int((powers() == -1).argmax()), len(powers()) // 2 - 1]] = 50  # -1 and 0
+    edges = grid(NoisyCounts(counts, 1.0), True, True)
+    assert edges is not None
+    assert edges.tolist() == [-1, 0, 1]
+
+
+@parametrize("gaussian", [True, False])
+def test_empty_powers_look_full_as_seldom_as_said(gaussian):
+    full, rng = 100, seeded(0)
+    counts = (rng.normal if gaussian else rng.laplace)(0, 1 if gaussian else 0.7071, (2000, len(powers())))
+    for height, width, chance in ((0, 0, FIRST), (50, powers()[full + 1] - powers()[full], 2 * CHANCE)):
+        counts[:, full] += height
+        found = (grid(NoisyCounts(c, 1.0), False, gaussian) for c in counts)
+        wide = sum(edges is not None and np.ptp(edges) > width for edges in found)
+        assert wide <= 2000 * chance + 3 * math.sqrt(2000 * chance)  # three binomial deviations more
+
+
+@parametrize("value, rows, least", [(5, 3, None), (1.7e18, 20, 20), (-1.7e18, 20, 20)])
+def test_ends_are_where_rows_surely_are_and_numbers_too_large_for_any_cell_lie_beyond(value, rows, least):
+    cells = RawCells.of(pd.Series([str(value)] * rows + [""] * (20 - rows)))
+    ends = Leaves.of(np.arange(9.0), False, lambda tree: NoisyCounts(tree.counts(cells), 1.0), 20).ends()
+    assert ends is None if least is None else ends[2] >= least
 
 
 def test_noise_of_any_size_gives_a_schema():
@@ -275,8 +332,8 @@ def test_noise_of_any_size_gives_a_schema():
             assert found.domain.encode(frame).n == 60
 
 
-@pytest.mark.parametrize(
-    ("spec", "why"),
+@parametrize(
+    "spec, why",
     [
         (CATEGORIES | {"kind": "numeric"}, "the bounds are private"),
         (WHOLE | {"kind": "categorical"}, "the values are private"),

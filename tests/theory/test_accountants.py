@@ -4,7 +4,6 @@ import math
 
 import dp_accounting
 import numpy as np
-import pytest
 from dp_accounting.rdp import RdpAccountant
 from scipy.stats import binom
 
@@ -16,22 +15,22 @@ from dpcore.privacy.accounting.lifetime import Concentrated, Filtered, Lifetime
 from dpcore.theory import accountants
 from dpcore.theory.accountants import GDP, OPTIMAL, PLD, PURE, RENYI, ZCDP, curves, pairs, printed
 from dpcore.theory.printed import GAUSSIAN
-from tests.helpers import hockey_stick
+from tests.helpers import approx, hockey_stick, parametrize
 
 DELTAS = np.array([1e-12, 1e-9, 1e-6, 1e-3, 0.05, 0.3])
 
 
-def plan(*spends) -> tuple[Charge, ...]:
+def plan(*spends):
     return tuple(Charge("x", spend, times) for spend, times in spends)
 
 
-def responses(epsilon: float, times: int) -> tuple[np.ndarray, np.ndarray]:
+def responses(epsilon, times):
     """Losses and their chances under P_1, of `times` randomised responses."""
     yes = np.arange(times + 1)
     return (2 * yes - times) * epsilon, binom.pmf(yes, times, 1 / (1 + math.exp(-epsilon)))
 
 
-def delta_of(losses, chances, at: float, mu: float = 0.0) -> float:
+def delta_of(losses, chances, at, mu=0.0):
     """δ(at) of a law of losses, beside a Gaussian release of μ."""
     if mu == 0:
         return float((chances * -np.expm1(np.minimum(at - losses, 0))).sum())
@@ -39,18 +38,18 @@ def delta_of(losses, chances, at: float, mu: float = 0.0) -> float:
     return float((chances * rest).sum())
 
 
-def gaussian_delta(at: float, mu: float) -> float:
+def gaussian_delta(at, mu):
     """δ(at) at any sign, δ(−a) = 1 − e^−a(1 − δ(a))."""
     one = math.exp(conversions.gdp_log_delta(abs(at), mu)) if mu else 0.0
     return one if at >= 0 else 1 - math.exp(at) * (1 - one)
 
 
-@pytest.mark.parametrize(("mu", "times"), [(0.18, 1), (0.02, 100), (1.0, 4)])
+@parametrize("mu, times", [(0.18, 1), (0.02, 100), (1.0, 4)])
 def test_gaussian_plans_cost_the_same_by_gdp_and_losses_and_more_by_the_others(mu, times):
     found = curves(plan((Gaussian(mu), times)), DELTAS)
     assert PURE not in found
     whole = mu * math.sqrt(times)
-    assert accountants.gaussian_mu(plan((Gaussian(mu), times))) == pytest.approx(whole)
+    assert accountants.gaussian_mu(plan((Gaussian(mu), times))) == approx(whole)
     np.testing.assert_allclose(found[GDP], [conversions.gdp_epsilon(whole, d) for d in DELTAS], rtol=1e-12)
     np.testing.assert_allclose(found[PLD], found[GDP], rtol=2e-3, atol=1e-4)
     assert (found[PLD] >= found[GDP] * (1 - 1e-4) - 1e-9).all()
@@ -61,8 +60,8 @@ def test_gaussian_plans_cost_the_same_by_gdp_and_losses_and_more_by_the_others(m
     np.testing.assert_allclose(found[RENYI][:4], [theirs.get_epsilon(d) for d in DELTAS[:4]], rtol=1e-3)
 
 
-@pytest.mark.parametrize("mu", [0.0, 0.5])
-@pytest.mark.parametrize(("epsilon", "times"), [(0.05, 60), (0.3, 10), (1.0, 3)])
+@parametrize("mu", [0.0, 0.5])
+@parametrize("epsilon, times", [(0.05, 60), (0.3, 10), (1.0, 3)])
 def test_pure_releases_beside_a_gaussian_one_never_cost_less_than_the_truth(epsilon, times, mu):
     spends = [(Pure(epsilon), times), *([(Gaussian(mu), 1)] if mu else [])]
     found = curves(plan(*spends), DELTAS)
@@ -76,14 +75,14 @@ def test_pure_releases_beside_a_gaussian_one_never_cost_less_than_the_truth(epsi
             assert delta_of(*law, e * 0.97 - 0.003, mu) > d, "and the loss distribution hardly more"
 
 
-def binary(epsilon: float, top: float) -> tuple[np.ndarray, np.ndarray]:
+def binary(epsilon, top):
     """The pair whose log ratios are `top` and `top` − ε₀."""
     q = np.expm1(top - epsilon) / (math.exp(top) * math.expm1(-epsilon))
     P_0 = np.array([q, 1 - q])
     return P_0 * np.exp([top, top - epsilon]), P_0
 
 
-@pytest.mark.parametrize("epsilon", [0.01, 0.4, 3.0])
+@parametrize("epsilon", [0.01, 0.4, 3.0])
 def test_the_profile_of_a_draw_is_the_largest_over_all_its_pairs(epsilon):
     at = np.linspace(-1.3 * epsilon, 1.3 * epsilon, 41)
     tops = np.linspace(0, epsilon, 4001)[1:-1]
@@ -93,7 +92,7 @@ def test_the_profile_of_a_draw_is_the_largest_over_all_its_pairs(epsilon):
     np.testing.assert_allclose(ours, brute, atol=2e-4 * epsilon)
 
 
-@pytest.mark.parametrize("epsilon", [1e-4, 0.01, 0.4, 3.0])
+@parametrize("epsilon", [1e-4, 0.01, 0.4, 3.0])
 def test_renyi_divergences_are_the_largest_over_all_pairs_and_at_most_rho_times_the_order(epsilon):
     orders = np.array([1.01, 1.05, 1.5, 2, 5, 20, 300, 1000])
     brute = []
@@ -112,7 +111,7 @@ def test_renyi_divergences_are_the_largest_over_all_pairs_and_at_most_rho_times_
         assert (found / orders).max() >= 0.99 * rho or epsilon > 0.1, "and not less"
 
 
-@pytest.mark.parametrize(("epsilon", "times"), [(0.05, 80), (0.5, 10)])
+@parametrize("epsilon, times", [(0.05, 80), (0.5, 10)])
 def test_draws_never_cost_less_than_any_repeated_pair(epsilon, times):
     found = curves(plan((BoundedRange(epsilon), times)), DELTAS)
     first = np.arange(times + 1)
@@ -158,8 +157,8 @@ def test_pairs_hold_together_and_say_what_is_true_without_delta():
     assert 0.0 not in pairs(curves(plan((Gaussian(0.2), 1)), DELTAS), DELTAS)[1]
 
 
-@pytest.mark.parametrize("epsilon", [0.05, 0.5, 2.0])
-@pytest.mark.parametrize("delta", [1e-9, 1e-4])
+@parametrize("epsilon", [0.05, 0.5, 2.0])
+@parametrize("delta", [1e-9, 1e-4])
 def test_printed_forms_are_the_papers_noise_solved_for_epsilon(epsilon, delta):
     n, T = 1000, 30
     log = math.log
@@ -174,7 +173,7 @@ def test_printed_forms_are_the_papers_noise_solved_for_epsilon(epsilon, delta):
     mus["regularised, small ε"] = epsilon / math.sqrt(2 * log(3 / (4 * 1.5 * delta)))
     assert set(mus) == {form.name for form in GAUSSIAN}
     for form in GAUSSIAN:
-        assert form.at(mus[form.name], delta) == pytest.approx(epsilon, rel=1e-12)
+        assert form.at(mus[form.name], delta) == approx(epsilon, rel=1e-12)
         if epsilon <= form.largest:
             assert conversions.gdp_epsilon(mus[form.name], delta) <= epsilon, "proved there"
 
@@ -193,13 +192,13 @@ def test_a_ledger_s_curves_add_up_every_kind_of_event():
     total, gaussian = Budget(3, 1e-5), ((Gaussian(0.2), 3),)
     life = Lifetime(total, Accounting.GDP, 0.0)
     found = accountants.ledger_curves(life, gaussian, DELTAS)
-    assert found[GDP][2] == pytest.approx(conversions.gdp_epsilon(0.2 * math.sqrt(3), 1e-6))
+    assert found[GDP][2] == approx(conversions.gdp_epsilon(0.2 * math.sqrt(3), 1e-6))
     assert next(iter(found)) == GDP, "the fixed accounting comes first"
     mixed = (*gaussian, (BoundedRange(0.1), 5), (Filtered(0.01), 1))
     found = accountants.ledger_curves(life, mixed, DELTAS)
     rho = 3 * 0.02 + 5 * 0.1**2 / 8 + 0.01
-    assert found[ZCDP][2] == pytest.approx(conversions.zcdp_epsilon(rho, 1e-6))
-    assert found[GDP][2] == pytest.approx(conversions.gdp_epsilon(math.sqrt(life.cost(mixed)), 1e-6))
+    assert found[ZCDP][2] == approx(conversions.zcdp_epsilon(rho, 1e-6))
+    assert found[GDP][2] == approx(conversions.gdp_epsilon(math.sqrt(life.cost(mixed)), 1e-6))
     assert PLD not in found, "no pair of laws is known to be worst for what is only concentrated"
     assert found[RENYI][2] <= found[ZCDP][2] * (1 + 1e-3)
     discrete = Lifetime(total, Accounting.ZCDP, 0.0)
@@ -208,12 +207,12 @@ def test_a_ledger_s_curves_add_up_every_kind_of_event():
     assert accountants.ledger_curves(life, (), DELTAS) == {}
 
 
-@pytest.mark.parametrize("accounting", [Accounting.GDP, Accounting.ZCDP, Accounting.PURE])
+@parametrize("accounting", [Accounting.GDP, Accounting.ZCDP, Accounting.PURE])
 def test_what_may_ever_be_charged_meets_the_total_promise(accounting):
     total = Budget(3, 1e-5)
     life = Lifetime(total, accounting, 1e-5 if accounting is Accounting.PURE else 2e-6)
     curve = accountants.lifetime_curve(life, np.array([1e-6, 1e-5, 1e-3]))
     assert curve[0] == math.inf, "failures alone need more"
-    assert curve[1] == pytest.approx(3)
+    assert curve[1] == approx(3)
     assert curve[1] <= 3
     assert curve[2] <= curve[1]

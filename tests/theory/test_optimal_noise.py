@@ -4,14 +4,13 @@ import itertools
 import math
 
 import numpy as np
-import pytest
 from scipy.optimize import minimize
 
 from dpcore import Budget, Explicit, Marginals, TableQueries, Union
 from dpcore.privacy.accounting.conversions import gdp_mu
 from dpcore.theory.optimal_noise import against_line, least_rmse, least_variance, optimum
 from dpcore.workloads.residuals import residual_spaces
-from tests.helpers import codes, matrix, matrix_of, signs
+from tests.helpers import approx, codes, matrix, matrix_of, parametrize, signs
 
 TINY = {
     "binary pair": (codes(2, 2), [["a", "b"]]),
@@ -24,7 +23,7 @@ TINY = {
 }
 
 
-def brute_force(W: np.ndarray) -> tuple[float, float]:
+def brute_force(W):
     """The least tr(W X⁺ Wᵀ) over all X ⪰ 0 with (e_z − e_z')ᵀ X (e_z − e_z') ≤ 1, from below and from above.
 
     Its dual: max over weights of pairs of the squared nuclear norm of W (Σ λ (e_z − e_z')(e_z − e_z')ᵀ)^½.
@@ -64,17 +63,17 @@ def brute_force(W: np.ndarray) -> tuple[float, float]:
     return total**2, total**2 * costs.max()
 
 
-@pytest.mark.parametrize("where", TINY)
+@parametrize("where", TINY)
 def test_the_optimum_is_that_of_a_brute_force_search_over_all_gaussian_releases(where):
     domain, columns = TINY[where]
     found = optimum(Marginals(domain, columns))
     below, above = brute_force(matrix_of(domain, columns))
-    assert found.lower == pytest.approx(below, rel=1e-6)
-    assert found.upper == pytest.approx(found.lower, rel=1e-8)
-    assert above == pytest.approx(below, rel=1e-4), "the search itself has ended"
+    assert found.lower == approx(below, rel=1e-6)
+    assert found.upper == approx(found.lower, rel=1e-8)
+    assert above == approx(below, rel=1e-4), "the search itself has ended"
 
 
-@pytest.mark.parametrize("where", TINY)
+@parametrize("where", TINY)
 def test_what_a_replaced_record_moves_is_that_of_all_pairs_of_cells(where):
     domain, columns = TINY[where]
     tables = Marginals(domain, columns)
@@ -85,17 +84,17 @@ def test_what_a_replaced_record_moves_is_that_of_all_pairs_of_cells(where):
         for axis, n in enumerate(domain.shape):
             mean = np.full((n, n), 1 / n)
             E = np.kron(E, np.eye(n) - mean if axis in S else mean)
-        assert np.trace(E) == pytest.approx(found.spaces.d[kind])
+        assert np.trace(E) == approx(found.spaces.d[kind])
         X += k * found.information[kind] * E
     moved = [(a - b) @ X @ (a - b) for a, b in itertools.combinations(np.eye(k), 2)]
-    assert max(moved) == pytest.approx(1, rel=1e-8)
+    assert max(moved) == approx(1, rel=1e-8)
     spaces, every = found.spaces, found.spaces.moved(found.information)
-    assert every.max() == pytest.approx(max(moved), rel=1e-9)
+    assert every.max() == approx(max(moved), rel=1e-9)
     for pattern in itertools.product(*(range(len(c) + 1) for c in spaces.classes)):
-        assert spaces.moves(pattern) @ found.information == pytest.approx(every[pattern])
+        assert spaces.moves(pattern) @ found.information == approx(every[pattern])
     assert (2 * spaces.count * spaces.widest) @ found.information >= max(moved) * (1 - 1e-12)
     W = matrix_of(domain, columns)
-    assert np.trace(W @ np.linalg.pinv(X, hermitian=True) @ W.T) == pytest.approx(found.upper, rel=1e-7)
+    assert np.trace(W @ np.linalg.pinv(X, hermitian=True) @ W.T) == approx(found.upper, rel=1e-7)
 
 
 def test_columns_are_alike_only_where_their_exchange_leaves_the_tables_as_they_are():
@@ -111,13 +110,13 @@ def test_many_pairs_of_columns_are_bounded_from_both_sides(monkeypatch):
     exact = optimum(tables)
     monkeypatch.setattr("dpcore.workloads.residuals.MOST_PATTERNS", 1)
     found = optimum(tables)
-    assert found.lower == pytest.approx(exact.lower, rel=1e-6), "the hill's top is the highest here"
+    assert found.lower == approx(exact.lower, rel=1e-6), "the hill's top is the highest here"
     assert exact.upper <= found.upper <= 1.5 * exact.lower
     monkeypatch.undo()
     assert exact.spaces.moved(found.information).max() <= 1
 
 
-@pytest.mark.parametrize("W", [signs(codes(3, 2), 9), TableQueries.ranges(codes(3, 2), ["a", "b"])], ids=type)
+@parametrize("W", [signs(codes(3, 2), 9), TableQueries.ranges(codes(3, 2), ["a", "b"])], ids=type)
 def test_the_bound_of_a_matrix_is_below_the_brute_force_optimum(W):
     below, _ = brute_force(matrix(W))
     assert 0.5 * below < least_variance(W) <= below * (1 + 1e-9)
@@ -127,13 +126,13 @@ def test_queries_on_tables_have_the_bound_of_their_matrix(monkeypatch):
     domain = codes(3, 2, 4)
     asked = Union([TableQueries.ranges(domain, ["a", "c"]), Marginals(domain, [["b"], ["a", "b"]])])
     expected = least_variance(Explicit(domain, matrix(asked)))
-    assert least_variance(asked) == pytest.approx(expected)
+    assert least_variance(asked) == approx(expected)
     both = Union([asked, signs(domain, 2)])
-    assert least_variance(both) == pytest.approx(least_variance(Explicit(domain, matrix(both))))
+    assert least_variance(both) == approx(least_variance(Explicit(domain, matrix(both))))
     monkeypatch.setattr("dpcore.theory.optimal_noise.MOST_ROWS", asked.base.m)
     again = Union([TableQueries.ranges(domain, ["a", "c"]), Marginals(domain, [["b"], ["a", "b"]])])
     assert again.m > again.base.m
-    assert least_variance(again) == pytest.approx(expected)
+    assert least_variance(again) == approx(expected)
     monkeypatch.setattr("dpcore.theory.optimal_noise.MOST_ROWS", 3)
     assert least_variance(Union([TableQueries.ranges(domain, ["a", "c"])])) is None
 
@@ -141,14 +140,14 @@ def test_queries_on_tables_have_the_bound_of_their_matrix(monkeypatch):
 def test_the_line_is_in_shares_and_needs_gaussian_noise():
     tables, budget = Marginals.all(codes(2, 3, 2), 2), Budget(1, 1e-6)
     expected = math.sqrt(optimum(tables).lower / tables.m) / (500 * gdp_mu(1, 1e-6))
-    assert least_rmse(tables, budget, 500) == pytest.approx(expected, rel=1e-9)
-    assert least_rmse(tables, budget, 250) == pytest.approx(2 * expected, rel=1e-9)
+    assert least_rmse(tables, budget, 500) == approx(expected, rel=1e-9)
+    assert least_rmse(tables, budget, 250) == approx(2 * expected, rel=1e-9)
     assert least_rmse(tables, Budget(1, 0), 500) is None
     assert least_rmse(Marginals.all(codes(1), 1), budget, 5) == 0
 
 
-@pytest.mark.parametrize(
-    ("rmse", "words"),
+@parametrize(
+    "rmse, words",
     [
         (0.01, "2.1 × below what any unbiased method could do, because answers support each other"),
         (0.0205, "as little as any unbiased method could have"),

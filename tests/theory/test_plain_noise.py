@@ -1,17 +1,16 @@
 """Plain noise: the numbers against simulations of the mechanism itself."""
 
 import numpy as np
-import pytest
 
 from dpcore import Budget, Marginals
 from dpcore.privacy.accounting.calibrations import gaussian_share
 from dpcore.theory.plain_noise import plain_noise
-from tests.helpers import codes
+from tests.helpers import codes, parametrize
 
 N = 500
 
 
-@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@parametrize("delta", [0.0, 1e-6])
 def test_plain_noise_costs_what_is_said_and_gaussian_noise_at_its_worst_a_little_less(delta):
     workload, budget = Marginals.all(codes(3, 4, 2), 2), Budget(0.7, delta)
     worst = plain_noise(workload, budget, N)

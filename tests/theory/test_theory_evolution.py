@@ -3,11 +3,11 @@
 import math
 
 import numpy as np
-import pytest
 
 from dpcore import ALGORITHMS, Budget, PointRelease
 from dpcore.geometry.regions import Ball
 from dpcore.theory import evolution as theory
+from tests.helpers import approx, parametrize
 
 GOLDEN = {  # n (d = 2, D = 2, ε = 1, δ = 1e-4): T, σ, α, L, n_s, |V|
     1_000: (14, 1.68571557e-2, 0.259670, 3, 22, 154),
@@ -17,22 +17,22 @@ GOLDEN = {  # n (d = 2, D = 2, ε = 1, δ = 1e-4): T, σ, α, L, n_s, |V|
 
 
 def test_golden_constants():
-    assert theory.variation_constant(2) == pytest.approx(5.13411648, rel=1e-8)
-    assert theory.contraction(2) == pytest.approx(0.00774987, rel=1e-6)
+    assert theory.variation_constant(2) == approx(5.13411648, rel=1e-8)
+    assert theory.contraction(2) == approx(0.00774987, rel=1e-6)
 
 
-@pytest.mark.parametrize(("n", "row"), GOLDEN.items())
+@parametrize("n, row", GOLDEN.items())
 def test_golden_schedules(n, row):
     T, sigma, alpha, levels, samples, candidates = row
     problem = PointRelease(Ball(np.zeros(2), 1.0), n, ("x", "y"))
     plan = ALGORITHMS["private_evolution"](schedule="paper").plan(problem, Budget(1, 1e-4))
     assert (plan["rounds"], plan["levels"], plan["samples"]) == (T, levels, samples)
-    assert plan["sigma"] == pytest.approx(sigma, rel=1e-8)
-    assert plan["alpha"] == pytest.approx(alpha, abs=6e-7)
+    assert plan["sigma"] == approx(sigma, rel=1e-8)
+    assert plan["alpha"] == approx(alpha, abs=6e-7)
     assert plan["samples"] * (2 * plan["levels"] + 1) == candidates
     assert ALGORITHMS["private_evolution"]().plan(problem, Budget(1, 1e-4))["rounds"] == round(math.log(n))
 
 
 def test_cells_of_a_partition_grow_with_the_budget():
     assert theory.partition_cells(n=1000, epsilon=1, delta=0) == 1000
-    assert theory.partition_cells(n=1000, epsilon=1, delta=math.exp(-4)) == pytest.approx(500)
+    assert theory.partition_cells(n=1000, epsilon=1, delta=math.exp(-4)) == approx(500)

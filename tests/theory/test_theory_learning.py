@@ -3,16 +3,16 @@
 import math
 
 import numpy as np
-import pytest
 
 from dpcore import Budget
 from dpcore.privacy.accounting.calibrations import regularised_stages
 from dpcore.privacy.accounting.conversions import gdp_log_delta
 from dpcore.theory import learning as theory
+from tests.helpers import approx, parametrize
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "n", "d", "ours", "printed"),
+@parametrize(
+    "epsilon, n, d, ours, printed",
     [(0.1, 1e3, 5, 0.2298, 0.666), (1, 1e3, 20, 0.0535, 0.135), (1, 5e4, 5, 5.35e-4, 1.35e-3)]
     + [(3, 5e4, 20, 3.91e-4, 9.32e-4)],
 )
@@ -20,14 +20,14 @@ def test_bounds_are_the_known_ones(epsilon, n, d, ours, printed):
     s = regularised_stages(Budget(epsilon, 1e-6), 1, 0.01)[1]
     numbers = {"n": n, "d": d, "G": 2, "R": 1, "s": s}
     bound = theory.erm_bound(**numbers, mu=theory.erm_mu(**numbers))
-    assert bound == pytest.approx(ours, rel=2e-3)
-    assert bound == pytest.approx(math.sqrt(2 * d) * 2 / (s * n))
+    assert bound == approx(ours, rel=2e-3)
+    assert bound == approx(math.sqrt(2 * d) * 2 / (s * n))
     c = math.log(1e6)
     paper = 2 * 2 * math.sqrt(d) / (n * (math.sqrt(c + epsilon) - math.sqrt(c)))  # as Theorem 6.4 prints it
-    assert bound < paper == pytest.approx(printed, rel=5e-3)
+    assert bound < paper == approx(printed, rel=5e-3)
 
 
-@pytest.mark.parametrize("which", ["erm", "sco"])
+@parametrize("which", ["erm", "sco"])
 def test_mu_makes_its_bound_smallest(which):
     mu, bound = (getattr(theory, f"{which}_{what}") for what in ("mu", "bound"))
     numbers = {"n": 700, "d": 4, "G": 1.5, "R": 3, "s": 0.3}
@@ -39,10 +39,10 @@ def test_the_bound_for_new_records_is_the_known_one():
     s = regularised_stages(Budget(1, 1e-6), 1, 0.01)[1]
     numbers = {"n": 10_000, "d": 5, "G": 1, "R": 1, "s": s}
     mu = theory.sco_mu(**numbers)
-    assert (s, mu, theory.sco_bound(**numbers, mu=mu)) == pytest.approx((0.2365889, 0.014205159, 0.014205159), rel=1e-6)
+    assert (s, mu, theory.sco_bound(**numbers, mu=mu)) == approx((0.2365889, 0.014205159, 0.014205159), rel=1e-6)
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1, 5])
+@parametrize("epsilon", [0.1, 1, 5])
 def test_the_printed_s_is_safe_but_smaller_and_that_of_theorem_6_9_is_not_safe(epsilon):
     s = regularised_stages(Budget(epsilon, 1e-6), 1, 0.01)[1]
     assert theory.paper_gdp(epsilon=epsilon, delta=1e-6) < s

@@ -1,24 +1,23 @@
 """Product distributions: their answers by enumeration, gradients by finite differences, and rows drawn of a mixture."""
 
 import numpy as np
-import pytest
 
-from dpcore import Domain, Marginals
+from dpcore import Marginals
 from dpcore.releases import ProductMixture
-from dpcore.workloads import Workload, products
+from dpcore.workloads import products
 from dpcore.workloads.products import Products, blocks
-from tests.helpers import TASKS, cells, codes, histogram, task
+from tests.helpers import TASKS, approx, cells, codes, histogram, parametrize, seeded, task
 
 WIDE = codes(*[20] * 14)  # 1.6e18 cells
 
 
-def mixture(domain: Domain, C: int, seed: int = 0) -> ProductMixture:
-    rng = np.random.default_rng(seed)
+def mixture(domain, C, seed=0):
+    rng = seeded(seed)
     parts = [rng.dirichlet(np.full(size, 0.7), C) for size in domain.shape]
     return ProductMixture(domain, np.concatenate(parts, axis=1), rng.dirichlet(np.ones(C)))
 
 
-def enumerated(release: ProductMixture) -> np.ndarray:
+def enumerated(release):
     """D (k,) cell by cell."""
     D = np.zeros(release.domain.size)
     for weight, row in zip(release.weights, release.probabilities, strict=True):
@@ -27,28 +26,28 @@ def enumerated(release: ProductMixture) -> np.ndarray:
     return D
 
 
-def chosen(workload: Workload, which: str) -> np.ndarray:
-    order = np.random.default_rng(1).permutation(workload.m)
+def chosen(workload, which):
+    order = seeded(1).permutation(workload.m)
     return {"all": np.arange(workload.m), "some": order[: -(-workload.m // 2)]}[which]
 
 
-@pytest.mark.parametrize("where", TASKS)
+@parametrize("where", TASKS)
 def test_answers_are_those_of_the_enumerated_mixture(where):
     workload = task(where)[0].workload
     release = mixture(workload.domain, 4)
-    assert release.answers(workload) == pytest.approx(workload.answers(enumerated(release)), abs=1e-12)
+    assert release.answers(workload) == approx(workload.answers(enumerated(release)), abs=1e-12)
 
 
-@pytest.mark.parametrize("few", [0, products.FEW, 10**6], ids=["cell by cell", "as it is", "whole tables"])
-@pytest.mark.parametrize("which", ["all", "some"])
-@pytest.mark.parametrize("where", TASKS)
+@parametrize("few", [0, products.FEW, 10**6], ids=["cell by cell", "as it is", "whole tables"])
+@parametrize("which", ["all", "some"])
+@parametrize("where", TASKS)
 def test_chosen_answers_and_their_gradients(monkeypatch, where, which, few):
     monkeypatch.setattr(products, "FEW", few)
     workload = task(where)[0].workload
     release, js = mixture(workload.domain, 3), chosen(workload, which)
     p, some = release.probabilities.T.copy(), Products(workload, js)
-    assert some.answers(p, release.weights) == pytest.approx(release.answers(workload)[js], abs=1e-12)
-    v = np.random.default_rng(2).normal(size=len(js))
+    assert some.answers(p, release.weights) == approx(release.answers(workload)[js], abs=1e-12)
+    v = seeded(2).normal(size=len(js))
     numeric = np.zeros_like(p)
     for place in np.ndindex(*p.shape):
         sides = []
@@ -57,7 +56,7 @@ def test_chosen_answers_and_their_gradients(monkeypatch, where, which, few):
             moved[place] += step
             sides.append(v @ some.answers(moved, release.weights))
         numeric[place] = sides[0] - sides[1]
-    assert some.gradient(p, release.weights, v) == pytest.approx(numeric, abs=1e-11)
+    assert some.gradient(p, release.weights, v) == approx(numeric, abs=1e-11)
 
 
 def test_pieces_of_components_and_of_cells_add_up(monkeypatch):
@@ -71,8 +70,8 @@ def test_pieces_of_components_and_of_cells_add_up(monkeypatch):
     for few in (0, 10**6):
         monkeypatch.setattr(products, "FEW", few)
         pieces = Products(workload)
-        assert pieces.answers(p, release.weights) == pytest.approx(expected[0], abs=1e-12)
-        assert pieces.gradient(p, release.weights, v) == pytest.approx(expected[1], abs=1e-12)
+        assert pieces.answers(p, release.weights) == approx(expected[0], abs=1e-12)
+        assert pieces.gradient(p, release.weights, v) == approx(expected[1], abs=1e-12)
 
 
 def test_a_domain_that_cannot_be_enumerated_is_answered():
@@ -80,18 +79,18 @@ def test_a_domain_that_cannot_be_enumerated_is_answered():
     release = mixture(WIDE, 3)
     a, c, i = (release.probabilities[:, blocks(WIDE)[axis]] for axis in (0, 2, 13))
     table = np.einsum("w,wa,wc,wi->aci", release.weights, a, c, i)
-    assert release.answers(workload)[workload.tables[0]] == pytest.approx(table.ravel())
-    assert release.sample(5, np.random.default_rng(0)).shape == (5, 14)
+    assert release.answers(workload)[workload.tables[0]] == approx(table.ravel())
+    assert release.sample(5, seeded(0)).shape == (5, 14)
 
 
-@pytest.mark.parametrize("rows", [1, 3, 10, 400])
-@pytest.mark.parametrize("C", [1, 3, 200])
+@parametrize("rows", [1, 3, 10, 400])
+@parametrize("C", [1, 3, 200])
 def test_rows_drawn_follow_the_mixture_closely(rows, C):
     release = mixture(codes(3, 2, 4), C)
     singles = Marginals.all(release.domain, 1)
     gaps = []
     for seed in range(12):
-        frame = release.sample(rows, np.random.default_rng(seed))
+        frame = release.sample(rows, seeded(seed))
         assert frame.shape == (rows, 3)
         counts = singles.answers_of_rows(release.domain.group(frame.to_numpy()))
         gaps.append(rows * (counts - release.answers(singles)))
@@ -102,7 +101,7 @@ def test_rows_drawn_have_the_mixtures_joint_distribution():
     release = mixture(codes(3, 2, 2), 4)
     D, seen = enumerated(release), np.zeros(12)
     for seed in range(40):
-        frame = release.sample(500, np.random.default_rng(seed))
+        frame = release.sample(500, seeded(seed))
         seen += histogram(release.domain, release.domain.group(frame.to_numpy())) / 40
     bound = 4 * np.sqrt(0.25 / 20_000)
     assert np.abs(seen - D).max() < bound

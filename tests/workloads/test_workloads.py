@@ -4,10 +4,9 @@ import itertools
 import re
 
 import numpy as np
-import pytest
 
 from dpcore import Explicit, Marginals, domain_from_json
-from tests.helpers import codes, refused, signs, within
+from tests.helpers import categorical, codes, domain_of, parametrize, refused, signs, within
 
 FOUR = codes(3, 2, 4, 2)
 WORKLOADS = {
@@ -25,12 +24,10 @@ WORKLOADS = {
 
 
 def test_labels_name_columns_and_values_in_the_order_of_the_domain():
-    domain = domain_from_json(
+    domain = domain_of(
         {
-            "columns": {
-                "age": {"kind": "integer", "edges": [17, 25, 90]},
-                "sex": {"kind": "categorical", "values": ["<b>", "m"], "missing": "category"},
-            }
+            "age": {"kind": "integer", "edges": [17, 25, 90]},
+            "sex": categorical("<b>", "m", missing="category"),
         }
     )
     workload = Marginals(domain, [["sex", "age"], ["sex"]])
@@ -42,8 +39,8 @@ def test_labels_name_columns_and_values_in_the_order_of_the_domain():
     assert signs(FOUR, 3).label(2) == (("query", "2"),)
 
 
-@pytest.mark.parametrize(
-    ("build", "message"),
+@parametrize(
+    "build, message",
     [
         (lambda: Marginals.all(FOUR, 0), "marginals over 0 columns: outside 1..4, the number of columns"),
         (lambda: Marginals(FOUR, []), "the questions have no marginals"),

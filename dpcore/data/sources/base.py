@@ -65,36 +65,6 @@ class Source(Protocol):
         ...
 
 
-class Chunk(Protocol):
-    """A part of a source's records, read at once."""
-
-    @property
-    def rows(self) -> int:
-        """The number of records in the chunk."""
-        ...
-
-    def encode(self, column: Column) -> Array:
-        """The codes (rows,) of one column."""
-        ...
-
-    def cells(self, name: str) -> pd.Series:
-        """The raw cells (rows,) of one column."""
-        ...
-
-
-class Chunked(Source, Protocol):
-    """A source read chunk by chunk; one that `splits` can be read in separate shares."""
-
-    @property
-    def splits(self) -> bool:
-        """Whether the source can be read in shares."""
-        ...
-
-    def chunks(self, names: Sequence[str], share: tuple[int, int] = (0, 1)) -> Iterator[Chunk]:
-        """The chunks with the named columns that fall to share i of k."""
-        ...
-
-
 def places(source: Source, domain: Domain) -> list[int]:
     """The position of each column of a domain in a source; InputError, with the source's name, if one is missing."""
     try:
@@ -125,29 +95,24 @@ class SourceWrapper:
 
 
 @dataclass(frozen=True, eq=False)
-class Frame:
-    """A chunk that is a table; `where` says which part of the source it is."""
+class Chunk:
+    """A part of a source's records, read at once as a `table`; `where` says which part in messages."""
 
-    frame: pd.DataFrame
+    table: Any
     where: str
 
     @property
     def rows(self) -> int:
         """The number of records in the chunk."""
-        return len(self.frame)
+        return len(self.table)
 
     def cells(self, name: str) -> pd.Series:
-        """The raw cells of one column."""
-        return pd.Series(self.frame[name]).reset_index(drop=True)
+        """The raw cells (rows,) of one column."""
+        return pd.Series(self.table[name]).reset_index(drop=True)
 
     def encode(self, column: Column) -> Array:
-        """The codes (rows,) of one column."""
-        return encoded(column, self.cells(column.name), self.where)
-
-
-def encoded(column: Column, cells: pd.Series, where: str) -> Array:
-    """The codes of `Column.encode`; an InputError names the part of the source."""
-    try:
-        return column.encode(cells)
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from None
+        """The codes (rows,) of one column; an InputError names the part of the source."""
+        try:
+            return column.encode(self.cells(column.name))
+        except InputError as error:
+            raise InputError(f"{self.where}: {error}") from None

@@ -1,4 +1,4 @@
-"""Chunks of records counted into tables: few wide tables are counted, and all others are summed out of them."""
+"""Records counted into tables: few wide tables are counted, and all others are summed out of them."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,32 +6,11 @@ from os.path import commonprefix
 
 import numpy as np
 
-from ...types import Array, Axes, Watch, unwatched
-from ..domain import Domain
-from .base import Chunked, Tally, places
+from ...types import Array, Axes
 
 BLOCK = 1 << 17  # records whose keys are made at once: they stay in a processor's cache
 WIDE = 1 << 16  # cells up to which tables are put together
 SPREAD = 1 << 21  # cells from which on only those that a block meets are touched
-
-
-def count(
-    source: Chunked, domain: Domain, tables: Sequence[Axes], watch: Watch = unwatched, share: tuple[int, int] = (0, 1)
-) -> Tally:
-    """The tables of a source, or of its share i of k, counted chunk by chunk.
-
-    All columns of the domain are encoded, as in memory, whichever the tables ask for: what a schema refuses does not
-    depend on the questions.
-    """
-    names = [source.columns[place] for place in places(source, domain)]
-    counted = {axes: np.zeros(_size(axes, domain.shape), dtype=np.int64) for axes in cover(tables, domain.shape)}
-    n = 0
-    for chunk in source.chunks(names, share):
-        codes = [chunk.encode(column) for column in domain.columns]
-        add(counted, codes, domain.shape)
-        n += chunk.rows
-        watch(n)
-    return Tally(n, narrowed(counted, tables, domain.shape))
 
 
 def add(counted: Mapping[Axes, Array], codes: Sequence[Array], shape: Sequence[int]) -> None:

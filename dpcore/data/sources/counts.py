@@ -1,6 +1,5 @@
 """Records known by counts alone, and the pass that counts a source for a curator."""
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
@@ -60,7 +59,7 @@ class Counts:
     def listed(self, names: Sequence[str]) -> Rows:
         """The records, projected on these few columns; InputError where they have too many cells."""
         axes = self.domain.axes(names)
-        if (size := math.prod(self.domain.shape[a] for a in axes)) > LISTED:
+        if (size := self.domain.cells(axes)) > LISTED:
             raise InputError(
                 f"{size:,} combinations of {', '.join(names)} are more than the {LISTED:,} that are counted at once"
             )
@@ -121,7 +120,7 @@ def broken(domain: Domain, rows: Rows | Counts) -> list[tuple[Constraint, int]]:
 def _constrained(domain: Domain) -> set[Axes]:
     """The columns of each constraint, where their cells are few."""
     every = (tuple(sorted(domain.axes(c.columns))) for c in domain.constraints)
-    return {axes for axes in every if math.prod(domain.shape[a] for a in axes) <= CONSTRAINED}
+    return {axes for axes in every if domain.cells(axes) <= CONSTRAINED}
 
 
 def _listed(table: Array, shape: Sequence[int]) -> Rows:

@@ -20,7 +20,10 @@ from ..readings import AS_WRITTEN
 from .base import Tally, places
 from .counting import cover, narrowed
 
-ENGINES = {"duckdb": "trim", "postgres": "btrim"}  # tested ones, and what takes characters off both ends of a text
+ENGINES = {  # tested ones: what takes characters off both ends of a text, makes bytes of it, and a text of bytes
+    "duckdb": ("trim", "encode", "decode"),
+    "postgres": ("btrim", "convert_to", "convert_from", "UTF8"),
+}
 SCHEMES = ("duckdb://", "postgres://", "postgresql://")
 # DuckDB takes the name of a file for a table, and views may read any file: neither leaves the database that was named.
 CLOSED = {
@@ -32,6 +35,7 @@ CLOSED = {
 MOST_BYTES = 1 << 50  # largest database, which is never read whole
 SPACES = "".join(c for c in map(chr, range(0x110000)) if c.isspace())  # what `str.strip` takes off
 UNCOUNTED = -1
+AT_ONCE = 500  # reasons to refuse that one query looks for: PostgreSQL answers with at most 1,664 columns
 EXTRA = "a database needs the extra `sql`: pip install 'privacy-utility-explorer[sql]', and the engine's own driver"
 OWN = (
     "SELECT 1 FROM information_schema.tables WHERE table_catalog = current_database() AND table_name = ? "
@@ -54,12 +58,17 @@ def connect(text: str) -> "DatabaseSource":
         raise InputError("a table in a database is named ENGINE://…#TABLE, with ENGINE duckdb or postgres")
     ibis = _ibis()
     engine = address.partition("://")[0].replace("postgresql", "postgres")
+    *schema, name = table.split(".")
+    database = schema[0] if schema else None
     try:
-        backend: Any = _duckdb(address.partition("://")[2]) if engine == "duckdb" else ibis.connect(address)
-        *schema, name = table.split(".")
-        database = schema[0] if schema else None
-        if engine == "duckdb" and not backend.con.execute(OWN, [name, database]).fetchall():
-            raise InputError("there is no such table or view in it")
+        if engine == "duckdb":
+            backend: Any = _duckdb(address.partition("://")[2])
+            if not backend.con.execute(OWN, [name, database]).fetchall():
+                raise InputError("there is no such table or view in it")
+        else:
+            backend = ibis.connect(address)
+            backend.con.execute("SET standard_conforming_strings = on")  # else a backslash in a value is a command
+            backend.con.commit()
         found = backend.table(name, database=database)
     except ImportError:
         raise InputError(EXTRA) from None
@@ -104,12 +113,14 @@ class DatabaseSource:
         """
         there = places(self, domain)
         pushed = [self._pushed(c, self.columns[place]) for c, place in zip(domain.columns, there, strict=True)]
-        n = self._checked(domain, pushed)
+        refusals = [(c.name, *refused) for c, (_, some) in zip(domain.columns, pushed, strict=True) for refused in some]
+        found = {self._checked(refusals[i : i + AT_ONCE]) for i in range(0, len(refusals) or 1, AT_ONCE)}
+        n = max(found)
         watch(n)
         counted = {}
         for axes in cover(tables, domain.shape):
             counted[axes] = self._grouped([pushed[a][0] for a in axes], [domain.shape[a] for a in axes])
-            if counted[axes].sum() != n:
+            if found != {counted[axes].sum()}:
                 raise InputError(f"{self.name} changed while it was counted")
             watch(n)
         return Tally(n, narrowed(counted, tables, domain.shape))
@@ -121,22 +132,20 @@ class DatabaseSource:
             "leave a database; export it to Parquet for a release"
         )
 
-    def _checked(self, domain: Domain, pushed: Sequence[tuple[Any, list[tuple[Any, Any, str]]]]) -> int:
+    def _checked(self, refusals: Sequence[tuple[str, Any, Any, str]]) -> int:
         """The number n; InputError for the first column with refused cells: the smallest one, and how many."""
         ibis = _ibis()
         asked: Json = {"n": self.table.count()}
-        for i, (_, refusals) in enumerate(pushed):
-            for j, (bad, cells, _) in enumerate(refusals):
-                asked[f"bad_{i}_{j}"] = bad.ifelse(1, 0).sum()
-                asked[f"least_{i}_{j}"] = ibis.cases((bad, cells.cast("string")), else_=None).min()
+        for i, (_, bad, cells, _) in enumerate(refusals):
+            asked[f"bad_{i}"] = bad.ifelse(1, 0).sum()
+            asked[f"least_{i}"] = ibis.cases((bad, cells.cast("string")), else_=None).min()
         (found,) = self._asked(self.table.aggregate(**asked)).to_pylist()
-        for i, (_, refusals) in enumerate(pushed):
-            for j, (_, _, why) in enumerate(refusals):
-                if times := found[f"bad_{i}_{j}"]:
-                    least = found[f"least_{i}_{j}"]
-                    value = "a value" if least is None else repr(least[:60])
-                    like = f"({times:,} of {found['n']:,} rows like it)"
-                    raise InputError(f"{self.name}: column {domain.names[i]!r}: {value} {why} {like}")
+        for i, (name, _, _, why) in enumerate(refusals):
+            if times := found[f"bad_{i}"]:
+                least = found[f"least_{i}"]
+                value = "a value" if least is None else repr(least[:60])
+                like = f"({times:,} of {found['n']:,} rows like it)"
+                raise InputError(f"{self.name}: column {name!r}: {value} {why} {like}")
         return int(found["n"])
 
     def _grouped(self, codes: Sequence[Any], shape: Sequence[int]) -> Array:
@@ -162,9 +171,8 @@ class DatabaseSource:
         cells, kind = self.table[name], self.table[name].type()
         number = kind.is_integer() or kind.is_floating()
         if not (number or kind.is_boolean() or kind.is_string()) or (not column.values and not number):
-            what = (
-                f"holds {kind} in the database, from which its {'codes' if column.values else 'numbers'} are not made"
-            )
+            holds = f"holds {type(kind).__name__.lower()} in the database"
+            what = f"{holds}, from which its {'codes' if column.values else 'numbers'} are not made"
             raise InputError(f"{self.name}: column {column.name!r} {what}: cast it in a view, or read a file")
         if column.read != AS_WRITTEN and (column.values or not number):
             raise InputError(f"{self.name}: column {column.name!r}: reading it as {column.read!r} needs a file")
@@ -182,7 +190,9 @@ class DatabaseSource:
             if beyond == UNCOUNTED:
                 refusals.append((outside, cells, f"is not one of the allowed values {column.allowed}"))
         else:
-            whole = floats == _builtin("floor", "float64")(floats)  # Ibis's own makes whole numbers of 64 bits
+            whole = floats == _builtin("floor", "float64", "float64")(
+                floats
+            )  # Ibis's own makes whole numbers of 64 bits
             if column.unreadable == "missing":
                 absent = absent | floats.isinf() if kind.is_floating() else absent
                 absent = absent | ~whole if column.kind == "integer" else absent
@@ -211,7 +221,11 @@ class DatabaseSource:
         keys = {column.key(value): code for code, value in enumerate(column.values)}
         kind = cells.type()
         if kind.is_string():
-            text = _builtin(ENGINES[self.engine], "string", 2)(cells, SPACES)
+            trim, encode, decode, *more = ENGINES[self.engine]
+            encoding = ["string"] * len(more)
+            text = _builtin(trim, "string", "string", "string")(cells, SPACES)
+            text = _builtin(encode, "string", *encoding, "binary")(text, *more)  # bytes have no collation, under which
+            text = _builtin(decode, "binary", *encoding, "string")(text, *more)  # different texts may be equal
             absences = sorted(MISSING_TEXTS - set(keys))
             return [(_same(text, key), code) for key, code in keys.items()], text.isin(absences)
         if kind.is_boolean():
@@ -260,15 +274,15 @@ def _exactly(value: float) -> Any:
     return ibis.literal(repr(float(value))).cast("float64")
 
 
-def _builtin(name: str, kind: str, count: int = 1) -> Any:
-    """A function of the engine's own, with `count` arguments of one type, which its value has too."""
+def _builtin(name: str, *kinds: str) -> Any:
+    """A function of the engine's own: the types of its arguments, then that of its value."""
     ibis = _ibis()
 
     def function(*_arguments):  # noqa: ANN002, ANN202 - what it does is the engine's
         ...
 
-    names = [f"_{i}" for i in range(count)]
+    *given, value = kinds
     function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in names]
+        [inspect.Parameter(f"_{i}", inspect.Parameter.POSITIONAL_OR_KEYWORD) for i in range(len(given))]
     )
-    return ibis.udf.scalar.builtin(function, name=name, signature=((kind,) * count, kind))
+    return ibis.udf.scalar.builtin(function, name=name, signature=(tuple(given), value))

@@ -1,23 +1,47 @@
-"""The base of sources that one process reads chunk by chunk."""
+"""The base of sources that are read chunk by chunk, and the pass that counts them."""
 
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from ...types import Axes, Watch, unwatched
 from ..domain import Domain
-from ..fingerprint import fingerprint_of
-from .base import Chunked, Tally
-from .counting import count
+from ..fingerprint import Fingerprint
+from .base import Tally, places
+from .counting import add, cover, narrowed
 
 
 class ReadInOrder:
-    """A source that one process counts, chunk by chunk in order, and whose fingerprint covers all its rows."""
+    """A source that is read by its `chunks(names)`, in order, and whose fingerprint covers all its rows."""
 
-    splits: bool = False
-
-    def count(self: Chunked, domain: Domain, tables: Sequence[Axes], watch: Watch = unwatched) -> Tally:
+    def count(self: Any, domain: Domain, tables: Sequence[Axes], watch: Watch = unwatched) -> Tally:
         """The number n and the tables; see `count`."""
         return count(self, domain, tables, watch)
 
-    def fingerprint(self: Chunked, key: bytes, watch: Watch = unwatched) -> str:
-        """The fingerprint of all rows and columns."""
-        return fingerprint_of(self, key, watch)
+    def fingerprint(self: Any, key: bytes, watch: Watch = unwatched) -> str:
+        """The fingerprint of all rows and columns, read chunk by chunk."""
+        found, n = Fingerprint(self.columns, key), 0
+        for chunk in self.chunks(self.columns):
+            found.add([chunk.cells(name) for name in self.columns])
+            watch(n := n + chunk.rows)
+        return found.hexdigest()
+
+
+def count(
+    source: Any, domain: Domain, tables: Sequence[Axes], watch: Watch = unwatched, *share: tuple[int, int]
+) -> Tally:
+    """The tables of a source, or of its share i of k where it can be read in shares, counted chunk by chunk.
+
+    All columns of the domain are encoded, as in memory, whichever the tables ask for: what a schema refuses does not
+    depend on the questions.
+    """
+    names = [source.columns[place] for place in places(source, domain)]
+    counted = {axes: np.zeros(domain.cells(axes), dtype=np.int64) for axes in cover(tables, domain.shape)}
+    n = 0
+    for chunk in source.chunks(names, *share):
+        codes = [chunk.encode(column) for column in domain.columns]
+        add(counted, codes, domain.shape)
+        n += chunk.rows
+        watch(n)
+    return Tally(n, narrowed(counted, tables, domain.shape))

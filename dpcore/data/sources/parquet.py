@@ -19,7 +19,7 @@ from ..domain import Domain
 from ..inputs import explained
 from ..readers import check_names, series, sound
 from ..text_file import MOST_COLUMNS
-from .base import CHANGED, Stamp, Tally, encoded, stamped
+from .base import CHANGED, Chunk, Stamp, Tally, stamped
 from .in_order import ReadInOrder
 from .processes import counted
 
@@ -37,7 +37,6 @@ class ParquetSource(ReadInOrder):
 
     path: Path
     workers: int = 1
-    splits = True
 
     @property
     def name(self) -> str:
@@ -119,27 +118,19 @@ class ParquetSource(ReadInOrder):
         return counted(self, domain, tables, watch, self.workers)
 
 
-@dataclass(frozen=True, eq=False)
-class ArrowChunk:
-    """Some rows of a row group; `where` names the group in words."""
-
-    table: pa.Table
-    where: str
-
-    @property
-    def rows(self) -> int:
-        """The number of rows."""
-        return self.table.num_rows
+class ArrowChunk(Chunk):
+    """Some rows of a row group, as a table of Arrow's."""
 
     def cells(self, name: str) -> pd.Series:
         """The cells as a table in memory has them."""
-        return series(self.table[name])
+        with explained(self.where, "parquet"):
+            return series(self.table[name])
 
     def encode(self, column: Column) -> Array:
         """The codes (rows,); where few cells differ, each distinct one is encoded once."""
         cells = self.table[column.name]
         if pa.types.is_floating(cells.type) or pa.types.is_nested(cells.type) or pa.types.is_dictionary(cells.type):
-            return encoded(column, series(cells), self.where)
+            return super().encode(column)
         with suppress(pa.ArrowNotImplementedError, pa.ArrowInvalid, InputError):
             packed = cells.combine_chunks().dictionary_encode()
             packed = packed.chunk(0) if isinstance(packed, pa.ChunkedArray) else packed
@@ -150,7 +141,7 @@ class ArrowChunk:
                     distinct = pa.concat_arrays([distinct, pa.nulls(1, distinct.type)])
                 codes = column.encode(series(distinct))
                 return codes[compute.fill_null(packed.indices, missing).to_numpy(zero_copy_only=False)]
-        return encoded(column, series(cells), self.where)  # which says what is refused, and in which row
+        return super().encode(column)  # which says what is refused, and in which row
 
 
 def _pieces(packed: ParquetFile, group: int, names: list[str], where: str) -> Iterator[ArrowChunk]:

@@ -14,8 +14,8 @@ from typing import Any
 from ...errors import InputError, in_words
 from ...types import Axes, Watch
 from ..domain import Domain
-from .base import Chunked, Tally
-from .counting import count
+from .base import Source, Tally
+from .in_order import count
 
 _starting = threading.Lock()
 
@@ -33,12 +33,12 @@ def hidden_main() -> Iterator[None]:
             main.__dict__.update(hidden)
 
 
-def counted(source: Chunked, domain: Domain, tables: Sequence[Axes], watch: Watch, workers: int) -> Tally:
+def counted(source: Source, domain: Domain, tables: Sequence[Axes], watch: Watch, workers: int) -> Tally:
     """The counts of all shares together, by `workers` processes; in this process where one is enough.
 
     What `watch` raises ends the others too. A share whose process dies is not counted at all, and the whole is refused.
     """
-    if workers < 2 or not source.splits:
+    if workers < 2:
         return count(source, domain, tables, watch)
     context = multiprocessing.get_context("spawn")
     done, found = [0] * workers, list[Tally]()
@@ -57,19 +57,19 @@ def counted(source: Chunked, domain: Domain, tables: Sequence[Axes], watch: Watc
             for pipe in wait(list(pipes)):
                 i = pipes[pipe]
                 try:
-                    kind, content = pipe.recv()  # type: ignore[union-attr] - pipes are connections
+                    content = pipe.recv()  # type: ignore[union-attr] - pipes are connections
                 except EOFError:
                     raise InputError(
                         f"{source.name}: a process that counted it ended unexpectedly; try again"
                     ) from None
-                if kind == "rows":
+                if isinstance(content, InputError):
+                    raise content
+                if isinstance(content, Tally):
+                    found.append(content)
+                    del pipes[pipe]
+                else:
                     done[i] = content
                     watch(sum(done))
-                    continue
-                if kind == "refused":
-                    raise InputError(content)
-                found.append(content)
-                del pipes[pipe]
     finally:
         for process in processes:
             process.kill()
@@ -78,13 +78,14 @@ def counted(source: Chunked, domain: Domain, tables: Sequence[Axes], watch: Watc
     return reduce(add, found)
 
 
-def _share(pipe: Connection, source: Chunked, domain: Domain, tables: Sequence[Axes], share: tuple[int, int]) -> None:
+def _share(pipe: Connection, source: Source, domain: Domain, tables: Sequence[Axes], share: tuple[int, int]) -> None:
+    """Send the numbers of rows counted so far, and then the counts of a share or the refusal."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle: it ends this one
     try:
-        pipe.send(("tally", count(source, domain, tables, lambda rows: pipe.send(("rows", rows)), share)))
+        pipe.send(count(source, domain, tables, pipe.send, share))
     except BrokenPipeError:
         return
     except InputError as error:
-        pipe.send(("refused", str(error)))
+        pipe.send(error)
     except Exception as error:  # noqa: BLE001 - a bug must end the whole with a message
-        pipe.send(("refused", f"{source.name}: {in_words(error)}"))
+        pipe.send(InputError(f"{source.name}: {in_words(error)}"))

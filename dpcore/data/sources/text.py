@@ -11,7 +11,7 @@ from ...errors import InputError
 from ..readers import check_names
 from ..text_file import TextRows
 from ..text_format import UNSTATED, TextFormat
-from .base import CHANGED, Frame, Stamp, stamped
+from .base import CHANGED, Chunk, Stamp, stamped
 from .in_order import ReadInOrder
 
 
@@ -48,7 +48,7 @@ class TextSource(ReadInOrder):
         """The columns of the header."""
         return self._known[1]
 
-    def chunks(self, names: Sequence[str], share: tuple[int, int] = (0, 1)) -> Iterator[Frame]:  # noqa: ARG002
+    def chunks(self, names: Sequence[str]) -> Iterator[Chunk]:
         """The file's chunks, one after another."""
         first = 1
         with stamped(self.path) as (file, now):
@@ -56,5 +56,5 @@ class TextSource(ReadInOrder):
                 raise InputError(CHANGED)
             for frame in TextRows.of(file, self.format, self.path.suffix.lower()):
                 if len(frame):
-                    yield Frame(pd.DataFrame(frame[list(names)]), f"{self.path}, rows from {first:,} on")
+                    yield Chunk(pd.DataFrame(frame[list(names)]), f"{self.path}, rows from {first:,} on")
                 first += len(frame)

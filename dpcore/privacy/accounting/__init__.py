@@ -1,1 +1,37 @@
-"""The promise, the cost of each touch, and the sum of costs."""
+"""The promise, the cost of each touch, and the sum of costs: the names most used elsewhere.
+
+Others are taken from their own modules.
+"""
+
+from .budget import (
+    LARGEST,
+    SMALLEST,
+    SMALLEST_DELTA,
+    Accounting,
+    Approximate,
+    BoundedRange,
+    Budget,
+    Gaussian,
+    Pure,
+    Spend,
+    Spent,
+    SubsampledGaussian,
+    Sums,
+)
+from .calibrations import (
+    MARGIN,
+    enlarged,
+    equal_draws,
+    equal_selections,
+    equal_thresholded,
+    gaussian_share,
+    measure_once,
+    noise_share,
+    regularised_stages,
+    sampled_steps,
+    select_and_measure,
+)
+from .conversions import gdp_epsilon, gdp_log_delta, gdp_mu, root, zcdp_epsilon
+from .guarantee import cautions, worst_profile
+from .ledger import Charge, Choice, Plan
+from .lifetime import Concentrated, Drawn, Event, Lifetime, events_from_json, gaussian_cost, reserved

@@ -270,6 +270,7 @@ class Sums:
 
 
 def _joint(counted: list[tuple[Priced, int]]) -> Joint | None:
+    """The joint cost of spends; None where one is of a kind that it does not take."""
     if not all(isinstance(s, (Gaussian, Pure, BoundedRange)) for s, _ in counted):
         return None
     pures = [(s.epsilon, t) for s, t in counted if isinstance(s, Pure) and t]

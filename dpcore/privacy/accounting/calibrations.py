@@ -26,7 +26,7 @@ def gaussian_share(budget: Budget, share: float = 1.0) -> Gaussian:
 
 
 def noise_share(budget: Budget, share: float = 1.0) -> Gaussian | Pure:
-    """The spend of noise that takes a share of a budget of which all is noise: Gaussian, or Laplace at δ = 0."""
+    """The spend of one measurement, as a share of a budget that pays for noise alone: Gaussian, or Laplace at δ = 0."""
     return gaussian_share(budget, share) if budget.delta > 0 else Pure(share * budget.epsilon * MARGIN)
 
 
@@ -51,9 +51,10 @@ def sampled_steps(budget: Budget, rate: float, steps: int) -> SubsampledGaussian
 
 
 def equal_thresholded(budget: Budget, times: int) -> Approximate:
-    """The largest ε₀ of `times` equal (ε₀, δ₀)-DP releases: half of δ for their failures, the rest for composing them.
+    """The largest spend of one of `times` equal (ε₀, δ₀)-DP releases.
 
-    Raises InputError when δ = 0. Source: Kairouz, Oh, Viswanath 2015, Theorem 3.3.
+    Half of δ is for their failures, the rest for composing them. Raises InputError when δ = 0.
+    Source: Kairouz, Oh, Viswanath 2015, Theorem 3.3.
     """
     if budget.delta == 0:
         raise InputError("delta=0 cannot be promised by leaving out empty combinations; choose delta > 0")
@@ -62,7 +63,7 @@ def equal_thresholded(budget: Budget, times: int) -> Approximate:
 
 
 def equal_draws(budget: Budget, times: int) -> BoundedRange:
-    """The largest ε₀ of `times` equal exponential-mechanism draws: by Σε, by Σ ε₀²/8 or by optimal composition."""
+    """The largest spend of one of `times` equal exponential-mechanism draws: by Σε, Σ ε₀²/8 or optimal composition."""
     epsilon = budget.epsilon / times
     if budget.delta > 0:
         epsilon = max(epsilon, math.sqrt(8 * budget.rho / times))
@@ -134,6 +135,7 @@ def enlarged(budget: Budget, *spends: tuple[Spend, int]) -> tuple[Any, ...]:
 
 
 def _larger(spend: Spend, factor: float) -> Spend:
+    """The spend with its parameter enlarged by a factor."""
     if isinstance(spend, Gaussian):
         return replace(spend, mu=spend.mu * factor)
     if isinstance(spend, SubsampledGaussian):

@@ -124,13 +124,13 @@ def _backwards(span: float, draws: int, delta: float) -> tuple[Array, Array] | N
     cell the chance of the first end is p_i − g(u − 1), g ∝ 1/(1 − e^−s), and F at either end is linear in 1/u, so that
     the mean is its value at u = 1 plus (u − 1)(C/u − B) for B, C ≥ 0, largest at u = √(C/B): no t is left out.
     """
-    reach = min(conversions.zcdp_epsilon(draws * span**2 / 8, TAIL * delta), draws * span)
-    nodes = 2 * reach / span + 1  # for each step of the grid in a span
+    end = min(conversions.zcdp_epsilon(draws * span**2 / 8, TAIL * delta), draws * span)
+    nodes = 2 * end / span + 1  # for each step of the grid in a span
     c = min(int(math.sqrt(WORK / (nodes * draws))), FINEST)
-    if c < COARSEST or reach > LARGEST:
+    if c < COARSEST or end > LARGEST:
         return None
     h = span / c
-    x = np.arange(-math.ceil(reach / h), math.ceil(reach / h) + 1) * h
+    x = np.arange(-math.ceil(end / h), math.ceil(end / h) + 1) * h
     found = np.empty((draws + 1, len(x)))
     F, below = np.maximum(-np.expm1(x), 0), -np.expm1(x[0] - h * np.arange(c, 0, -1))
     i = np.arange(c)

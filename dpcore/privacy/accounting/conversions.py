@@ -23,8 +23,8 @@ def gdp_log_delta(epsilon: float, mu: float) -> float:
     As (a² − b²)/2 = −ε, e^ε Φ(b) is e^(−a²/2) E(y)/2, with E = erfcx, x = −a/√2 and y = −b/√2: nothing large cancels
     in δ/Φ(a) = 1 − that/Φ(a), which for a < 0 is 1 − E(y)/E(x). For a small μ = √2(y − x) that difference is lost in
     rounding. But E(x) ∝ ∫_0^∞ e^(−t² − 2xt) dt is completely monotone, so −E'(x) = 2/√π − 2x E(x) is convex, and
-    E(x) − E(y) = ∫_x^y −E' is at most the trapezium below. a is known to a multiple of `blur`, which moves what is
-    compared by no more than a few times itself.
+    E(x) − E(y) = ∫_x^y −E' is at most the trapezium below. Rounding leaves a small relative error in a, which moves
+    what is compared by no more than a few times as much; that is added.
     Source: Balle, Wang 2018, Theorem 8; Dong, Roth, Su 2022, Corollary 2.13.
     """
     if mu == 0:

@@ -53,8 +53,8 @@ class Choice:
 class Plan:
     """Calibrated charges and settled choices, made from public numbers before anything is touched.
 
-    With `exact` a Curator draws noise and selections without rounding. Raises BudgetError when the charges together
-    exceed the budget.
+    With `exact` a Curator draws noise without rounding, as it always does selections. Raises BudgetError when the
+    charges together exceed the budget.
     """
 
     budget: Budget
@@ -174,6 +174,7 @@ class Ledger:
         )
 
     def _after(self, spend: Spend, times: int) -> Sums:
+        """The summed costs after `times` more of a spend."""
         if not self._open:
             raise BudgetError("a copy of a ledger uses no budget")
         return Sums.of({**self._counts, spend: self._counts[spend] + times}.items())

@@ -224,6 +224,7 @@ class Lifetime:
         return spends if isinstance(spends, Total) else self.plus(Total(), spends)
 
     def _cost(self, event: Event) -> float:
+        """The additive cost of one event; ∞ where the accounting has none."""
         if self.accounting is Accounting.GDP:
             return gaussian_cost(event)
         return event.rho if self.accounting is Accounting.ZCDP else event.pure

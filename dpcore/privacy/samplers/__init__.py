@@ -47,7 +47,10 @@ _ALL: dict[str, Sampler] = {
     "line": Sampler(line.draw, line.refuses, "exact"),
     "gaussian": Sampler(envelope.draw_gaussian, envelope.refuses_gaussian, "exact"),
     "logistic": Sampler(
-        envelope.draw_logistic, envelope.refuses_logistic, "the sampler logistic may leave out a tail below τ", True
+        envelope.draw_logistic,
+        envelope.refuses_logistic,
+        "the sampler logistic may end in proximal, which mixes within τ",
+        True,
     ),
     "plane": Sampler(plane.draw, plane.refuses, "exact", too_long=plane.too_long),
     "proximal": Sampler(

@@ -14,14 +14,14 @@ in `proximal`. Source: Gopi, Lee, Liu 2022, Algorithms 1 and 2, Lemmas 5.4 and 5
 """
 
 import math
+from bisect import bisect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from ...learning.losses import PiecewiseLinear, SquaredDistance, sloped
-from ...learning.risks import Risk
+from ...learning.losses import SquaredDistance, sloped
 from ...types import Array, Rng
 from ..statistics.targets import Density, RegularisedRisk
 
@@ -108,8 +108,8 @@ def walk(density: Density, T: int, eta: float, rng: Rng, x: Array) -> Iterator[P
     """Every proposal of T rounds from x; for public samples only, because the proposals follow the rows."""
     risk, region, k, c = density.risk, density.region, density.k, density.centre
     shrink = 1 + eta * k * density.mu
-    deviation, f = math.sqrt(eta / shrink), _single(risk)
-    share, A = np.cumsum(risk.w), risk.A
+    deviation, loss = math.sqrt(eta / shrink), sloped(risk.loss)
+    share, A, b = np.cumsum(risk.w).tolist(), risk.A, risk.b
     for t in range(1, T + 1):
         y = x + math.sqrt(eta) * rng.standard_normal(len(c))
         middle = (y + eta * k * density.mu * c) / shrink
@@ -122,10 +122,10 @@ def walk(density: Density, T: int, eta: float, rng: Rng, x: Array) -> Iterator[P
 
         while True:
             new, z = inside(), inside()
+            rises = k * (loss.value(A @ z, b) - loss.value(A @ new, b))  # by row
 
-            def difference(new: Array = new, z: Array = z) -> float:
-                j = min(int(np.searchsorted(share, rng.random() * share[-1], side="right")), len(share) - 1)
-                return k * (f(float(A[j] @ z), j) - f(float(A[j] @ new), j))
+            def difference(rises: Array = rises) -> float:
+                return rises[min(bisect(share, rng.random() * share[-1]), len(share) - 1)]
 
             rho = estimate(difference, rng)
             accepted = bool(rng.random() <= rho / 2)
@@ -133,26 +133,6 @@ def walk(density: Density, T: int, eta: float, rng: Rng, x: Array) -> Iterator[P
             if accepted:
                 x = new
                 break
-
-
-def _single(risk: Risk) -> Callable[[float, int], float]:
-    """The function f(t, j), the loss of row j at ⟨a_j, x⟩ = t, in plain floats: arrays of one element are slow."""
-    loss, b = risk.loss, risk.b.tolist()
-    if isinstance(loss, PiecewiseLinear):
-        low, high, width, margin = loss.low, loss.high, loss.width, loss.margin
-
-        def bent(t: float, j: int) -> float:
-            u = b[j] * t - 1 if margin else t - b[j]
-            near = width - abs(u)
-            return max(low * u, high * u) + ((high - low) * near * near / (4 * width) if near > 0 else 0.0)
-
-        return bent
-
-    def logistic(t: float, j: int) -> float:
-        u = -b[j] * t
-        return max(u, 0.0) + math.log1p(math.exp(-abs(u)))
-
-    return logistic
 
 
 def draw(density: Density, error: float, rng: Rng) -> Array:

@@ -8,22 +8,21 @@ and κ = max_i ‖a_i‖ in the norm of M⁻¹, S = κ‖v‖_M serves. So does 
 at least Σcδ² φ(Σc|δ|³/Σcδ²) (Jensen), and the argument at most √(Σcδ⁴/Σcδ²) (Cauchy–Schwarz). Where vᵀkHv is a share b
 of ‖v‖²_M only, bφ(S/√b) + (1 − b)/2 is at least φ(S). Many rows make Q small, however far out one of them lies.
 
-The envelope is r^{d−1} exp(−φ(κr)r²) along r = ‖v‖_M, which is log-concave. The draw is exact
-for the density restricted to ‖v‖_M ≤ r, and r is the smallest radius outside of which its mass is proved to be below
-the error that was paid for (all of K without such a payment).
+The envelope is r^{d−1} exp(−φ(κr)r²) along r = ‖v‖_M, which is log-concave. It holds on all of K, so that an accepted
+point has exactly the density's law.
 
 Where x̂ lies on the sphere of a ball about m, g = −λ(x̂ − m) + e. With y = −⟨x̂ − m, v⟩, x̂ + v lies in the ball only
 if y ≥ ‖v‖²/2 − s, s = (R² − ‖x̂ − m‖²)/2. A part θ of the pull λy stays as it is, and tilts the envelope on the
-half-space y ≥ −s; the rest is at least (1 − θ)λ(‖v‖²/2 − s), a Gaussian again. Its S is the larger one, max_i ‖a_i‖ in
-the norm of M⁻¹ times r, or the largest ‖v‖ if less: where ‖v‖_M ≤ r each |⟨a_i, v⟩| is at most that, so φ(|⟨a_i, v⟩|) ≥
-φ(S) row by row, and Σ c_i ⟨a_i, v⟩² φ(S) = φ(S)vᵀkHv needs nothing else. κ would not do: of the rows it
-promises no more than bφ(κr/√b), and the (1 − b)/2 that made up for that above is in this Gaussian already. θ = 2/(d +
-1) accepts about one in 1.4 d. Of the two envelopes the one of smaller mass is taken.
+half-space y ≥ −s; the rest is at least (1 − θ)λ(‖v‖²/2 − s), a Gaussian again. Its S is the longest ‖a_i‖ times the
+largest ‖v‖ of K: each |⟨a_i, v⟩| is at most that, so φ(|⟨a_i, v⟩|) ≥ φ(S) row by row, and Σ c_i ⟨a_i, v⟩² φ(S) =
+φ(S)vᵀkHv needs nothing else. κ would not do: of the rows it promises no more than bφ(κr/√b), and the (1 − b)/2 that
+made up for that above is in this Gaussian already. θ = 2/(d + 1) accepts about one in 1.4 d. Of the two envelopes the
+one of smaller mass is taken.
 
 Where no proposal is accepted until they cost more than `proximal` would, which public numbers say, or where rounding
 leaves M singular, the draw comes from that one. That keeps the law: an accepted point is distributed as any other,
-however late it comes, and the proximal draw begins anew; so the result is a mixture of two laws, each within the error
-paid for of the same density, whatever the rows. Which of the two it was, and the number of proposals, depend on the
+however late it comes, and the proximal draw begins anew; so the result is a mixture of two laws, the density's and one
+within the error paid for of it, whatever the rows. Which of the two it was, and the number of proposals, depend on the
 rows: a timing channel; nothing else leaves. An error message, or an output that ignores the rows, would not do in
 its place: how likely proposals are to fail may differ between neighbours by any factor, and whoever sees a failure
 would learn which of them it was. So where no error was paid for, and `proximal` cannot serve, this sampler is refused
@@ -33,7 +32,6 @@ beforehand: nothing would surely end it.
 import math
 
 import numpy as np
-from scipy.special import gammainc, gammaincc, gammaln
 
 from ...geometry.regions import Ball, Box
 from ...learning.losses import Logistic, SquaredDistance, sloped
@@ -46,7 +44,6 @@ from .shapes import Envelope, Radial, cut_off, phi
 MOST_DIMENSIONS = 20
 PROPOSALS = 16  # proposals drawn at once
 GAUSSIAN_TRIES = 8  # between two batches spread evenly over the ball: any accepted point has the law
-RADII = 200
 TINY = 1e-200  # weight of all records below which their fourth moment says nothing
 ROWS = 8192  # whose products of features are held at once
 LEAST, WORTH = 256, 3  # proposals, and proposals a round of the proximal sampler, before that takes over
@@ -92,126 +89,61 @@ def quartic(risk: Risk, x: Array, k: float, M: Array) -> float:
     return whole * top + 1 / whole
 
 
-def envelope(density: Density, error: float) -> Envelope | Radial:
-    """An envelope of a logistic density that holds on K except for a mass of at most `error`."""
+def envelope(density: Density) -> Envelope | Radial:
+    """An envelope of a logistic density on K."""
     risk, region, k, mu, m = density.risk, density.region, density.k, density.mu, density.region.centre
     x = smallest(risk, region, mu=mu, centre=density.centre)
     g, H, identity = risk.gradient(x) + mu * (x - density.centre), risk.hessian(x), np.eye(len(x))
     lam = theta = s = 0.0
-    if isinstance(region, Ball) and np.linalg.norm(x - m) > region.radius * (1 - 1e-6):
+    size = float(np.linalg.norm(x - m))
+    if isinstance(region, Ball) and size > region.radius * (1 - 1e-6):
         lam, theta = max(0.0, -float(g @ (x - m)) / region.radius**2), 2 / (len(x) + 1)
-        s = max(0.0, (region.radius**2 - float((x - m) @ (x - m))) / 2)
-    far = region.reach + float(np.linalg.norm(x)) if region.bounded else math.inf
+        s = max(0.0, (region.radius**2 - size**2) / 2)
+    far = region.inner + size  # the largest ‖v‖
     ridge = 1 / far**2 if mu == 0 else 0.0  # where nothing else holds the Gaussian; it lifts the bound by at most ½
     e, M = g + lam * (x - m), k * (H + (mu + lam) * identity) + ridge * identity
     root = np.linalg.inv(np.linalg.cholesky(M))
     extreme = float(np.linalg.norm(risk.A @ root.T, axis=1).max())
     kappa = min(extreme, math.sqrt(quartic(risk, x, k, M)))
     slack = k * float(np.linalg.norm(root @ e))
-    r = _reach(density, x, M, (kappa, extreme), slack, lam * s + (ridge > 0) / (2 * k), error)
     least = -k * (float(np.linalg.norm(e)) * far + lam * s) if np.any(e) else -k * lam * s
     widest = far * math.sqrt(float(np.linalg.eigvalsh(M)[-1]))  # of any point of K, in the norm of M
-    if not math.isfinite(min(r, widest)):
-        raise np.linalg.LinAlgError("no radius holds all but the error")
-    round_ = Radial(x, M, kappa, slack, (ridge > 0) / 2 + k * lam * s, min(r, widest), least)
+    round_ = Radial(x, M, kappa, slack, (ridge > 0) / 2 + k * lam * s, widest, least)
     if lam == 0:
         return round_
-    S = float(min(extreme * min(r, widest), far))  # not κ: see above, there is no slack left to pay for it
+    S = far * float(np.linalg.norm(risk.A, axis=1).max())  # not κ: see above, there is no slack left to pay for it
     P = k * (2 * float(phi(S)) * H + (mu + (1 - theta) * lam) * identity) + ridge * identity
     linear, lift = k * (e - theta * lam * (x - m)), -k * (1 - theta) * lam * s - (ridge > 0) / 2
-    size = float(np.linalg.norm(x - m))
-    tilted = Envelope(x, P, linear, lift, -(x - m) / size, -s / size, M, r, least)
-    return min(round_, tilted, key=lambda shape: shape.log_mass)
-
-
-def _reach(
-    density: Density, x: Array, M: Array, kappas: tuple[float, float], slack: float, lost: float,
-    error: float,
-) -> float:  # fmt: skip
-    """The least radius r, from a grid, with mass at most `error` outside ‖v‖_M ≤ r; ∞ if no radius suffices.
-
-    κ is the first of `kappas`, max_i ‖a_i‖ the other. On K, U(v) = k(F_μ(x̂ + v) − F_μ(x̂)) is convex, U(0) = 0, and
-    where ‖v‖_M = r it is at least B = φ(κr)r² − slack r − k lost, slack = k‖e‖ in the norm of M⁻¹; so beyond it is at
-    least B‖v‖_M/r, and the mass there at most |M|^{−½} 2π^{d/2}/Γ(d/2) (r/B)^d Γ(d, B). The whole is at least
-    `_log_whole`.
-    """
-    k, d = density.k, len(x)
-    if error <= 0:
-        return math.inf
-    whole = _log_whole(density, x, M, kappas[1])
-    sphere = math.log(2) + d / 2 * math.log(math.pi) - math.lgamma(d / 2) - float(np.linalg.slogdet(M)[1]) / 2
-    for r in np.geomspace(0.5, 1e4, RADII) * math.sqrt(d):
-        B = float(phi(kappas[0] * r)) * r * r - slack * r - k * lost
-        if B <= 0:
-            continue
-        with np.errstate(divide="ignore"):
-            tail = sphere + d * math.log(r / B) + float(gammaln(d)) + float(np.log(gammaincc(d, B)))
-        if tail - whole <= math.log(error):
-            return float(r)
-    return math.inf
-
-
-def _log_whole(density: Density, x: Array, M: Array, kappa: float) -> float:
-    """A lower bound on the log of the density's integral, log ∫_K exp(−U).
-
-    Inside K: U(v) ≤ k⟨g, v⟩ + ψ(κρ)‖v‖²_M where ‖v‖_M ≤ ρ, ψ(S) = (e^S − S − 1)/S², and ⟨g, v⟩ averages to 0 (Jensen):
-    at least |M|^{−½} (π/ψ)^{d/2} times the share of a Gaussian. Near the boundary: K holds a ball of radius θR about
-    x̂ + θ(m − x̂), and there U ≤ k(‖g‖D + bD²/2), D = θ(R + ‖m − x̂‖), b the largest curvature of F_μ.
-    """
-    region, k, d = density.region, density.k, len(x)
-    gap = float(np.linalg.norm(region.centre - x))
-    room = (region.inner - gap) * math.sqrt(max(float(np.linalg.eigvalsh(M)[0]), 0.0)) if region.bounded else math.inf
-    found, size = -math.inf, float(np.linalg.slogdet(M)[1])
-    for rho in np.geomspace(0.05, 5, 40) * math.sqrt(d):
-        S = kappa * rho
-        if rho <= room and S < 50:
-            psi = 0.5 + S / 6 + S * S / 23 if S < 1e-3 else (math.expm1(S) - S) / S**2
-            share = float(gammainc(d / 2, psi * rho * rho))
-            found = max(found, d / 2 * math.log(math.pi / psi) - size / 2 + math.log(max(share, 1e-300)))
-    if not region.bounded:
-        return found
-    g = k * float(np.linalg.norm(density.risk.gradient(x) + density.mu * (x - density.centre)))
-    b = k * (float(np.linalg.eigvalsh(density.risk.upper_hessian())[-1]) + density.mu)
-    for theta in np.geomspace(1e-8, 1, 60):
-        D = theta * (region.inner + gap)
-        volume = d / 2 * math.log(math.pi) - math.lgamma(d / 2 + 1) + d * math.log(theta * region.inner)
-        found = max(found, volume - g * D - b * D * D / 2)
-    return found
+    half = Envelope(x, P, linear, lift, -(x - m) / size, -s / size, least)
+    return min(round_, half, key=lambda shape: shape.log_mass)
 
 
 def draw_logistic(density: Density, error: float, rng: Rng) -> Array:
     """One draw (d,) within `error` of the law in total variation; by `proximal` where proposals are hopeless."""
     T, _ = proximal.rounds(density.risk.loss, density.region, density.mu, density.k, error)
     try:
-        found = draws(density, error, 1, rng, max(LEAST, WORTH * T))
+        found = draws(density, 1, rng, max(LEAST, WORTH * T))
     except np.linalg.LinAlgError:  # M or P is singular but for rounding: no envelope, and no error may leave
         found = np.zeros((0, len(density.centre)))
     return found[0] if len(found) else proximal.draw(density, error, rng)
 
 
-def draws(density: Density, error: float, size: int, rng: Rng, most: float = math.inf) -> Array:
+def draws(density: Density, size: int, rng: Rng, most: float = math.inf) -> Array:
     """Independent draws (size, d) by rejection; fewer where more than `most` proposals would be needed."""
-    over = envelope(density, error)
+    over = envelope(density)
     level = float(density.potential(over.at[None])[0])
     found, count, tries, proposed = [], 0, 0, 0
     while count < size and proposed < most:
         m, tries = max(PROPOSALS, min(2 * (size - count), 1024)), tries + 1
         ball = density.region if tries % (GAUSSIAN_TRIES + 1) == 0 and isinstance(density.region, Ball) else None
-        V = _evenly(ball, m, rng) - over.at if ball else over.draw(m, rng)
+        V = ball.uniform(m, rng) - over.at if ball else over.draw(m, rng)
         u = rng.standard_exponential(m)
-        good = density.region.contains(over.at + V) & (((V @ over.M) * V).sum(1) <= over.r**2)
+        good = density.region.contains(over.at + V)
         gap = density.potential(over.at + V[good]) - level - (over.least if ball else over.bound(V[good]))
         good[good] = u[good] >= gap
         found.append(over.at + V[good])
         count, proposed = count + int(good.sum()), proposed + m
     return np.concatenate(found)[:size]
-
-
-def _evenly(ball: Ball, size: int, rng: Rng) -> Array:
-    """Points (size, d) drawn uniformly from a ball: better proposals where the density is nearly flat."""
-    X = rng.standard_normal((size, len(ball.centre)))
-    lengths = ball.radius * rng.random(size) ** (1 / X.shape[1])
-    return ball.centre + X * (lengths / np.linalg.norm(X, axis=1))[:, None]
 
 
 def draw_gaussian(density: Density, _error: float, rng: Rng) -> Array:

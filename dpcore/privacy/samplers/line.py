@@ -10,6 +10,7 @@ from ...errors import InputError
 from ...learning.losses import PiecewiseLinear
 from ...types import Array, Rng
 from ..statistics.targets import Density
+from .plane import picked
 
 STEPS = 250  # most steps to invert a piece's distribution function to the last bit
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(10)
@@ -28,7 +29,7 @@ def _below(density: Density) -> tuple[PiecewiseLinear, Array, Array]:
     risk, loss = density.risk, density.risk.loss
     if not isinstance(loss, PiecewiseLinear):
         raise InputError("a loss of two slopes is needed")
-    (low,), (high,) = density.region.bounds
+    (low,), (high,) = density.region.corners
     inside = np.clip(risk.b, low, high)
     order = np.argsort(inside)
     edges = np.unique(np.append(inside, [low, high] if density.region.bounded else []))
@@ -57,15 +58,15 @@ class PiecewiseGaussian:
             far = 60 / np.sqrt(self.alpha) + 2 * max(abs(loss.low), abs(loss.high)) / density.mu
             left = np.array([-(density.k * loss.low + self.alpha * offset[0])])
             right = np.array([density.k * loss.high + self.alpha * offset[-1]])
-            reach = np.array([far + abs(offset[0]) + abs(offset[-1])])
+            width = np.array([far + abs(offset[0]) + abs(offset[-1])])
             tops = -self.alpha * offset[[0, -1]] ** 2 / 2 - risen[[0, -1]]
-            first, last = (log_piece(reach, self.alpha, g) + t for g, t in ((left, tops[0]), (right, tops[1])))
+            first, last = (log_piece(width, self.alpha, g) + t for g, t in ((left, tops[0]), (right, tops[1])))
             log_mass = np.concatenate([first, log_mass, last])
-            start = self.edges[0] - reach[0]
+            start = self.edges[0] - width[0]
             lead = np.array([density.k * loss.low + self.alpha * (start - density.centre[0])])
             self.gamma = np.concatenate([lead, self.gamma, right])
-            self.width = np.concatenate([reach, self.width, reach])
-            self.edges = np.concatenate([[start], self.edges, self.edges[-1:] + reach])
+            self.width = np.concatenate([width, self.width, width])
+            self.edges = np.concatenate([[start], self.edges, self.edges[-1:] + width])
         self.log_share = log_mass - log_mass.max()
         total = np.exp(self.log_share).sum()
         self.log_share -= np.log(total)
@@ -85,8 +86,7 @@ class PiecewiseGaussian:
 
     def draw(self, size: int, rng: Rng) -> Array:
         """Independent draws (size,) by inverting the distribution function."""
-        u = rng.random(size) * self.cumulative[-1]
-        piece = np.minimum(np.searchsorted(self.cumulative, u, side="right") - 1, len(self.width) - 1)
+        piece = picked(self.log_share, size, rng)
         return self.edges[piece] + self._invert(piece, rng.random(size))
 
     def _invert(self, piece: Array, target: Array) -> Array:
@@ -152,5 +152,5 @@ def draw_rank(density: Density, _error: float, rng: Rng) -> Array:
     loss, edges, W = _below(density)
     level = -loss.low / (loss.high - loss.low)
     scores = np.log(np.diff(edges)) - density.k * np.abs(W - level)
-    piece = int(np.argmax(scores - np.log(rng.standard_exponential(len(scores)))))
+    (piece,) = picked(scores, 1, rng)
     return rng.uniform(edges[piece], edges[piece + 1], size=1)

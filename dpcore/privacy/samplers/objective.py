@@ -5,8 +5,6 @@ about the public c, which is added at the end. That remainder is taken off the p
 is far below what rounding does to any of these numbers.
 """
 
-import numpy as np
-
 from ...data.domain import Rows
 from ...learning.losses import sloped
 from ...types import Array, Rng
@@ -18,8 +16,6 @@ def solve(target: PerturbedRisk, rows: Rows, lam: float, sigma: float, rng: Rng)
     """The minimiser over R^d of F(x) + (Λ/n)‖x − c‖²/2 + ⟨ξ, x⟩/n with ξ ~ N(0, σ² I)."""
     risk, n, c = target.risk(rows), rows.n, target.region.centre
     tilt, mu, loss = sigma * rng.standard_normal(len(c)) / n, lam / n, sloped(risk.loss)
-    offset = float(np.linalg.norm(c)) if loss.margin else 0.0
-    far = (loss.steepest + float(np.linalg.norm(tilt))) / mu
-    eta = rounding(loss, far=far, mu=mu, n=n, d=len(c), offset=offset)
     aim = 1e-10 * sigma / n
-    return c + minimiser(risk, c, mu=mu, goal=max(aim, LEAST * eta), aim=aim, tilt=tilt)
+    goal = max(aim, LEAST * rounding(loss, c, mu=mu, n=n, tilt=tilt))
+    return c + minimiser(risk, c, mu=mu, goal=goal, aim=aim, tilt=tilt)

@@ -48,7 +48,7 @@ class TangentBoxes:
 
     def __init__(self, density: Density, rng: Rng) -> None:
         self.density = density
-        low, high = density.region.bounds
+        low, high = density.region.corners
         self.C, self.H = (low + high)[None] / 2, (high - low)[None] / 2
         self.f, self.g, self.mass = self._planes(self.C, self.H)
         whole = math.inf
@@ -60,6 +60,7 @@ class TangentBoxes:
                 break
 
     def _planes(self, C: Array, H: Array) -> tuple[Array, Array, Array]:
+        """The height (m,) and slope (m, d) of the potential at centres C, and the log mass (m,) over their boxes."""
         F, G = self.density.risk.tangents(C)
         off = C - self.density.centre
         f = self.density.k * (F + self.density.mu * (off**2).sum(1) / 2)
@@ -90,8 +91,7 @@ class TangentBoxes:
 
     def _accepted(self, size: int, rng: Rng) -> tuple[Array, int]:
         """The accepted ones of `size` proposals, in order, and their number."""
-        share = np.cumsum(np.exp(self.mass - self.mass.max()))
-        box = np.minimum(np.searchsorted(share, rng.random(size) * share[-1], side="right"), len(share) - 1)
+        box = picked(self.mass, size, rng)
         t = tilted(self.g[box], self.H[box], rng.random((size, self.C.shape[1])))
         X, u = self.C[box] + t, rng.standard_exponential(size)
         good = self.density.region.contains(X)
@@ -107,6 +107,12 @@ class TangentBoxes:
             found.append(X)
             count += accepted
         return np.concatenate(found)[:size]
+
+
+def picked(log_mass: Array, size: int, rng: Rng) -> Array:
+    """Independent indices (size,), each drawn with probability ∝ exp(log_mass)."""
+    share = np.cumsum(np.exp(log_mass - log_mass.max()))
+    return np.minimum(np.searchsorted(share, rng.random(size) * share[-1], side="right"), len(share) - 1)
 
 
 def log_integral(g: Array, h: Array) -> Array:

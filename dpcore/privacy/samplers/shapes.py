@@ -13,15 +13,17 @@ from scipy.special import gammaln, log_ndtr, ndtri_exp
 
 from ...geometry.regions import Ball, Box, Region
 from ...types import Array, Rng
-from .plane import log_integral, tilted
+from .plane import log_integral, picked, tilted
 
 SHELLS = 400
+RADII = 200
+FALLEN = 30.0  # by how much the exponent has to rise, beside 2d, before one tangent does for all radii beyond
 TRIES = (64, 4096)  # points of a Gaussian tried at once, first and at the most
 
 
 @dataclass(frozen=True, eq=False)
 class Envelope:
-    """The envelope exp(−½vᵀPv − ⟨l, v⟩) about x̂ on the half-space ⟨q, v⟩ ≥ `floor`, where ‖v‖_M ≤ r."""
+    """The envelope exp(−½vᵀPv − ⟨l, v⟩) about x̂ on the half-space ⟨q, v⟩ ≥ `floor`."""
 
     at: Array
     P: Array
@@ -29,8 +31,6 @@ class Envelope:
     lift: float  # constant of the lower bound on the exponent
     q: Array
     floor: float
-    M: Array
-    r: float
     least: float  # a lower bound on the exponent on all of K
 
     @property
@@ -61,41 +61,50 @@ class Envelope:
 
 
 class Radial:
-    """The envelope exp(lift + slack r − φ(κr)r²) about x̂ for r = ‖v‖_M up to `r`, log-concave along r.
+    """The envelope exp(lift + slack r − φ(κr)r²) about x̂, r = ‖v‖_M: log-concave along r, so below its tangents.
 
-    The attributes are those of `Envelope`.
+    They are taken in the middle of shells, and at the end of the last one for all radii beyond. B(r) = φ(κr)r² − slack
+    r is convex and B(0) = 0, so B'(r)r ≥ B(r), and where B ≥ d the density r^{d−1}e^{−B} falls. No point of K is
+    beyond `widest`. The attributes are those of `Envelope`. Raises LinAlgError where the envelope does not fall.
     """
 
-    def __init__(self, at: Array, M: Array, kappa: float, slack: float, lift: float, r: float, least: float) -> None:
-        self.at, self.M, self.r, self.least = at, M, r, least
+    def __init__(
+        self, at: Array, M: Array, kappa: float, slack: float, lift: float, widest: float, least: float
+    ) -> None:
+        self.at, self.M, self.least = at, M, least
         self._inverse_root = np.linalg.inv(np.linalg.cholesky(M)).T
         self._d, self._lift = len(at), lift
-        self._half = r / SHELLS / 2
-        self._middle = (2 * np.arange(SHELLS) + 1) * self._half
-        S = kappa * self._middle
-        h = phi(S) * self._middle**2
-        slope = self._middle * np.where(S < 1e-3, 1 - S / 2 + S * S / 6, -np.expm1(-S) / np.maximum(S, 1e-300))
-        self._height = h - slack * self._middle - (self._d - 1) * np.log(self._middle)
-        self._slope = slope - slack - (self._d - 1) / self._middle
-        mass = log_integral(self._slope, np.full(SHELLS, self._half)) - self._height
-        self._share = np.cumsum(np.exp(mass - mass.max()))
+        radii = np.geomspace(0.5, 1e4, RADII) * math.sqrt(self._d)
+        enough = radii[phi(kappa * radii) * radii**2 - slack * radii >= FALLEN + 2 * self._d]
+        end = min(enough.min(initial=math.inf), widest)
+        if not math.isfinite(end):
+            raise np.linalg.LinAlgError("the envelope has no end")
+        self._half = end / SHELLS / 2
+        self._touched = touched = np.append((2 * np.arange(SHELLS) + 1) * self._half, end)
+        S = kappa * touched
+        h = phi(S) * touched**2
+        slope = touched * np.where(S < 1e-3, 1 - S / 2 + S * S / 6, -np.expm1(-S) / np.maximum(S, 1e-300))
+        self._height = h - slack * touched - (self._d - 1) * np.log(touched)
+        self._slope = slope - slack - (self._d - 1) / touched
+        self._slope[-1] = max(self._slope[-1], 1 / end)  # less only at `widest`
+        within, beyond = log_integral(self._slope[:-1], self._half), -np.log(self._slope[-1])
+        self._mass = np.append(within, beyond) - self._height
         sphere = math.log(2) + self._d / 2 * math.log(math.pi) - float(gammaln(self._d / 2))
-        along = float(mass.max()) + math.log(float(self._share[-1]))
-        self.log_mass = sphere + along + lift - float(np.linalg.slogdet(M)[1]) / 2
+        self.log_mass = sphere + float(np.logaddexp.reduce(self._mass)) + lift - float(np.linalg.slogdet(M)[1]) / 2
 
     def draw(self, size: int, rng: Rng) -> Array:
         """Points v (size, d) of the envelope."""
-        shell = np.searchsorted(self._share, rng.random(size) * self._share[-1], side="right")
-        shell = np.minimum(shell, SHELLS - 1)
-        t = tilted(self._slope[shell], np.full(size, self._half), rng.random(size))
+        shell, u = picked(self._mass, size, rng), rng.random(size)
+        beyond = -np.log1p(-u) / self._slope[-1]
+        t = np.where(shell < SHELLS, tilted(self._slope[shell], self._half, u), beyond)
         X = rng.standard_normal((size, self._d))
-        return (X * ((self._middle[shell] + t) / np.linalg.norm(X, axis=1))[:, None]) @ self._inverse_root.T
+        return (X * ((self._touched[shell] + t) / np.linalg.norm(X, axis=1))[:, None]) @ self._inverse_root.T
 
     def bound(self, V: Array) -> Array:
         """A lower bound on k(F_μ(x̂ + v) − F_μ(x̂)) at every row of V: minus the log of what `draw` draws from."""
         r = np.sqrt(((V @ self.M) * V).sum(1))
-        shell = np.minimum((r / (2 * self._half)).astype(int), SHELLS - 1)
-        tangent = self._height[shell] + self._slope[shell] * (r - self._middle[shell])
+        shell = np.minimum(r / (2 * self._half), SHELLS).astype(int)
+        tangent = self._height[shell] + self._slope[shell] * (r - self._touched[shell])
         return tangent + (self._d - 1) * np.log(np.maximum(r, 1e-300)) - self._lift
 
 

@@ -14,19 +14,20 @@ import numpy as np
 from ...data.cells import KINDS, RawCells
 from ...errors import InputError
 from ...types import Array
+from .base import Statistic
 
 LOWEST, HIGHEST = -30, 48  # powers of two: numbers closer to 0, or farther from it, are counted in the last cell
 MOST_LEAVES = 100_000
 FANOUT = 8  # children of a node
 
 
-def powers(lowest: int = LOWEST, highest: int = HIGHEST) -> Array:
+def powers() -> Array:
     """The edges of the public dyadic grid, increasing: −2^49 … −2^−30, 2^−30 … 2^49; 0 has the cell in the middle."""
-    up = 2.0 ** np.arange(lowest, highest + 2)
+    up = 2.0 ** np.arange(LOWEST, HIGHEST + 2)
     return np.concatenate([-up[::-1], up])
 
 
-class _Histogram:
+class _Histogram(Statistic):
     """The base of statistics that count rows in disjoint cells: one histogram, or one for each of `levels`."""
 
     @property
@@ -43,9 +44,6 @@ class _Histogram:
     def l2(self) -> float:
         """The ℓ2-sensitivity Δ₂ of the counts to one replaced row."""
         return math.sqrt(2 * self.levels)
-
-    def check(self) -> None:
-        """Accept every histogram: it has no parameter that could be wrong."""
 
 
 @dataclass(frozen=True)

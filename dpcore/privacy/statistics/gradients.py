@@ -77,8 +77,9 @@ class MeanGradient(KnownRisk, Statistic):
 
 @dataclass(frozen=True, eq=False)
 class RegularisedMinimiser(KnownRisk, Statistic):
-    """The minimiser of the regularised risk: argmin over R^d of F(x) + μ‖x − c‖²/2 (d,), kinks rounded off over
-    `width`, for n rows, which are public.
+    """The minimiser (d,) over R^d of the regularised risk F(x) + μ‖x − c‖²/2.
+
+    Kinks are rounded off over `width`, for n rows, which are public.
 
     The objective is (m + μ)-strongly convex (m = 1 for the squared distance), and between neighbours it differs by a
     G/n-Lipschitz function, so the minimiser moves by at most G/(n(m + μ)): Δ₂ = G/(m + μ) for n times the value. G is
@@ -109,11 +110,10 @@ class RegularisedMinimiser(KnownRisk, Statistic):
     @property
     def goal(self) -> float:
         """The gradient length that corresponds to the solver's distance from the minimiser."""
-        smooth, c = self._smooth, self.region.centre
+        smooth = self._smooth
         if isinstance(smooth, SquaredDistance):
             return 0.0
-        offset = float(np.linalg.norm(c)) if smooth.margin else 0.0
-        eta = rounding(smooth, far=smooth.steepest / self.mu, mu=self.mu, n=self.n, d=len(c), offset=offset)
+        eta = rounding(smooth, self.region.centre, mu=self.mu, n=self.n)
         return max(self.TOLERANCE * self.G / self.n, LEAST * eta)
 
     @property

@@ -18,8 +18,7 @@ from .base import Statistic
 
 @dataclass(frozen=True, eq=False)
 class Residuals(Statistic):
-    """The part of each table beyond its margins: r_S · (⊗_{l∈S} (n_l I − J)) table_S, J all ones, for all sets S
-    asked.
+    """The part of each table beyond its margins: r_S · (⊗_{l∈S} (n_l I − J)) table_S, J all ones, for all S asked.
 
     `weights` are r_S, one for each type of table (`spaces_of`), 0 < k_S r_S ≤ 1 for the k_S counts of the table, so
     that each value is an answer to a query with values in [-1, 1]. n I − J takes the mean off and multiplies by n:

@@ -19,7 +19,7 @@ LARGEST = 1e100  # weight, and its inverse
 
 @dataclass(frozen=True, eq=False)
 class TableErrors(WorkloadStatistic):
-    """The weighted error of every table: w_S · (‖table_S(P_n) − answers_S‖₁ − penalty_S), (tables,).
+    """The weighted error of every table: w_S · (‖table_S(P_n) − answers_S‖₁ − penalty_S) (tables,).
 
     `answers` (m,), `penalties` and `weights` (tables,) ≥ 0 are public. A replaced row leaves one count of a table for
     another, so table_S(n · P_n) moves by at most 2 in ‖·‖₁, and by the triangle inequality so does its distance from

@@ -8,7 +8,7 @@ be follows from what is paid.
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import erfcx
@@ -18,6 +18,7 @@ from ...errors import InputError
 from ...geometry.regions import Ball, Box, Region, Space
 from ...learning.losses import Logistic, Loss, PiecewiseLinear, SquaredDistance, difference, sloped
 from ...learning.risks import Risk
+from ...numbers import bisected
 from ...types import Array
 from ..accounting.budget import Approximate, BoundedRange, Gaussian
 
@@ -83,8 +84,23 @@ class KnownRisk:
         return Risk(self.loss, rows.values, rows.weights, location=self.location)
 
 
+class _Drawn(KnownRisk):
+    """The base of laws ∝ exp(−k(F(x) + μ‖x − c‖²/2)) on K: a subclass derives k from what is paid."""
+
+    mu: Any
+    at: Any
+
+    def k(self, unit: float, spend: Any) -> float:
+        """The inverse temperature k that `spend` pays for."""
+        raise NotImplementedError
+
+    def density(self, rows: Rows, unit: float, spend: Any) -> Density:
+        """The density that these rows define."""
+        return Density(self.risk(rows), self.region, self.k(unit, spend), self.mu, self.at)
+
+
 @dataclass(frozen=True, eq=False)
-class RegularisedRisk(KnownRisk):
+class RegularisedRisk(_Drawn):
     """A draw by the regularised risk: x ∝ exp(−k(F(x) + μ‖x − c‖²/2)) on K, at the cost of s-GDP noise.
 
     The exponent is k(m + μ)-strongly convex (m = 1 for the squared distance, else 0), and between neighbours it differs
@@ -110,28 +126,17 @@ class RegularisedRisk(KnownRisk):
         """The inverse temperature k that `spend` pays for."""
         return (self.loss.strength + self.mu) * (spend.mu * unit / self.G) ** 2
 
-    def density(self, rows: Rows, unit: float, spend: Gaussian) -> Density:
-        """The density that these rows define."""
-        return Density(self.risk(rows), self.region, self.k(unit, spend), self.mu, self.at)
-
 
 @dataclass(frozen=True, eq=False)
-class _Ranged(KnownRisk):
-    """The base of exponential mechanisms at ε₀ on a bounded K: a subclass derives k from what is paid."""
+class _Ranged(_Drawn):
+    """The base of exponential mechanisms at ε₀ on a bounded K, without a regulariser."""
 
     loss: Loss
     region: Region
     location: bool = False
     mu: ClassVar[float] = 0.0
+    at: ClassVar[None] = None
     payable: ClassVar[tuple[type, ...]] = (BoundedRange,)
-
-    def k(self, unit: float, spend: BoundedRange) -> float:
-        """The inverse temperature k that `spend` pays for."""
-        raise NotImplementedError
-
-    def density(self, rows: Rows, unit: float, spend: BoundedRange) -> Density:
-        """The density that these rows define."""
-        return Density(self.risk(rows), self.region, self.k(unit, spend), 0.0)
 
 
 class PlainRisk(_Ranged):
@@ -229,10 +234,7 @@ def largest_shift(epsilon: float, delta: float) -> float:
     low, high = 0.0, math.sqrt(2 * epsilon)
     if log_delta(high) <= math.log(delta):
         return high
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if log_delta(middle) <= math.log(delta) else (low, middle)
-    return low * (1 - 1e-9)
+    return bisected(lambda s: log_delta(s) <= math.log(delta), low, high, HALVINGS)[0] * (1 - 1e-9)
 
 
 Target = RegularisedRisk | PlainRisk | RankError | PerturbedRisk

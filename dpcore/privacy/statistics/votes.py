@@ -126,10 +126,10 @@ class CodeVotes(_Voting):
             X, back = np.unique(binned, axis=0, return_inverse=True)
         weights = np.bincount(back.ravel(), rows.weights, len(X))
         U, first = _distinct(self.candidates)
-        features, votes = self._features(U).T.copy(), np.zeros(len(self.candidates))
+        features, votes = (self._worth * self._features(U)).T.copy(), np.zeros(len(self.candidates))
         for start in range(0, len(X), step := max(1, BLOCK // max(len(U), features.shape[0]))):
             part = slice(start, start + step)
-            nearest = (self._weighted(X[part]) @ features).argmax(axis=1)
+            nearest = ((2 * self._features(X[part]) - 1) @ features).argmax(axis=1)
             votes += np.bincount(first[nearest], weights[part], len(votes))
         return votes / rows.divisor
 
@@ -139,24 +139,18 @@ class CodeVotes(_Voting):
         return tuple(int(b.max()) + 1 for b in self.bins)
 
     def _features(self, V: Array) -> Array:
-        """The candidates' features: 1 at a column's bin; or, where it is ordered, the bins passed and the position."""
+        """The features (v, f) of candidates or rows: 1 at a column's bin, or at each bin that is passed; else 0."""
         out = []
         for i, (k, scale) in enumerate(zip(self._sizes, self.scales, strict=True)):
-            if scale is None:
-                out.append(V[:, i, None] == np.arange(k))
-            else:
-                out += [V[:, i, None] > np.arange(k - 1), (scale - scale[0])[V[:, i], None]]
+            bins = np.arange(k if scale is None else k - 1)
+            out.append(V[:, i, None] == bins if scale is None else V[:, i, None] > bins)
         return np.concatenate(out, axis=1, dtype=np.float32)
 
-    def _weighted(self, X: Array) -> Array:
-        """The rows' features: their product with candidates' features is largest where the distance is smallest.
-
-        Σ_k g_k |x_k − v_k| = Σ_k g_k x_k + Σ_k g_k v_k − 2 Σ_k g_k x_k v_k for 0/1 vectors x and v of passed bins.
-        """
-        out = []
-        for i, (k, scale) in enumerate(zip(self._sizes, self.scales, strict=True)):
-            if scale is None:
-                out.append(self.unit * (X[:, i, None] == np.arange(k)))
-            else:
-                out += [2 * np.diff(scale) * (X[:, i, None] > np.arange(k - 1)), np.full((len(X), 1), -1)]
-        return np.concatenate(out, axis=1, dtype=np.float32)
+    @property
+    def _worth(self) -> Array:
+        """The weights g (f,) of features: Σ g (x − v)² is twice the distance, least where Σ g (2x − 1) v is largest."""
+        out = [
+            np.full(k, self.unit) if s is None else 2 * np.diff(s)
+            for k, s in zip(self._sizes, self.scales, strict=True)
+        ]
+        return np.concatenate(out, dtype=np.float32)

@@ -1,18 +1,20 @@
 """Play the distinguishing game on a page: settings, the picture of two piles, and both measured curves for experts."""
 
+import json
+from collections.abc import Callable
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from dpcore.algorithms import ALGORITHMS, solving
+from dpcore import ALGORITHMS, Budget, QueryRelease
+from dpcore.algorithms import solving
 from dpcore.algorithms.base import make_plan
 from dpcore.experiments.audit import BUGS, CONFIDENCE, Audit, audit, short, two_questions
 from dpcore.experiments.transcripts import TRUST, AuditResult, Judged, trade_off, transcribe
-from dpcore.privacy.accounting import guarantee
-from dpcore.privacy.accounting.budget import Accounting, Budget
-from dpcore.privacy.accounting.conversions import gdp_mu
-from dpcore.problems import QueryRelease
+from dpcore.privacy.accounting import Accounting, gdp_mu, guarantee
 from dpcore.theory.meaning import Promise, times_in_100
 
 from ..charts import base as charts
@@ -20,15 +22,27 @@ from ..charts import privacy
 from ..jobs.work import Work, let_go, owned
 from ..shell import controls
 from ..shell.results import QUIET, panel
+from ..shell.verdict import show_tiles
 
 RUNS = [500, 1000, 2000, 4000, 10_000, 40_000]
 DELTAS = [*controls.DELTAS, 0.02, 0.05, 0.1]  # a promise nobody should make, but a sharp game
 DRAWN = 200  # points of a curve
 HALF = "half-sensitivity"
 GAME = "game"  # its name in a session
-GAMES = 2000  # of the opening game
 OPENING, DELTA = 1.0, 1e-9  # of the game that the page opens with: those that other pages open with
+FILE = Path(__file__).parents[3] / "assets" / "audit.json"  # that game, made by `python -m tests.making`
 PILES = 24  # bars
+LESSONS = {  # what to learn from a game, by whether a bug was planted and whether the promise was kept
+    (True, False): "**The game catches the planted bug.** The noise was half of what the plan says. The release looks "
+    "better and its card states the same ε. Only a game like this one notices. The package's tests play it against "
+    "every algorithm.",
+    (True, True): "**The game misses the planted bug this time.** The noise was half of what the plan says, and these "
+    "games were too few to prove it. Play more games, or choose a larger δ.",
+    (False, True): "**Near the limit is good:** more noise only costs accuracy. A game can miss a small breach. The "
+    "proof (Guarantee) rules it out.",
+    (False, False): "**No bug was planted, yet the bound exceeds the promise.** This happens by chance in one game of "
+    "a thousand. Play again with another repeat number, and report it if it stays.",
+}
 
 
 def start(name: str, budget: Budget, runs: int, bug: str, seed: int) -> None:
@@ -36,32 +50,35 @@ def start(name: str, budget: Budget, runs: int, bug: str, seed: int) -> None:
     algorithm = short(ALGORITHMS[name]())
 
     def play(work: Work) -> Judged:
-        def told(share: float) -> None:
-            work.tell(share / 2, f"{share:.0%} of {runs:,} games on each table")
+        def half(number: int, words: str) -> Callable[[float], None]:
+            return lambda share: work.tell((number + share) / 2, f"{share:.0%} of {words}")
 
-        def more(share: float) -> None:
-            work.tell((1 + share) / 2, f"{share:.0%} of up to {2 * runs:,} transcripts of all that leaves")
-
-        found = audit(algorithm, budget, runs=runs, bug=bug, seed=seed, progress=told)
-        return Judged(found, transcribe(algorithm, budget, transcripts=2 * runs, bug=bug, seed=seed, progress=more))
+        facts = {"bug": bug, "seed": seed}
+        found = audit(algorithm, budget, runs=runs, progress=half(0, f"{runs:,} games on each table"), **facts)
+        more = half(1, f"up to {2 * runs:,} transcripts of all that leaves")
+        return Judged(found, transcribe(algorithm, budget, transcripts=2 * runs, progress=more, **facts))
 
     let_go(GAME)
     owned(GAME, None, "audit", play)
 
 
-@st.cache_resource(show_spinner="Playing the opening game…")
+@st.cache_resource(show_spinner=False)
 def opening() -> Judged:
-    """Return the finished game that every visitor finds first: public tables, played once for all."""
-    algorithm, budget = short(ALGORITHMS["gaussian_maxent"]()), Budget(OPENING, DELTA)
-    found = audit(algorithm, budget, runs=GAMES)
-    return Judged(found, transcribe(algorithm, budget, transcripts=GAMES))
+    """Return the finished game that every visitor finds first: on public tables, played once for all."""
+    found, evidence = (
+        {name: np.array(value) if isinstance(value, list) else value for name, value in part.items()}
+        for part in json.loads(FILE.read_text(encoding="utf-8"))
+    )
+    budget = {"budget": Budget(OPENING, DELTA)}
+    found["accounting"] = Accounting(found["accounting"])
+    return Judged(Audit(**found, **budget), AuditResult(**evidence, **budget))
 
 
 def settings() -> None:
     """Draw the widgets, and the button that plays."""
     bug = st.toggle(
         "Plant a bug: half the noise", key="audit-bug", **controls.KEPT,
-        help="All noise is half of what the plan says, as a programmer's mistake in the sensitivity would make it.",
+        help="All noise is then half of what the plan says, as a programmer's mistake would make it. A breach is red.",
     )  # fmt: skip
     epsilon = st.select_slider(
         "Promised privacy budget (ε)", controls.EPSILONS, OPENING, controls.number, key="audit-epsilon", **controls.KEPT
@@ -88,11 +105,9 @@ def settings() -> None:
 
 
 def picture(found: Audit) -> None:
-    """Draw how often a guess is right beside what is allowed, and the two piles of releases, under the finding."""
-    right, _ = guesses(found)
-    st.subheader(f"Someone guesses the right table {100 * right:.0f} times in 100", anchor=False)
+    """Draw how often a guess is right beside what is promised, and the two piles of releases."""
     st.plotly_chart(scale(found), key="scale", alt=score(found), config=QUIET)
-    summary = "The less the two piles overlap, the more often a guess is right."
+    summary = "The more the piles overlap, the better people are protected."
     panel(piles(found), summary, pile_table(found), "piles")
 
 
@@ -108,27 +123,40 @@ def guesses(found: Audit) -> tuple[float, float]:
     return (hits + 1 - alarms) / 2, Promise.of_plan(plan, adaptive=algorithm.adaptive).guess()
 
 
-def score(found: Audit) -> str:
-    """Say how often the guesser was right, how often a coin is and the promise allows, and what chance may do."""
+def in_100(found: Audit) -> tuple[float, str]:
+    """Return how many of 100 guesses were right, and how many are promised at most, as other pages round them."""
     right, allowed = guesses(found)
-    least = times_in_100(allowed).split()[0]
-    said = f"in {found.runs:,} games on each table the guesser was right {100 * right:.0f} times in 100"
-    return f"{said} (a coin: 50). The promise allows {least}. Luck moves this by {100 / np.sqrt(found.runs):.0f}."
+    limit = times_in_100(allowed).split()[0]
+    return round(100 * right, 1 if "." in limit else None), limit
+
+
+def luck(found: Audit) -> float:
+    """Return by how many of 100 guesses chance moves what is measured, in 19 of 20 games."""
+    return 100 / np.sqrt(found.runs)
+
+
+def score(found: Audit) -> str:
+    """Say how often the guesser was right, how often the promise allows and a coin is, and what chance may do."""
+    measured, limit = in_100(found)
+    return (
+        f"at a privacy budget (ε) of {found.budget.epsilon:g}, someone who knows everyone else was right {measured:g} "
+        f"times in 100. Promised: at most {limit}. A coin: 50. Luck alone (faint) moves this by {luck(found):.0f}."
+    )
 
 
 def scale(found: Audit) -> go.Figure:
-    """Draw on one line how often a coin and the guesser are right, and the limit of the promise."""
-    right, allowed = (100 * share for share in guesses(found))
-    chance = 100 / np.sqrt(found.runs)  # 19 of 20 games are as near as that
-    guessed = f"guessed: {right:.0f}, with luck {right - chance:.0f} to {right + chance:.0f}"
-    texts = ["a coin: 50", guessed, f"allowed: {times_in_100(allowed / 100).split()[0]}"]
+    """Draw on one line how often a coin and the guesser are right, and the limit of the promise, all as rounded."""
+    chance, (right, limit) = luck(found), in_100(found)
+    allowed = float(limit)
     out = go.Figure().add_scatter(
-        x=[50, right, allowed], y=[0, 0, 0], text=texts, mode="markers+text",
+        x=[50, right, allowed], y=[0, 0, -1], mode="markers+text",
+        text=["a coin: 50", f"right: {right:g}", f"promised: {limit}"],
         textposition=["bottom left", "top center", "bottom right"],
-        error_x_array=[0, chance, 0],
-        marker={"size": 14, "color": [charts.GREY, charts.SYNTHETIC, charts.REAL]}, error_x_color=charts.SYNTHETIC,
+        marker={"size": 14, "color": [charts.GREY, charts.SYNTHETIC, charts.REAL],
+                "symbol": ["circle", "circle", "triangle-up"]},
     )  # fmt: skip
-    out.add_shape(type="rect", x0=50, x1=allowed, y0=-1, y1=1, fillcolor=charts.REAL, opacity=0.15, line_width=0)
+    for end in (allowed, allowed + chance):
+        out.add_shape(type="rect", x0=50, x1=end, y0=-1, y1=1, fillcolor=charts.REAL, opacity=0.1, line_width=0)
     room = (max(allowed, right) - 50) / 2 + chance
     out.update_xaxes(title="right guesses in 100", range=[50 - room, max(allowed, right) + room])
     return charts.finish(out.update_yaxes(range=[-3, 3], visible=False), 140)
@@ -142,9 +170,10 @@ def pile_table(found: Audit) -> pd.DataFrame:
     ends = np.quantile(found.thresholds, [0.005, 0.995])
     edges = np.linspace(*ends, PILES + 1) if ends[0] < ends[1] else np.array([ends[0] - 0.5, ends[0] + 0.5])
     at = np.clip(found.thresholds, edges[0], edges[-1])
-    counts = {}
-    for name, share in (("first table", found.false_alarms), ("second table", found.hits)):
-        counts[name] = np.histogram(at, edges, weights=np.diff(share, prepend=0.0))[0]
+    counts = {
+        name: np.histogram(at, edges, weights=np.diff(share, prepend=0.0))[0]
+        for name, share in (("first table", found.false_alarms), ("second table", found.hits))
+    }
     middle = (edges[:-1] + edges[1:]) / 2 - found.line
     return pd.DataFrame({"score": middle / (np.std(found.thresholds) or 1.0), **counts})
 
@@ -156,33 +185,41 @@ def piles(found: Audit) -> go.Figure:
         ("first table", {"color": charts.REAL, "opacity": 0.5}),
         ("second table", {"color": "rgba(0, 0, 0, 0)", "line": {"color": charts.SYNTHETIC, "width": 2}}),
     ):
-        out.add_bar(
-            x=frame["score"], y=frame[name], name=name, marker=look,
-            hovertemplate="%{y:.1%}<extra></extra>",
-        )  # fmt: skip
+        out.add_bar(x=frame["score"], y=frame[name], name=name, marker=look, hovertemplate="%{y:.1%}<extra></extra>")
     for x, text, anchor in ((0.01, "← guess: first", "left"), (0.99, "guess: second →", "right")):
         out.add_annotation(x=x, y=1, xref="paper", yref="paper", text=text, xanchor=anchor, showarrow=False)
     out.add_vline(x=0, line={"color": charts.GREY, "width": 2})
     out.update_layout(barmode="overlay", bargap=0)
-    out.update_xaxes(title="score that the guesser gives a release")
+    out.update_xaxes(title="which table a release looks like", showticklabels=False)
     return charts.finish(out.update_yaxes(title="share of releases", tickformat=".0%"), 300)
 
 
 def verdict(played: Judged) -> None:
-    """Say whether a breach was found, and what that shows."""
+    """Say whether a breach was found."""
     found, evidence = played.found, played.evidence
     if played.kept:
-        st.success(f"**No breach found:** {score(found)}", icon=":material/check_circle:")
-    else:
-        least, most, what = max(found.epsilon_low, found.accounted_low), found.promised, "ε"
-        if found.kept and evidence is not None:
-            least, most, what = evidence.sure_low, evidence.promised, symbol(evidence)
-        st.error(
-            f"**The promise is broken:** {score(found)} With {CONFIDENCE:.1%} confidence, {what} is at least "
-            f"{least:.3g}. Promised was {most:.3g}.",
-            icon=":material/gpp_bad:",
-        )
-    st.markdown(_lesson(played, found.bug == HALF))
+        st.success(f"**Passes:** {score(found)}", icon=":material/check_circle:")
+        return
+    least, most, what = max(found.epsilon_low, found.accounted_low), found.promised, "ε"
+    if found.kept and evidence is not None:
+        least, most, what = evidence.sure_low, evidence.promised, symbol(evidence)
+    st.error(
+        f"**Fails, the promise is broken:** {score(found)} With {CONFIDENCE:.1%} confidence, {what} is at least "
+        f"{least:.3g}. Promised was {most:.3g}.",
+        icon=":material/gpp_bad:",
+    )
+
+
+def explain(played: Judged) -> None:
+    """Say what was tested, and what the outcome shows."""
+    found = played.found
+    title = ALGORITHMS[found.algorithm].about.title
+    st.markdown(
+        f"**What was tested?** This tool made {found.runs:,} releases of each of two invented tables, one person "
+        "apart. A second program guessed which.",
+        help=f"Algorithm: {title}. Each table has {found.records:,} rows.",
+    )
+    st.markdown(LESSONS[found.bug == HALF, played.kept])
 
 
 def experts(played: Judged) -> None:
@@ -190,25 +227,17 @@ def experts(played: Judged) -> None:
     found, evidence = played.found, played.evidence
     guesser, everything = st.tabs(("What the guesser sees", "Everything that leaves"))
     with guesser:
-        for place, (label, value, words) in zip(
-            st.columns(3),
-            (
-                ("Promised ε", found.promised, f"The plan's own ε, by {found.accounting}."),
-                ("ε is at least (any mechanism)", found.epsilon_low, "Clopper–Pearson bounds of both error rates."),
-                ("ε is at least (same accounting)", found.accounted_low, "The ε that the accounting would state."),
-            ),
-            strict=True,
-        ):
-            place.metric(label, f"{value:.3f}", help=words)
+        shown = [
+            ("Promised ε", found.promised, f"the plan's own, by {found.accounting}"),
+            ("ε is at least", found.epsilon_low, "for any mechanism, by Clopper–Pearson"),
+            ("ε is at least", found.accounted_low, "as the same accounting would state it"),
+        ]
+        show_tiles([(name, f"{value:.3f}", words) for name, value, words in shown], "")
         frame = curves(found)
-        summary = (
-            f"{ALGORITHMS[found.algorithm].about.title}, {found.runs:,} games on each of two tables of "
-            f"{found.records:,} rows: {telling(found, frame)}"
-        )
         names = {"right": "this game", "limit": "limit by ε and δ", "gaussian": "limit by the plan's μ"}
-        panel(_trade_off(frame, names), summary, frame, "audit")
+        panel(_trade_off(frame, names), telling(found, frame), frame, "audit")
         st.caption(
-            "The blue curve is from games that did not shape the test. It may cross its limit by chance. "
+            "The solid curve is from games that did not shape the test. It may cross its limit by chance. "
             f"The verdict uses Clopper–Pearson bounds at {CONFIDENCE:.1%} confidence."
         )
     if evidence is not None:
@@ -242,23 +271,25 @@ def in_words(evidence: AuditResult) -> str:
     return f"{said}; more would show up to {evidence.there:.3g}." if evidence.low < evidence.there else f"{said}."
 
 
+def measured(played: Audit | AuditResult, **more: np.ndarray) -> pd.DataFrame:
+    """Return a measured trade-off at some false alarms from 0 to 1, and what `more` is there."""
+    at = np.unique(np.linspace(0, len(played.hits) - 1, DRAWN).astype(int))
+    lines = {"false alarms": played.false_alarms, "right": played.hits, **more}
+    return pd.DataFrame({name: np.concatenate([[0.0], line[at], [1.0]]) for name, line in lines.items()})
+
+
 def transcript_curves(evidence: AuditResult) -> pd.DataFrame:
     """Return the measured trade-off, the part shown with confidence, and the promise, at false alarms up to 1."""
-    at = np.unique(np.linspace(0, len(evidence.hits) - 1, DRAWN).astype(int))
-    x = np.unique(np.concatenate([np.linspace(0, 1, DRAWN // 2 + 1), evidence.false_alarms[at]]))
-    seen = np.interp(x, np.append(0.0, evidence.false_alarms), np.append(0.0, evidence.hits))
-    sizes = {"promised": evidence.promised, "shown": evidence.low}
-    return pd.DataFrame(
-        {"false alarms": x, "right": seen, **{k: trade_off(evidence.kind, size, x) for k, size in sizes.items()}}
-    )
+    frame = measured(evidence)
+    for name, size in (("promised", evidence.promised), ("shown", evidence.low)):
+        frame[name] = trade_off(evidence.kind, size, frame["false alarms"].to_numpy())
+    return frame
 
 
 def curves(found: Audit) -> pd.DataFrame:
     """Return the empirical curve, its limit at (ε, δ), and for Gaussian plans the sharper limit Φ(Φ⁻¹(q) + μ)."""
-    at = np.unique(np.linspace(0, len(found.hits) - 1, DRAWN).astype(int))
-    frame = pd.DataFrame({"false alarms": found.false_alarms[at], "right": found.hits[at], "limit": found.limit[at]})
-    ends = pd.DataFrame({"false alarms": [0.0, 1.0], "right": [0.0, 1.0], "limit": [found.budget.delta, 1.0]})
-    frame = pd.concat([ends.iloc[:1], frame, ends.iloc[1:]], ignore_index=True)
+    frame = measured(found, limit=found.limit)
+    frame.loc[0, "limit"] = found.budget.delta
     if found.accounting is Accounting.GDP:
         mu = gdp_mu(found.promised, found.budget.delta)
         frame["gaussian"] = 1 - guarantee.gaussian_trade_off(frame["false alarms"], mu)
@@ -276,10 +307,8 @@ def telling(found: Audit, frame: pd.DataFrame) -> str:
     broken = not found.kept and float(over.max()) > 0
     best = int((over if broken else frame["right"] - frame["false alarms"]).argmax())
     alarms, right, limit = (float(frame[of][best]) for of in ("false alarms", "right", name))
-    said = f"at {alarms:.1%} false alarms the second table is recognised {right:.1%} of the time"
-    return f"{said}, where the promise allows no more than {limit:.1%}." if broken else (
-        f"{said}; the promise allows {limit:.1%}."
-    )  # fmt: skip
+    said = f"At {alarms:.1%} false alarms the second table is recognised {right:.1%} of the time"
+    return f"{said}; the promise allows no more than {limit:.1%}."
 
 
 def _trade_off(frame: pd.DataFrame, names: dict[str, str]) -> go.Figure:
@@ -287,27 +316,3 @@ def _trade_off(frame: pd.DataFrame, names: dict[str, str]) -> go.Figure:
     frame = frame.assign(coin=frame["false alarms"])
     names = {name: title for name, title in names.items() if name in frame} | {"coin": "a coin"}
     return privacy.trade_off(frame, names, ("false alarms: says second, is first", "right: says second, is second"))
-
-
-def _lesson(played: Judged, planted: bool) -> str:
-    """Return what to learn from a game, in words."""
-    if planted and not played.kept:
-        return (
-            "**The game catches the planted bug.** The noise was half of what the plan says. The release looks better "
-            "and its card states the same ε. Only a game like this one notices. The package's tests play it against "
-            "every algorithm."
-        )
-    if planted:
-        return (
-            "**The game misses the planted bug this time.** The noise was half of what the plan says, and these games "
-            "were too few to prove it. Play more games, or choose a larger δ."
-        )
-    if played.kept:
-        return (
-            "**Near the limit is good:** more noise would only cost accuracy. Only the proof shows that there is "
-            "no breach. Plant the bug and play to see it caught."
-        )
-    return (
-        "**No bug was planted, yet the bound exceeds the promise.** This happens by chance in one game of a thousand. "
-        "Play again with another repeat number, and report it if it stays."
-    )

@@ -35,7 +35,7 @@ def finish(figure: go.Figure, height: int = 380) -> go.Figure:
     figure.update_xaxes(tickfont=TEXT, title_font=TEXT)
     figure.update_yaxes(tickfont=TEXT, title_font=TEXT)
     named = [trace for trace in figure.data if trace.name and trace.showlegend is not False]
-    if named and all(trace.type == "scatter" and trace.mode == "lines" for trace in named):
+    if named and all(trace.type == "scatter" and trace.mode.startswith("lines") for trace in named):
         lines = [(t.name, t.line.color, t.y[-1]) for t in named]
         seen = np.concatenate([np.asarray(t.y, dtype=float) for t in figure.data if t.type == "scatter"])
         notes = named_ends(lines, seen, height, log=figure.layout.yaxis.type == "log")
@@ -113,14 +113,39 @@ def ticks(labels: list[str], most: int) -> dict[str, list]:
     return {"tickvals": shown, "ticktext": [labels[i] for i in shown]}
 
 
-def curves(frame: pd.DataFrame, x: str, lines: dict[str, str], titles: tuple[str, str], *, log: str = "") -> go.Figure:
+def curves(
+    frame: pd.DataFrame, x: str, lines: dict[str, str], titles: tuple[str, str], *, log: str = "", height: int = 380
+) -> go.Figure:
     """Draw columns of a table over one of them; `lines` maps columns to words, `log` says which axes are: "xy", "y"."""
     figure = go.Figure()
     styles = zip((SYNTHETIC, REAL, THIRD, FOURTH), ("solid", "dash", "dot", "dashdot"), strict=True)
     for (column, words), (colour, dash) in zip(lines.items(), styles, strict=False):
         figure.add_scatter(x=frame[x], y=frame[column], mode="lines", name=words, line={"color": colour, "dash": dash})
     figure.update_xaxes(title=titles[0], **(POWERS if "x" in log else {}))
-    return finish(figure.update_yaxes(title=titles[1], **(POWERS if "y" in log else {})))
+    return finish(figure.update_yaxes(title=titles[1], **(POWERS if "y" in log else {})), height)
+
+
+def over_budget(frame: pd.DataFrame, lines: dict[str, str], unit: str) -> go.Figure:
+    """Draw columns of a table over its column epsilon: a small chart from zero on."""
+    figure = curves(frame, "epsilon", lines, ("", unit), height=180)
+    axis = log_axis((0.1, 0.3, 1, 3, 10))
+    figure.update_xaxes(**axis | {"ticktext": ["ε = 0.1", *axis["ticktext"][1:]]})
+    return figure.update_yaxes(rangemode="tozero").update_layout(margin_t=8)
+
+
+def guessed(bars: dict[str, float], unit: str, *, hidden: bool) -> go.Figure:
+    """Draw bars with their values, shares in `unit`; in place of the last one a question mark if it is `hidden`."""
+    values = [100 * value for value in bars.values()]
+    told = [f"{value:.2g} {unit}" if unit == "points" else f"{value:.0f}{unit}" for value in values]
+    if hidden:
+        values[-1], told[-1] = 0.0, "<b>?</b>"
+    figure = go.Figure()
+    figure.add_bar(
+        x=values, y=[*bars], orientation="h", marker_color=ERROR, text=told, textposition="outside", cliponaxis=False,
+        textfont_size=[13, 28 if hidden else 13], hoverinfo="skip", width=0.6,
+    )  # fmt: skip
+    figure.update_xaxes(visible=False, range=[0, 1.4 * max(values)])
+    return finish(figure.update_yaxes(autorange="reversed"), 100).update_layout(margin_t=8)
 
 
 def groups(frame: pd.DataFrame, title: str) -> go.Figure:

@@ -17,16 +17,17 @@ function build(root) {
 
   const draw = () => {
     const stop = input.valueAsNumber, values = data.synthetic[drawing][stop];
-    const low = data.low[stop], high = data.high[stop], said = data.words[drawing][stop];
+    const low = data.low[stop], high = data.high[stop], words = data.words[drawing][stop];
+    const said = words.replaceAll("**", "");
     bars.forEach((bar, j) => {
       size(bar.synthetic, 0, values[j], data.top);
       size(bar.range, low[j], high[j], data.top);
-      bar.number.textContent = share(values[j]);
+      bar.number.textContent = share(values[j], data);
     });
     part(".drag-at").textContent = data.stops[stop];
-    part(".drag-words").replaceChildren(...emphasised(said));
-    part(".drag-chart").setAttribute("aria-label", `${data.title} ${said.replaceAll("**", "")}`);
-    input.setAttribute("aria-valuetext", `${data.stops[stop]}. ${data.spoken[drawing][stop]}`);
+    part(".drag-words").replaceChildren(...emphasised(words));
+    part(".drag-chart").setAttribute("aria-label", `${data.title} ${said}`);
+    input.setAttribute("aria-valuetext", said);
   };
   // The address says at once what is seen: a link that is clicked before the server has heard takes it along.
   const write = () => {
@@ -79,7 +80,7 @@ function frame(root, data) {
   const ticks = data.ticks.map((value) => {
     const tick = element("div", "drag-tick");
     tick.style.bottom = `${(100 * value) / data.top}%`;
-    tick.append(element("span", "", `${Math.round(100 * value)}%`));
+    tick.append(element("span", "", `${Math.round(100 * value)}${data.unit === "%" ? "%" : ""}`));
     return tick;
   });
   const bars = data.labels.map((_, j) => {
@@ -87,7 +88,7 @@ function frame(root, data) {
     if (data.real !== null) {
       const real = element("div", "drag-bar drag-real");
       size(real, 0, data.real[j], data.top);
-      real.append(element("span", "", share(data.real[j])));
+      real.append(element("span", "", share(data.real[j], data)));
       group.append(real);
     }
     bar.synthetic = element("div", "drag-bar drag-synthetic");
@@ -129,6 +130,6 @@ function size(bar, from, to, top) {
   bar.dataset.to = to;
 }
 
-function share(value) {
-  return `${(100 * value).toFixed(1)}%`;
+function share(value, data) {
+  return data.unit === "%" ? `${(100 * value).toFixed(data.digits)}%` : `${Number((100 * value).toPrecision(2))}`;
 }

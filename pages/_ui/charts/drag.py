@@ -21,8 +21,8 @@ _mount = st.components.v2.component("drag", **_NAMES, isolate_styles=False)
 class Frames:
     """Synthetic shares (drawings, stops, labels) beside the `real` ones (labels,), None where there are none to show.
 
-    A drawing is one throw of the noise, kept for all stops. `words` and `spoken` say a sentence for each drawing and
-    stop, the second for screen readers; in `words`, ** begins and ends what is emphasised.
+    A drawing is one throw of the noise, kept for all stops. `words` say a sentence for each drawing and stop,
+    which names it, on the page and for screen readers; ** begins and ends what is emphasised.
     """
 
     title: str
@@ -33,21 +33,23 @@ class Frames:
     real: np.ndarray | None
     synthetic: np.ndarray
     words: Sequence[Sequence[str]]
-    spoken: Sequence[Sequence[str]]
     shown: str = "synthetic"  # what the moving bars are
+    unit: str = "%"  # of all bars; "points" have two digits, as everywhere
 
     def to_json(self, at: int) -> dict[str, Any]:
         """What the browser is given, opened at a stop."""
         low, high = self.synthetic.min(axis=0), self.synthetic.max(axis=0)
-        top = math.ceil(20 * max(high.max(), 0.1 if self.real is None else self.real.max())) / 20
+        most = max(high.max(), 0.0 if self.real is None else self.real.max())
+        step = 10.0 ** math.floor(math.log10(most))
+        top = math.ceil(2 * most / step) * step / 2
+        apart = 2 * step if top > 5.5 * step else step  # more ticks would touch
         drawings = len(self.synthetic)
-        return {
-            "title": self.title, "name": self.name, "stops": list(self.stops), "ends": list(self.ends), "at": at,
-            "labels": [clean(label) for label in self.labels],
+        return vars(self) | {
+            "at": at, "labels": [clean(label) for label in self.labels],
             "real": None if self.real is None else self.real.tolist(),
             "synthetic": self.synthetic.tolist(), "low": low.tolist(), "high": high.tolist(),
-            "words": [list(w) for w in self.words], "spoken": [list(w) for w in self.spoken],
-            "top": top, "ticks": [tenth / 10 for tenth in range(int(10 * top + 1e-9) + 1)],
+            "top": top, "ticks": np.arange(0, top + 1e-9, apart).tolist(),
+            "digits": 1 if step >= 0.1 else 2,
             "legend": {
                 "real": "" if self.real is None else "real", "synthetic": self.shown,
                 "range": f"range of {drawings} repeats" if drawings > 1 else "",

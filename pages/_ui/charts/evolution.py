@@ -6,10 +6,9 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from ..shell.text import figure_text
-from .base import FOURTH, GREY, REAL, SYNTHETIC, TEXT, THIRD, band, finish, log_axis
+from .base import GREY, REAL, SYNTHETIC, TEXT, band, finish, log_axis
+from .frontier import look
 
-MARKS = [(REAL, "circle"), (SYNTHETIC, "square"), (THIRD, "diamond"), (FOURTH, "triangle-up"), (GREY, "x")]
-DASHES = ["solid", "dash", "dashdot", "dot", "longdash"]
 LARGEST = 26.0  # pixels of the heaviest candidate's dot
 
 
@@ -22,7 +21,19 @@ def step(private: np.ndarray, V: np.ndarray, weights: np.ndarray, box: tuple[np.
     margin = 0.03 * (high - low)
     titles = ("<b>Real</b><br>stays with you", "<b>Invented</b><br>may be published")
     figure = make_subplots(1, 2, subplot_titles=titles, horizontal_spacing=0.03).update_annotations(font=TEXT)
-    figure.add_traces(_clouds(private, V, weights), 1, [1, 2, 2])
+    kept = weights > 0
+    size = np.maximum(LARGEST * np.sqrt(weights[kept] / weights.max()), 4)
+    looks = (
+        ("real points", private, {"color": REAL, "size": 5, "opacity": 0.7}),
+        ("without votes", V, {"color": GREY, "size": 5, "opacity": 0.6, "symbol": "x-thin-open"}),
+        (
+            "invented points, by votes",
+            V[kept],
+            {"color": SYNTHETIC, "size": size, "opacity": 0.75, "symbol": "diamond"},
+        ),
+    )
+    clouds = [go.Scatter(x=X[:, 0], y=X[:, 1], mode="markers", name=name, marker=look) for name, X, look in looks]
+    figure.add_traces(clouds, 1, [1, 2, 2]).update_traces(hovertemplate="(%{x:.3f}, %{y:.3f})")
     figure.add_shape(
         type="circle", x0=low[0], x1=high[0], y0=low[1], y1=high[1], line_color=GREY, row="all", col="all"
     )  # fmt: skip
@@ -33,25 +44,7 @@ def step(private: np.ndarray, V: np.ndarray, weights: np.ndarray, box: tuple[np.
     for number in ("", "2"):
         figure.update_layout({f"yaxis{number}_scaleanchor": f"x{number}"})
     figure.update_layout(showlegend=False)
-    return finish(figure, 400).update_layout(margin_l=24)  # beside its settings it is in view as a whole while it plays
-
-
-def _clouds(private: np.ndarray, V: np.ndarray, weights: np.ndarray) -> list[go.Scatter]:
-    """Return three traces: private points, all candidates, those that were chosen."""
-    kept = weights > 0
-    size = LARGEST * np.sqrt(weights[kept] / weights.max())
-    dots = {"color": REAL, "size": 5, "opacity": 0.7, "symbol": "circle"}
-    crosses = {"color": GREY, "size": 5, "opacity": 0.6, "symbol": "x-thin-open"}
-    chosen = {"color": SYNTHETIC, "size": np.maximum(size, 4), "opacity": 0.75, "symbol": "diamond"}
-    place = {"mode": "markers", "hovertemplate": "(%{x:.3f}, %{y:.3f})"}
-    return [
-        go.Scatter(x=private[:, 0], y=private[:, 1], name="real points", marker=dots, **place),
-        go.Scatter(x=V[:, 0], y=V[:, 1], name="without votes", marker=crosses, **place),
-        go.Scatter(
-            x=V[kept, 0], y=V[kept, 1], mode="markers", name="invented points, by votes",
-            marker=chosen, customdata=weights[kept], hovertemplate="(%{x:.3f}, %{y:.3f}): %{customdata:.2%}",
-        ),
-    ]  # fmt: skip
+    return finish(figure).update_layout(height=None, margin_l=24)  # as high as its place: two maps side by side
 
 
 def distances(records: pd.DataFrame) -> go.Figure:
@@ -66,7 +59,7 @@ def distances(records: pd.DataFrame) -> go.Figure:
         showlegend=False,
     )  # fmt: skip
     figure.update_xaxes(title="step", rangemode="tozero", dtick=max(1, int(middle.index.max()) // 10))
-    return finish(figure.update_yaxes(title="distance", rangemode="tozero", tickformat=".0%"), 260)
+    return finish(figure.update_yaxes(title="km", rangemode="tozero"), 220)
 
 
 def settings(
@@ -76,20 +69,15 @@ def settings(
 
     `found` and `reference` have line, x, mean and error. `mark` is a vertical line with its words.
     """
-    figure = go.Figure()
-    for i, (name, own) in enumerate(found.groupby("line", sort=False)):
-        colour, symbol = MARKS[i % len(MARKS)]
-        line = {"color": colour, "dash": DASHES[i % len(DASHES)]}
-        figure.add_scatter(
-            x=own["x"], y=own["mean"], error_y={"array": 2 * own["error"]}, name=figure_text(name), line=line,
-            mode="lines+markers", marker={"symbol": symbol, "size": 8},
-        )  # fmt: skip
-        known = reference[reference["line"] == name]
-        if len(known):
+    figure, looks = go.Figure(), look([*dict.fromkeys([*found["line"], *reference["line"]])])
+    for frame, words, mode, more in (
+        (found, "", "lines+markers", {"size": 8}),
+        (reference, ", reference", "markers", {"size": 13, "symbol": "circle-open", "line_width": 2}),
+    ):
+        for name, own in frame.groupby("line", sort=False):
             figure.add_scatter(
-                x=known["x"], y=known["mean"], error_y={"array": 2 * known["error"]}, mode="markers",
-                name=figure_text(f"{name}, reference"),
-                marker={"symbol": f"{symbol}-open", "size": 13, "color": colour, "line_width": 2},
+                x=own["x"], y=own["mean"], error_y={"array": 2 * own["error"]}, name=figure_text(f"{name}{words}"),
+                mode=mode, line_color=looks[name]["color"], marker={**looks[name], **more},
             )  # fmt: skip
     if mark is not None:
         figure.add_vline(x=mark[1], line={"color": GREY, "dash": "dash"})
@@ -104,13 +92,11 @@ def ranking(found: pd.DataFrame, off: str) -> go.Figure:
     """W1 of each method as a bar of its mean, and a dot for each seed; column `off` says how far W1 may be off."""
     means = found.groupby("method", sort=False)["w1"].mean()
     figure = go.Figure()
-    names = [figure_text(name, 40) for name in means.index]
-    place = {name: i for i, name in enumerate(means.index)}
-    figure.add_bar(x=means, y=list(range(len(means))), orientation="h", marker_color=REAL, opacity=0.55, name="mean")
+    figure.add_bar(x=means, y=means.index, orientation="h", marker_color=REAL, opacity=0.55, name="mean")
     figure.add_scatter(
-        x=found["w1"], y=[place[m] for m in found["method"]], mode="markers", name="one run, ± error of W1",
+        x=found["w1"], y=found["method"], mode="markers", name="one run",
         error_x={"array": found[off], "thickness": 1.5}, marker={"color": SYNTHETIC, "symbol": "diamond", "size": 9},
     )  # fmt: skip
-    figure.update_yaxes(tickvals=list(range(len(names))), ticktext=names, autorange="reversed", title="method")
-    figure.update_xaxes(title="distance W1 (share of a column's range)", rangemode="tozero")
-    return finish(figure, 150 + 50 * len(names))
+    figure.update_yaxes(autorange="reversed", title="method")
+    figure.update_xaxes(title="distance, share of a column's range", rangemode="tozero", tickformat=".1%")
+    return finish(figure, 150 + 50 * len(means))

@@ -1,7 +1,7 @@
 """The frontier's figure and its neighbours: DataFrames to Plotly, nothing here computes or knows an algorithm."""
 
-import math
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ..shell.text import figure_text
-from .base import FOURTH, GREY, REAL, SYNTHETIC, TEXT, THIRD, band, finish, log_axis, short
+from .base import GREY, POWERS, REAL, SYNTHETIC, THIRD, band, finish, log_axis
 
 # Most of Okabe–Ito, then Tol’s muted ones; those that are compared first look least alike.
 COLOURS = ["#0072B2", "#D55E00", "#E7298A", "#CC79A7", "#E69F00", "#56B4E9"]
@@ -42,13 +42,13 @@ def frontier(
     curves: Mapping[str, tuple[np.ndarray, np.ndarray]],
     planned: Sequence[float],
     zone: float | None = None,
-    advised: tuple[float, str] | None = None,
+    stars: Mapping[str, tuple[float, float]] = MappingProxyType({}),
 ) -> go.Figure:
     """Error against ε: a dot a run, a line of medians and a band over seeds for each algorithm.
 
-    `levels` are horizontal lines by the name that stands on them, `curves` other lines. A dot's customdata is
-    (algorithm, ε, seed). Lines are called by their `titles`, at their right ends. The axis is for all ε `planned`; what
-    lies below `zone` is good enough, and a point upon its edge is at the `advised` ε, by its name.
+    `levels` are horizontal lines, `curves` other ones, by their names. A dot's customdata is (algorithm, ε, seed).
+    Algorithms are called by their `titles`. All lines are named at their right ends. The axis is for all ε `planned`;
+    what lies below `zone` is good enough. Each of the `stars`, by its symbol, is at an ε that is advised and its error.
     """
     figure = go.Figure()
     for name, own in dots.groupby("algorithm", sort=False):
@@ -65,35 +65,25 @@ def frontier(
             customdata=own[["algorithm", "epsilon", "seed"]].to_numpy(dtype=object),
             hovertemplate=f"{shown}, ε = %{{customdata[1]}}, repeat %{{customdata[2]}}: %{{y:.3g}}<extra></extra>",
         )  # fmt: skip
-    for name, (x, y) in curves.items():
-        line = {"color": GREY, "dash": "dash", "width": 1}
-        figure.add_scatter(x=x, y=y, mode="lines", name=name, line=line, hoverinfo="name")
-    shown = [*dots["error"], *levels.values()]
+    edges = [min(planned) / 1.15, max(planned) * 1.04]
+    for name, (x, y) in ({name: (edges, [value] * 2) for name, value in levels.items()} | dict(curves)).items():
+        line = {"color": GREY, "dash": "dot" if name in levels else "solid", "width": 1 + (name in curves)}
+        figure.add_scatter(x=x, y=y, mode="lines", name=figure_text(name, 60), line=line, hoverinfo="name")
+    shown = [*dots["error"], *levels.values(), *(value for _, own in curves.values() for value in own)]
     ends = 0.75 * min(value for value in shown if value > 0), 1.3 * max(shown)
     figure.update_yaxes(title=title, type="log", range=np.log10(ends), **ticks(ends[1] < FEW * ends[0]))
-    top, edges = dots["error"].max(), [min(planned) / 1.15, max(planned) * 1.04]
     if zone is not None:
         below = {"y0": ends[0], "y1": zone, "x0": 0, "x1": 1, "xref": "x domain"}
         figure.add_shape(type="rect", layer="below", fillcolor=THIRD, opacity=0.1, line_width=0, **below)
-        if advised is not None and edges[0] <= advised[0] <= edges[1]:
-            figure.add_scatter(
-                x=[advised[0]], y=[zone], mode="markers+text", text=[figure_text(advised[1], 60)], showlegend=False,
-                textposition="bottom right", textfont=TEXT, marker={"symbol": "star", "size": 14, "color": THIRD},
-                hoverinfo="text",
-            )  # fmt: skip
+    for symbol, (epsilon, error) in stars.items():
+        star = {"symbol": symbol, "size": 18, "color": THIRD, "line": {"width": 2}}
+        figure.add_scatter(
+            x=[epsilon], y=[error], mode="markers", marker=star, showlegend=False,
+            hovertemplate="ε = %{x}<extra></extra>",
+        )  # fmt: skip
     words = "privacy budget (ε): smaller protects more"
     figure.update_xaxes(title=words, range=np.log10(edges), **log_axis(planned))
     figure.update_layout(clickmode="event+select")
-    for i, (name, value) in enumerate(levels.items()):
-        shown, side = figure_text(name, 60), "left" if value < top / 3 else "right"  # lines fall: there is room
-        figure.add_scatter(
-            x=edges, y=[value, value], mode="lines", name=shown, line={"color": GREY, "dash": "dot"},
-            hoverinfo="skip", showlegend=False,
-        )  # fmt: skip
-        figure.add_annotation(
-            text=short(shown).replace("\n", "<br>"), x=float(side == "right"), xref="x domain", xanchor=side,
-            y=math.log10(value), yanchor="top" if i else "bottom", showarrow=False, font=TEXT, align=side,
-        )  # fmt: skip
     return finish(figure, 400).update_layout(margin_t=8)
 
 
@@ -109,29 +99,18 @@ def waterfall(parts: Mapping[str, float], total: float, unit: str) -> go.Figure:
     return finish(figure.update_yaxes(title=f"synthetic − true, {unit}", rangemode="tozero"), 360)
 
 
-def flips(table: pd.DataFrame, looks: Mapping[str, Mapping[str, str]], titles: Mapping[str, str]) -> go.Figure:
-    """Share of runs that say the opposite, against ε; `table` has algorithm, epsilon, share, words."""
+def over_epsilon(
+    lines: pd.DataFrame, looks: Mapping[str, Mapping[str, str]], title: str, *, log: bool = False
+) -> go.Figure:
+    """The middle of each line against ε, and its range as a band; `lines` has line, epsilon, middle, low, high."""
     figure = go.Figure()
-    for name, own in table.groupby("algorithm", sort=False):
-        shown = figure_text(titles[str(name)])
-        figure.add_scatter(
-            x=own["epsilon"], y=own["share"], name=shown, mode="lines+markers", customdata=own["words"],
-            line_color=looks[str(name)]["color"], marker={**looks[str(name)], "size": 9},
-            hovertemplate=f"{shown}: %{{customdata}}<extra></extra>",
-        )  # fmt: skip
-    figure.update_xaxes(title="ε", **log_axis(table["epsilon"]))
-    return finish(figure.update_yaxes(title="runs that say the opposite", tickformat=".0%", range=[-0.03, 1.03]), 360)
-
-
-def purpose(lines: pd.DataFrame, unit: str) -> go.Figure:
-    """How well something is done against ε; `lines` has line, epsilon, mean, min, max; releases come first."""
-    figure, looks = go.Figure(), {"the real table": (REAL, "dash"), "a sample as exact": (THIRD, "dot")}
-    looks["knowing nothing"] = GREY, "dashdot"
     for name, own in lines.groupby("line", sort=False):
-        colour, dash = looks.get(str(name), (SYNTHETIC if not figure.data else FOURTH, "solid"))
-        band(figure, own["epsilon"], own["min"], own["max"], colour, showlegend=False)
+        shown, look = figure_text(name, 60), dict(looks[str(name)])
+        line = {"color": look["color"], "dash": look.pop("dash", "solid")}
+        band(figure, own["epsilon"], own["low"], own["high"], look["color"], showlegend=False)
         figure.add_scatter(
-            x=own["epsilon"], y=own["mean"], mode="lines", name=figure_text(name), line={"color": colour, "dash": dash}
-        )
+            x=own["epsilon"], y=own["middle"], mode="lines+markers", name=shown, line=line, marker=look,
+            marker_size=9, hovertemplate=f"{shown}, ε = %{{x}}: %{{y:.3g}}<extra></extra>",
+        )  # fmt: skip
     figure.update_xaxes(title="ε", **log_axis(lines["epsilon"]))
-    return finish(figure.update_yaxes(title=unit), 360)
+    return finish(figure.update_yaxes(title=title, **(POWERS if log else {})), 400)

@@ -7,8 +7,8 @@ import plotly.graph_objects as go
 from dpcore.evaluation.output_laws import LineLaw, PlaneLaw
 
 from ..shell.text import figure_text
-from .base import GREY, POWERS, REAL, SHADES, SYNTHETIC, THIRD, band, finish, log_axis
-from .frontier import COLOURS, look
+from .base import GREY, REAL, SHADES, SYNTHETIC, THIRD, curves, finish
+from .frontier import look, over_epsilon
 
 
 def density(law: LineLaw, column: str) -> go.Figure:
@@ -19,65 +19,55 @@ def density(law: LineLaw, column: str) -> go.Figure:
         hovertemplate="%{x:.5g}: %{y:.3g}<extra></extra>",
     )  # fmt: skip
     figure.add_vline(
-        x=law.truth, line={"color": REAL, "dash": "dash"}, annotation_text="real value", annotation_position="top"
+        x=law.truth,
+        line={"color": REAL, "dash": "dash"},
+        annotation_text=f"real value: {law.truth:.4g}",
+        annotation_position="top",
     )
     figure.add_vrect(
         x0=law.low, x1=law.high, fillcolor=SYNTHETIC, opacity=0.15, line_width=0,
-        annotation_text="← 9 of 10<br>private values<br>fall here", annotation_position="outside top right",
+        annotation_text="← 9 of 10<br>private values", annotation_position="outside top right",
     )  # fmt: skip
     figure.update_xaxes(title=figure_text(column))
     figure.update_yaxes(rangemode="tozero", visible=False)
-    return finish(figure, 300).update_layout(margin_l=24)  # where the axis is dragged, within a phone's screen
+    return finish(figure, 270).update_layout(margin_l=24)  # where the axis is dragged, within a phone's screen
 
 
-def curve(frame: pd.DataFrame, star: float, used: float, unit: str) -> go.Figure:
+def curve(frame: pd.DataFrame, star: float, used: float) -> go.Figure:
     """Mean excess risk against μ; the theory's μ and the one in use as vertical lines."""
-    figure = go.Figure()
-    figure.add_scatter(x=frame["mu"], y=frame["excess_risk"], mode="lines", name="error added", line_color=SYNTHETIC)
-    span = [float(frame["excess_risk"].min()), float(frame["excess_risk"].max())]
-    for value, words, colour, dash in ((star, "theory's μ", GREY, "dash"), (used, "μ in use", REAL, "dot")):
-        figure.add_scatter(x=[value, value], y=span, mode="lines", name=words, line={"color": colour, "dash": dash})
-    figure.update_xaxes(title="μ, weight of the regulariser", type="log", exponentformat="power")
-    return finish(figure.update_yaxes(title=f"mean error added{unit}", **POWERS))
+    titles = "μ, weight of the regulariser", "mean error added (units of the column)"
+    figure = curves(frame, "mu", {"excess_risk": "error added"}, titles, log="xy")
+    for value, words, side in ((star, "theory's μ →", "right"), (used, "← μ in use", "left")):
+        figure.add_vline(x=value, line={"color": GREY, "dash": "dash"})
+        figure.add_annotation(x=np.log10(value), y=1, yref="paper", text=words, xanchor=side, showarrow=False)
+    return figure
 
 
 def by_epsilon(frame: pd.DataFrame, value: str, title: str, names: list[str], *, log: bool) -> go.Figure:
     """A value against ε by method: the median over seeds as a line, the range as a band."""
-    figure, looks = go.Figure(), look(names)
-    for name, own in frame.dropna(subset=[value]).groupby("algorithm", sort=False):
-        by = own.groupby("epsilon")[value]
-        middle, low, high = by.median(), by.min(), by.max()
-        colour = looks[str(name)]["color"]
-        dash = "solid" if names.index(str(name)) < len(COLOURS) else "dot"
-        band(figure, middle.index, low, high, colour, showlegend=False, legendgroup=name)
-        figure.add_scatter(
-            x=middle.index, y=middle, mode="lines+markers", name=str(name), legendgroup=name,
-            line={"color": colour, "dash": dash}, marker={**looks[str(name)], "size": 9},
-            hovertemplate=f"{name}, ε = %{{x}}: %{{y:.3g}}<extra></extra>",
-        )  # fmt: skip
-    figure.update_xaxes(title="ε", **log_axis(frame["epsilon"]))
-    return finish(figure.update_yaxes(title=title, **(POWERS if log else {})), 460)
+    by = frame.dropna(subset=[value]).groupby(["algorithm", "epsilon"], sort=False)[value]
+    lines = by.agg(middle="median", low="min", high="max").reset_index().rename(columns={"algorithm": "line"})
+    return over_epsilon(lines, look(names), title, log=log)
 
 
 def coefficients(frame: pd.DataFrame, optimum: np.ndarray, names: tuple[str, ...], order: list[str]) -> go.Figure:
     """Every run's coefficients by method, and those found without privacy."""
     figure, looks = go.Figure(), look(order)
     place = {name: i for i, name in enumerate(names)}
-    methods = list(dict.fromkeys(frame["algorithm"]))
-    for j, method in enumerate(methods):
-        own = frame[frame["algorithm"] == method]
-        shift = (j + 1) / (len(methods) + 2) - 0.5
+    by = frame.groupby("algorithm", sort=False)
+    for j, (method, own) in enumerate(by, 1):
+        shift = j / (len(by) + 2) - 0.5
         figure.add_scatter(
             x=own["value"], y=[place[c] + shift for c in own["coefficient"]], mode="markers", name=method,
             marker={**looks[method], "size": 6}, hovertemplate=f"{method}: %{{x:.3g}}<extra></extra>",
         )  # fmt: skip
     figure.add_scatter(
-        x=optimum, y=list(range(len(names))), mode="markers", name="without privacy",
+        x=optimum, y=[*place.values()], mode="markers", name="without privacy",
         marker={"symbol": "line-ns", "size": 22, "line": {"width": 2, "color": GREY}},
         hovertemplate="without privacy: %{x:.3g}<extra></extra>",
     )  # fmt: skip
-    ticks = {"tickvals": list(range(len(names))), "ticktext": [figure_text(n, 24) for n in names]}
-    figure.update_yaxes(autorange="reversed", title="weight of", **ticks)
+    shown = [figure_text(name, 24) for name in names]
+    figure.update_yaxes(autorange="reversed", title="weight of", tickvals=[*place.values()], ticktext=shown)
     figure.update_xaxes(title="value (features scaled by bounds)")
     return finish(figure, 160 + 34 * min(len(names), 24))
 
@@ -104,18 +94,18 @@ def plane(law: PlaneLaw, names: tuple[str, ...]) -> go.Figure:
     return finish(figure.update_yaxes(title=figure_text(names[1])), 480)
 
 
-def fans(x: np.ndarray, lines: np.ndarray, best: np.ndarray, titles: tuple[str, str]) -> go.Figure:
-    """Prediction lines of many draws (m, p) over x (p,), and the one without privacy."""
+def fans(x: np.ndarray, lines: np.ndarray, best: np.ndarray, titles: tuple[str, str], chance: bool) -> go.Figure:
+    """Prediction lines of many draws (m, p) over x (p,), and the one without privacy; of a `chance` in percent."""
     figure = go.Figure()
     for i, line in enumerate(lines):
         figure.add_scatter(
-            x=x, y=line, mode="lines", line={"color": SYNTHETIC, "width": 1}, opacity=0.35, name="draws",
+            x=x, y=line, mode="lines", line={"color": SYNTHETIC, "width": 1}, opacity=0.35, name="private lines",
             showlegend=i == 0, hoverinfo="skip",
         )  # fmt: skip
     figure.add_scatter(x=x, y=best, mode="lines", line={"color": REAL, "dash": "dash", "width": 3},
                        name="without privacy")  # fmt: skip
     figure.update_xaxes(title=figure_text(titles[0]))
-    return finish(figure.update_yaxes(title=figure_text(titles[1])), 360)
+    return finish(figure.update_yaxes(title=figure_text(titles[1]), tickformat=".0%" if chance else ""), 340)
 
 
 def walk(frame: pd.DataFrame, b: np.ndarray) -> go.Figure:

@@ -5,12 +5,14 @@ which took most of the time in which all of them answer a slider.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from numpy.typing import ArrayLike
+
+from dpcore.numbers import points
 
 from ..shell.text import figure_text, short_names
 from .base import BARS, DIVERGING, ERROR, GREY, LETTER, LINES, SHADES, TEXT, named_ends, room, ticks
@@ -18,7 +20,7 @@ from .base import BARS, DIVERGING, ERROR, GREY, LETTER, LINES, SHADES, TEXT, nam
 HEIGHT = 240
 MARGIN = {"l": 4, "r": 4, "t": 24, "b": 4}
 LEGEND = {"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0, "font": TEXT, "entrywidth": 80}
-FADED = 0.18
+FADED, STAGE = 0.18, "new attempt"
 GAP = 0.13  # between two of three heat maps, as a share of the width: on a phone a scale stands there
 WIDE = (1 - 2 * GAP) / 3
 NARROW = 110  # pixels that one of them has at the least beside another chart
@@ -34,17 +36,14 @@ _BAND: Spec = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
-class CurveContext:
-    """What a convergence curve is shown with: `raw_noise`, `stages` (where, words), a `pinned` run."""
+def convergence_chart(
+    records: pd.DataFrame, x: str, title: str, n: int, noun: str, *, raw_noise: float | None = None,
+    stages: Sequence[float] = (), pinned: pd.DataFrame | None = None,
+) -> go.Figure:  # fmt: skip
+    """Errors against `x`: the first run as a line, the range over its replays as a band; raw noise and a pinned run.
 
-    raw_noise: float | None = None
-    stages: Sequence[tuple[float, str]] = ()
-    pinned: pd.DataFrame | None = None
-
-
-def convergence_chart(records: pd.DataFrame, x: str, title: str, n: int, noun: str, beside: CurveContext) -> go.Figure:
-    """Errors against `x`: the first run as a line, the range over its replays as a band; raw noise and a pinned run."""
+    `stages` are where a new fit begins.
+    """
     lines: list[Spec] = []
     first = records[records["seed"] == records["seed"].iloc[0]].set_index("t", drop=False)
     for name, (colour, dash, short) in LINES.items():
@@ -53,17 +52,17 @@ def convergence_chart(records: pd.DataFrame, x: str, title: str, n: int, noun: s
         if records["seed"].nunique() > 1:
             lines.append(_band(records, first, x, name, colour))
         lines.append(_line(first[x], first[name], short, {"color": colour, "dash": dash, "width": 2}, n, noun))
-    if beside.pinned is not None:
-        own = beside.pinned[beside.pinned["seed"] == beside.pinned["seed"].iloc[0]]
+    if pinned is not None:
+        own = pinned[pinned["seed"] == pinned["seed"].iloc[0]]
         line = {"color": GREY, "dash": "longdash", "width": 2}
         lines.append(_line(own[x], own["max_error"], "largest error, A", line, n, noun))
-    if beside.raw_noise is not None:
+    if raw_noise is not None:
         line = {"color": GREY, "dash": "dot", "width": 1}
         ends = pd.Series([min(0.0, first[x].min()), first[x].max()])
-        flat = pd.Series([beside.raw_noise, beside.raw_noise])
+        flat = pd.Series([raw_noise, raw_noise])
         lines.append(_line(ends, flat, "noise alone", line, n, noun) | {"mode": "lines"})
     upon = {"xref": "x", "yref": "y domain"}
-    rule = upon | {"type": "line", "y0": 0, "y1": 1, "line": {"color": GREY, "dash": "dash", "width": 1}}
+    rule = upon | {"type": "line", "y0": 0, "y1": 1, "line": {"color": GREY, "width": 1}}
     place = upon | {"y": 1, "yanchor": "top", "xanchor": "left", "showarrow": False, "font": TEXT}
     named = [line for line in lines if "name" in line]
     ends = [(t["name"], t["line"]["color"], np.asarray(t["y"])[-1]) for t in named]
@@ -72,8 +71,8 @@ def convergence_chart(records: pd.DataFrame, x: str, title: str, n: int, noun: s
         lines,
         xaxis=_axis(title, rangemode="tozero"),
         yaxis=_axis("points", type="log", dtick="D2", tickformat="~g"),
-        shapes=[rule | {"x0": at, "x1": at} for at, _ in beside.stages],
-        annotations=[place | {"x": at, "text": words} for at, words in beside.stages] + notes,
+        shapes=[rule | {"x0": at, "x1": at} for at in stages],
+        annotations=[place | {"x": at, "text": STAGE} for at in stages] + notes,
         showlegend=False,
         margin=MARGIN | {"r": room(ends), "t": 8},
     )
@@ -97,8 +96,13 @@ def _band(records: pd.DataFrame, first: pd.DataFrame, x: str, name: str, colour:
     if at.nunique() == 1:
         ends = {"x": [at.iloc[-1]] * 2, "y": [low.iloc[-1], high.iloc[-1]]}
         return _BAND | ends | {"fill": "none", "line": {"color": colour, "width": 6}, "opacity": 0.4}
-    around = {"x": np.concatenate([at, at[::-1]]), "y": np.concatenate([high, low[::-1]])}
-    return _BAND | around | {"fillcolor": colour}
+    return _between(at, low, high, colour)
+
+
+def _between(at: ArrayLike, low: ArrayLike, high: ArrayLike, colour: str) -> Spec:
+    """The range between two lines."""
+    x, low, high = np.asarray(at), np.asarray(low), np.asarray(high)
+    return _BAND | {"x": np.append(x, x[::-1]), "y": np.append(high, low[::-1]), "fillcolor": colour}
 
 
 def questions(
@@ -112,9 +116,7 @@ def questions(
     band: list[Spec] = []
     if worlds is not None:
         ranked = 100 * -np.sort(-worlds, axis=1)[:, : len(table)]
-        at, low, high = np.arange(1, len(table) + 1), ranked.min(axis=0), ranked.max(axis=0)
-        around = {"x": np.concatenate([at, at[::-1]]), "y": np.concatenate([high, low[::-1]])}
-        band = [_BAND | around | {"fillcolor": ERROR}]
+        band = [_between(np.arange(1, len(table) + 1), ranked.min(axis=0), ranked.max(axis=0), ERROR)]
     dots = {
         "type": "scatter", "x": np.arange(1, len(table) + 1), "y": 100 * table["error"], "mode": "markers",
         "name": "error",
@@ -130,25 +132,6 @@ def questions(
         yaxis=_axis("points", rangemode="tozero"),
         dragmode="select", selectdirection="h", showlegend=False,
     )  # fmt: skip
-
-
-def columns(involved: pd.DataFrame) -> go.Figure:
-    """The mean error of the marked questions by the column they involve; `involved` has column, error, questions."""
-    names = short_names(involved["column"], 14)
-    bars = {
-        "type": "bar", "x": 100 * involved["error"], "y": list(range(len(names))), "orientation": "h",
-        "marker": {"color": ERROR}, "customdata": np.column_stack([names, involved["questions"]]),
-        "hovertemplate": "%{customdata[0]}: %{x:.3g} points, %{customdata[1]} questions<extra></extra>",
-    }  # fmt: skip
-    return _small(
-        [bars],
-        xaxis={"rangemode": "tozero", "nticks": 4},
-        yaxis={"autorange": "reversed"} | ticks(names, 12),
-        annotations=[
-            {"text": "average by column", "x": 1, "y": 1, "xref": "paper", "yref": "paper", "xanchor": "right"}
-            | {"yanchor": "bottom", "showarrow": False, "font": TEXT}
-        ],
-    )
 
 
 def marginal(frame: pd.DataFrame, title: str, n: int, noun: str) -> go.Figure:
@@ -198,9 +181,10 @@ def pair(
 ) -> go.Figure:
     """A 2-way table real and synthetic on one scale, and their difference on the real one's, both ways from 0.
 
-    That scale is the same for every release: a difference of 0.2 points looks as small as it is.
+    That scale is the same for every release: a difference of 0.2 points looks as small as it is. The cell that differs
+    most has a frame.
     """
-    rows, across = (short_names(axis, 12) for axis in labels)
+    rows, across = short_names(labels[0], 14), short_names(labels[1], 12)
     most = 100 * float(max(real.max(), synthetic.max()))
     gap = 100 * float(real.max()) or 1.0
     cells = np.array([[(r, c) for c in across] for r in rows])
@@ -208,8 +192,13 @@ def pair(
     fit = sum(len(text) + 1 for text in across) * LETTER < NARROW
     along = {"tickangle": 0 if fit else -45, "tickfont": TEXT} | ticks(across, 7)
     maps: list[Spec] = []
-    layout: dict[str, Any] = {"annotations": []}
-    tables = (("real, %", real), ("synthetic, %", synthetic), ("difference, points", synthetic - real))
+    layout: dict[str, Any] = {"annotations": [], "shapes": []}
+    apart = synthetic - real
+    row, column = np.unravel_index(np.abs(apart).argmax(), apart.shape)
+    frame = {"type": "rect", "x0": column - 0.5, "x1": column + 0.5, "y0": row - 0.5, "y1": row + 0.5}
+    frame |= {"line": {"color": ERROR, "width": 2}}
+    most_apart = f"difference, at most {points(float(np.abs(apart).max()))}"
+    tables = (("real, %", real), ("synthetic, %", synthetic), (most_apart, apart))
     for place, (name, values) in enumerate(tables):
         signed, number = place == 2, str(place + 1) * (place > 0)
         x = 1.0 if signed else 2 * WIDE + GAP + 0.01
@@ -223,13 +212,14 @@ def pair(
             }
         )  # fmt: skip
         left, right = place * (WIDE + GAP), place * (WIDE + GAP) + WIDE
-        layout[f"xaxis{number}"] = along | {"anchor": f"y{number}", "domain": [left, right]}
-        own = {"matches": "y", "showticklabels": False} if place else {}
-        layout[f"yaxis{number}"] = down | {"anchor": f"x{number}", "domain": [0, 1]} | own
+        bare = {"showticklabels": False, "ticks": ""} if place else {}
+        layout[f"xaxis{number}"] = along | {"anchor": f"y{number}", "domain": [left, right]} | bare
+        layout[f"yaxis{number}"] = down | {"anchor": f"x{number}", "domain": [0, 1], "matches": "y"} | bare
+        layout["shapes"].append(frame | {"xref": f"x{number}", "yref": f"y{number}"})
         above = {"text": name, "x": (left + right) / 2, "y": 1, "xref": "paper", "yref": "paper", "yanchor": "bottom"}
         layout["annotations"].append(above | {"xanchor": "center", "showarrow": False, "font": TEXT})
-    layout["xaxis2"] |= {"title": {"text": figure_text(axes[1]), "font": TEXT}}
-    layout["yaxis"] |= {"title": {"text": figure_text(axes[0]), "font": TEXT}}
+    for axis, name in zip(("yaxis", "xaxis"), short_names(axes, 18), strict=True):
+        layout[axis] |= {"title": {"text": name, "font": TEXT}}
     return _small(maps, **layout)
 
 

@@ -1,7 +1,7 @@
 """Ask first: how small may ε be for one question? From public numbers where the noise is known, else from runs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
-from dpcore.theory.noise import all_within
+from dpcore.theory.noise import all_within, reach
 from dpcore.workloads import Marginals
 
 from ..jobs.counting import have
@@ -39,13 +39,15 @@ KINDS = ["every single column", "every pair", "every triple"]  # by the number o
 class Forecast:
     """The smallest ε of the sliders at which the noisy answers are near enough, by the noise alone; None: no ε is.
 
-    `chance` and `sigma`, the deviation of the noise, are those at ε, or at the largest ε there is.
+    `chance` and `sigma`, the deviation of the noise, are those at ε, or at the largest ε there is; `reached` is how far
+    off the answers are at each ε of the sliders, in the share of releases that was asked for.
     """
 
     name: str
     epsilon: float | None
     chance: float
     sigma: float
+    reached: dict[float, float]
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ class Asked:
     share: float
     delta: float
     enough: float | None = None  # the smallest ε known to be so
+    reached: dict[float, float] = field(default_factory=dict)  # by ε, how far off these answers alone are
 
     @property
     def words(self) -> str:
@@ -76,22 +79,25 @@ def forecasts(problem: QueryRelease, delta: float, tolerance: float, share: floa
 
 
 def _forecast(name, algorithm, problem, delta, tolerance, share) -> list[Forecast]:  # noqa: ANN001
-    chance = sigma = 0.0
+    sigmas = {}
     for epsilon in controls.EPSILONS:
-        noise = public_noise(algorithm, problem, Budget(epsilon, delta))
-        if noise is None:
+        sigmas[epsilon] = public_noise(algorithm, problem, Budget(epsilon, delta))
+        if sigmas[epsilon] is None:
             return []
-        sigma, chance = noise, all_within(tolerance, noise, problem.workload.m)
-        if chance >= share:
-            return [Forecast(name=name, epsilon=epsilon, chance=chance, sigma=sigma)]
-    return [Forecast(name=name, epsilon=None, chance=chance, sigma=sigma)]
+    m = problem.workload.m
+    chances = {epsilon: all_within(tolerance, sigma, m) for epsilon, sigma in sigmas.items()}
+    enough = next((epsilon for epsilon, chance in chances.items() if chance >= share), None)
+    at = enough or controls.EPSILONS[-1]
+    reached = {epsilon: reach(share, sigma, m) for epsilon, sigma in sigmas.items()}
+    return [Forecast(name=name, epsilon=enough, chance=chances[at], sigma=sigmas[at], reached=reached)]
 
 
 def front_door(table: Table, delta: float) -> Asked | None:
     """The question, and the smallest ε that answers it by public numbers; returns what was asked."""
     if table.peeked and stakeholder():
         return None
-    found = _question(table)
+    with st.container(key="asked-what"):
+        found = _question(table)
     if found is None:
         return None
     columns, tolerance, share = found
@@ -100,30 +106,28 @@ def front_door(table: Table, delta: float) -> Asked | None:
     problem = QueryRelease(workload, table.n, table.unit.most_rows)
     asked = Asked(problem, tolerance, share, delta)
     found = forecasts(problem, delta, tolerance, share)
-    line = st.container(horizontal=True, vertical_alignment="center")
-    for at, forecast in enumerate(found):
-        sigma = f"{100 * forecast.sigma:.2g} points (≈ {problem.n * forecast.sigma:,.0f} rows)"
-        finding, answers = _said(forecast, asked)
-        if not at:
-            with line:
-                heading(finding)
-        st.markdown(
-            answers if not at else f"{finding}. {answers}",
-            help=f"Known without looking at a row: with {TITLES[forecast.name]}, {_percent(forecast.chance)} of "
-            f"releases at this ε are. The noise's standard deviation is {sigma}, δ = {brief(delta)}. The fitted table "
-            "is usually more accurate. Only simulated releases can tell: see Ranking.",
-        )
     if not found:
         st.markdown(
             f"At δ = {brief(delta)}, no algorithm here says beforehand how far off {workload.m:,} answers are. "
             "Simulated releases can tell."
         )
-    if found and table.trial is not None:
+        return asked
+    forecast = found[0]
+    sigma = f"{100 * forecast.sigma:.2g} points (≈ {problem.n * forecast.sigma:,.0f} rows)"
+    finding, answers = _said(forecast, asked)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        heading(finding)
+        if forecast.epsilon is not None:
+            _take(table, columns, forecast.epsilon, delta, forecast.name)
+    st.container(key="asked-words").markdown(
+        answers,
+        help=f"Known without looking at a row: with {TITLES[forecast.name]}, {_percent(forecast.chance)} of releases "
+        f"at this ε are. The noise's standard deviation is {sigma}, δ = {brief(delta)}. The fitted table is usually "
+        "more accurate. Only simulated releases can tell: see Ranking.",
+    )
+    if table.trial is not None:
         st.caption("By the noise of an algorithm that has the whole budget: had the schema been known.")
-    if found and (best := found[0].epsilon) is not None:
-        with line:
-            _take(table, columns, best, delta, found[0].name)
-    return replace(asked, enough=found[0].epsilon if found else None)
+    return replace(asked, enough=forecast.epsilon, reached=forecast.reached)
 
 
 def _question(table: Table) -> tuple[list[str], float, float] | None:
@@ -157,8 +161,8 @@ def _said(forecast: Forecast, asked: Asked) -> tuple[str, str]:
     if forecast.epsilon is None:
         largest = controls.number(controls.EPSILONS[-1])
         only = f"in only {_percent(forecast.chance)} of releases, even at ε = {largest}."
-        return f"For {asked.words} alone no ε of the sliders is enough", f"{answers} {only}"
-    finding = f"For {asked.words} alone, ε = {controls.number(forecast.epsilon)} is enough"
+        return f"No ε of the sliders is enough for {asked.words} alone", f"{answers} {only}"
+    finding = f"★ ε = {controls.number(forecast.epsilon)} is enough for {asked.words} alone"
     return finding, f"{answers} in at least {100 * asked.share:g}% of releases."
 
 

@@ -24,13 +24,12 @@ from ..jobs.job import watch
 from ..jobs.runs import Runs, tab_runs
 from ..shell.frame import heading, peek
 from ..shell.questions import GRAMMAR
-from ..shell.results import QUIET, below
+from ..shell.results import panel
 from ..shell.session import session
 from ..shell.state import shared
 from ..shell.table import Table
 from ..shell.text import clean, plain, question
 from ..shell.words import meaning
-from .summary import best
 from .sweeps import TITLES, Dot, Sweep
 
 MOST_LISTED = 300
@@ -47,7 +46,7 @@ PARTS = {
 def taken_apart(table: Table, sweep: Sweep, chosen: Dot | None) -> None:
     """The waterfall of one question's error, for the clicked dot or the best run at the largest ε."""
     heading("Where does the error come from?", Tag.PEEK, meaning("point", "cell"))
-    chosen = chosen or best(sweep)
+    chosen = chosen or sweep.best
     if chosen is None or sweep.problem is None:
         return
     point = chosen.point
@@ -85,8 +84,7 @@ def taken_apart(table: Table, sweep: Sweep, chosen: Dot | None) -> None:
         f"{100 * parts[largest]:+.2g} points, is {PARTS[largest]}."
     )
     figure = frontier.waterfall({name: 100 * value for name, value in parts.items()}, 100 * total, "points")
-    st.plotly_chart(figure, key="waterfall", alt=summary, config=QUIET)
-    below(summary, frame, "waterfall")
+    panel(figure, summary, frame, "waterfall")
     if "structure" in parts:
         st.caption(
             "Structure: links between columns that the release's tree leaves out, and rows that constraints call "
@@ -144,44 +142,41 @@ def conclusions(sweep: Sweep) -> None:
         said = asked.difference(domain, d.pairs[place])  # type: ignore[index]
         lines.append((d.point.algorithm, d.point.epsilon, not said * truth > 0))
     frame = pd.DataFrame(lines, columns=pd.Index(["algorithm", "epsilon", "flipped"]))
-    table = frame.groupby(["algorithm", "epsilon"])["flipped"].agg(["sum", "count", "mean"]).reset_index()
-    table = table.rename(columns={"mean": "share"})
-    table["words"] = [f"{s} of {c} runs" for s, c in zip(table["sum"], table["count"], strict=True)]
+    by = frame.groupby(["algorithm", "epsilon"])["flipped"]
+    table = by.agg(middle="mean", low="mean", high="mean", opposite="sum", runs="count").reset_index()
+    table["line"] = table["algorithm"].map(TITLES)
     more = "more" if truth > 0 else "less"
     summary = (
         f"Really, {clean(asked.value)} is {more} frequent among {clean(asked.first)} than among {clean(asked.second)} "
         f"(by {100 * abs(truth):.2g} points). The synthetic table says otherwise in {int(frame['flipped'].sum())} of "
         f"{len(frame)} runs."
     )
-    figure = frontier.flips(table, frontier.look(list(solving(QueryRelease))), TITLES)
-    st.plotly_chart(figure, key="flips", alt=summary, config=QUIET)
-    below(summary, table.drop(columns="words").assign(algorithm=table["algorithm"].map(TITLES)), "flips")
+    looks = frontier.look([TITLES[name] for name in solving(QueryRelease)])
+    figure = frontier.over_epsilon(table, looks, "runs that say the opposite")
+    figure.update_yaxes(tickformat=".0%", range=[-0.03, 1.03])
+    panel(figure, summary, table[["line", "epsilon", "opposite", "runs"]], "flips")
 
 
 def _conclusion(domain: Domain, key: str) -> Conclusion | None:
     """The widgets of a comparison between two groups."""
-    columns = st.columns(5)
-    places = iter(columns)
     names = [c.name for c in domain.columns if c.size > 1]
     if len(names) < 2:
         st.caption("This needs two columns with more than one value.")
         return None
-    outcome = next(places).selectbox("Compare how often", names, format_func=clean, key=f"flip-o-{key}", **shared())
+    places = iter(st.columns(5))
+
+    def choose(label: str, options: list[str], of: str, first: int = 0) -> str:
+        return next(places).selectbox(
+            label, options, first, format_func=clean, key=f"flip-{label}-{key}-{of}", **shared()
+        )
+
+    outcome = choose("Compare how often", names, "")
     labels = _named(domain, outcome)
-    value = next(places).selectbox(
-        "is",
-        labels,
-        max(len(labels) - 1 - (labels[-1] == MISSING_LABEL), 0),
-        format_func=clean,
-        key=f"flip-v-{key}-{outcome}",
-        **shared(),
-    )
-    others = [name for name in names if name != outcome]
-    group = next(places).selectbox("by", others, format_func=clean, key=f"flip-g-{key}-{outcome}", **shared())
+    value = choose("is", labels, outcome, max(len(labels) - 1 - (labels[-1] == MISSING_LABEL), 0))
+    group = choose("by", [name for name in names if name != outcome], outcome)
     labels = _named(domain, group)
-    first = next(places).selectbox("among", labels, format_func=clean, key=f"flip-1-{key}-{group}", **shared())
-    rest = [label for label in labels if label != first]
-    second = next(places).selectbox("and", rest, format_func=clean, key=f"flip-2-{key}-{group}", **shared())
+    first = choose("among", labels, group)
+    second = choose("and", [label for label in labels if label != first], group)
     return Conclusion(group, first, second, outcome, value)
 
 

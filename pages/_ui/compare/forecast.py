@@ -9,7 +9,7 @@ import streamlit as st
 from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.forecasts import SAID, affordable, in_bytes, in_seconds
 from dpcore.errors import InputError
-from dpcore.experiments.sweep_point import Key, SweepPoint
+from dpcore.experiments.sweep import Key, SweepPoint
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease

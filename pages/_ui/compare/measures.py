@@ -1,4 +1,4 @@
-"""What "error" means on the Compare page: the largest, the typical, one question, one group; in points or rows."""
+"""What "error" means on the Compare page: the largest, the typical, one question, one group; in points."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,50 +29,44 @@ KINDS = {
 class Measure:
     """A number for each dot: `words` for the axis, `of` the dot, against the table or its `population`.
 
-    `name` is that of a baseline's error; None where baselines have none. `unit` has `scale` of it to a share of 1.
+    `name` is that of a baseline's error; None where baselines have none.
     """
 
     words: str
     of: Callable[[Dot], float | None]
     name: str | None
-    unit: str = "points"
-    scale: float = 100.0
     population: bool = False
 
 
 def choose(sweep: Sweep) -> Measure:
     """The widgets, and the measure they say."""
     kind = st.selectbox("Error of", list(KINDS), key="measure", bind="query-params")
-    units = {"points": 100.0, "rows": float(sweep.problem.n)}  # type: ignore[union-attr]
-    unit = st.segmented_control("In", list(units), default="points", required=True, key="unit", bind="query-params")
-    scale, words = units[unit], unit
     if kind == "one question":
-        return _one_question(sweep, words, unit, scale)
+        return _one_question(sweep)
     if kind == "one group":
         return _one_group(sweep)
     if kind == BELOW:
-        of = _scaled("k_marginal", -1)
-        return Measure(kind, lambda dot: None if (k := of(dot)) is None else 1000 + k, None)
+        of = _of("k_marginal")
+        return Measure(kind, lambda dot: None if (k := of(dot)) is None else 1000 - k / 100, None)
     name, truth = KINDS[kind] or "", "this table"
     if sweep.beside is not None:
         truth = st.segmented_control(
             "The truth is", [truth, "its population"], default=truth, required=True, key="truth", bind="query-params"
         )
     if truth == "this table":
-        return Measure(f"{kind}, {words}", _scaled(name, scale), name, unit, scale)
-    words = f"{kind} in the population, {words}"
-    return Measure(words, _scaled(f"population_{name}", scale), name, unit, scale, population=True)
+        return Measure(f"{kind}, points", _of(name), name)
+    return Measure(f"{kind} in the population, points", _of(f"population_{name}"), name, population=True)
 
 
-def _scaled(name: str, scale: float) -> Callable[[Dot], float | None]:
+def _of(name: str) -> Callable[[Dot], float | None]:
     def of(dot: Dot) -> float | None:
         value = dot.point.errors.get(name)
-        return None if value is None else scale * value
+        return None if value is None else 100 * value
 
     return of
 
 
-def _one_question(sweep: Sweep, words: str, unit: str, scale: float) -> Measure:
+def _one_question(sweep: Sweep) -> Measure:
     """One query of the workload, the largest real shares first in the list."""
     real, workload = np.asarray(sweep.real), sweep.problem.workload  # type: ignore[union-attr]
     listed = np.argsort(-real, kind="stable")[:MOST_LISTED].tolist()
@@ -80,9 +74,9 @@ def _one_question(sweep: Sweep, words: str, unit: str, scale: float) -> Measure:
     j = names[st.selectbox("Question", list(names), key=f"measured-question-{sweep.id}", **shared())]
 
     def of(dot: Dot) -> float | None:
-        return None if dot.answers is None else scale * float(abs(dot.answers[j] - real[j]))
+        return None if dot.answers is None else 100 * float(abs(dot.answers[j] - real[j]))
 
-    return Measure(f"error of one question, {words}", of, None, unit, scale)
+    return Measure("error of one question, points", of, None)
 
 
 def _one_group(sweep: Sweep) -> Measure:

@@ -22,22 +22,22 @@ from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
 from dpcore.workloads import Workload
 
-from ..charts import frontier, screen
+from ..charts import frontier
 from ..shell import controls, questions
 from ..shell.frame import heading, peek
-from ..shell.results import QUIET, below
+from ..shell.results import QUIET, below, lacking
 from ..shell.state import shared
 from ..shell.table import Table
-from ..shell.text import clean, plain
 from . import forecast, overlay, unbiased
+from .ask import Asked
 from .measures import Measure
 from .solve import points_words
 from .sweeps import TITLES, Dot, Sweep
 
 FIRST = ("gaussian_maxent", "aim", "mwem")
 EPSILONS = (0.1, 0.3, 0.5, 1.0, 3.0)
-CHANCE, BEST = "luck: another sample of people", "best method at each ε"
-LINES = [CHANCE, "guessing without data", "each column alone", BEST]
+CHANCE, ALONE = "luck of the sample", "your question alone"
+LINES = [CHANCE, "guessing without data", "each column alone"]
 SIZES = {"the table itself": 0.0, "a tenth of its rows": 0.1, "as many rows": 1.0, "ten times as many": 10.0}
 
 
@@ -65,9 +65,7 @@ def settings(table: Table, sweep: Sweep) -> tuple[Workload, Callable[[], Planned
         size = st.selectbox("Rows", list(SIZES), key="records", help=words, **shared())
         words = "Runs of each algorithm at each ε, with fresh noise."
         seeds = st.number_input("Repeats", 1, 20, 3, key="sweep-seeds", bind="query-params", help=words)
-        delta = st.select_slider(
-            "Failure probability (δ)", controls.DELTAS, 1e-9, controls.number, key="delta", bind="query-params"
-        )
+        delta = controls.delta_slider()
 
     budgets = [Budget(float(v), delta) for v in sorted(values)]
     n = max(2, round(SIZES[size] * table.n)) if SIZES[size] else table.n
@@ -92,27 +90,34 @@ def settings(table: Table, sweep: Sweep) -> tuple[Workload, Callable[[], Planned
     return workload, planned
 
 
-def finding(sweep: Sweep, limit: float | None) -> str:
-    """Which ε tried keeps the largest error of every repeat within a limit; where none is set, what the chart shows."""
+def enough(sweep: Sweep, asked: Asked | None) -> pd.Series | None:
+    """The smallest ε tried that keeps every repeat within what was asked, with its algorithm and its worst repeat."""
     middle = middles(sweep.table(lambda dot: dot.point.errors.get("max_error")))
     found = step_frontier(middle.assign(error=middle["high"]))
-    if limit is None or not len(found):
+    kept = found[found["error"] <= asked.tolerance] if asked else found[:0]
+    return kept.iloc[0] if len(kept) else None
+
+
+def finding(sweep: Sweep, asked: Asked | None) -> str:
+    """Which ε to choose for all questions that are compared, else what the chart shows."""
+    if asked is None or not any(dot.point.state == "done" for dot in sweep.shown):
         return "How far off is the worst answer?"
-    enough = found["epsilon"][found["error"] <= limit]
-    words = f"ε = {enough.iloc[0]:g}" if len(enough) else f"not even ε = {found['epsilon'].iloc[-1]:g}"
+    kept, within = enough(sweep, asked), points_words(asked.tolerance)
+    words = f"no ε tried keeps all repeats within {within}"
+    if kept is not None:
+        words = f"choose ε = {kept['epsilon']:g} (☆): {TITLES[kept['algorithm']]} is within {within} in all repeats"
     far = "" if sweep.ended else ", so far"
-    kinds = sweep.kinds[0].upper() + sweep.kinds[1:]
-    return f"{kinds} of {len(sweep.problem.domain.names)} columns: {words} is enough{far}"  # type: ignore[union-attr]
+    columns = len(sweep.problem.domain.names)  # type: ignore[union-attr]
+    return f"To publish {sweep.kinds} of {columns} column{'s' * (columns > 1)}, {words}{far}."
 
 
 @peek
 def panel(
-    sweep: Sweep, measure: Measure, other: tuple[str, Comparison] | None, look: DeltaGenerator, limit: float | None,
-    enough: tuple[float, str] | None,
+    sweep: Sweep, measure: Measure, other: tuple[str, Comparison] | None, look: DeltaGenerator, asked: Asked | None
 ) -> Dot | None:  # fmt: skip
     """Draw the frontier with its sentence, its settings at `look`; returns the dot that was clicked, if any.
 
-    `limit` is the largest error that somebody accepts, as a share; `enough` the ε that is advised, and its name.
+    What was `asked` is a line of its own: how far off it is alone, with the ε that is enough on it.
     """
     dots = sweep.table(measure.of)
     middle = middles(dots)
@@ -124,32 +129,38 @@ def panel(
     with look:
         wanted = st.multiselect("Lines to compare with", LINES, [CHANCE], key="lines", bind="query-params")
         curves = overlay.choose(sweep, middle)
-    floors = floors_of(sweep, measure.name, measure.scale, population=measure.population)
-    levels = {f"{name}, {floor:.2g} {measure.unit}": floor for name, floor in floors.items() if name in wanted}
-    zone = measure.scale * limit if limit is not None and measure.name == "max_error" else None
-    if zone is not None:
-        levels = {f"↓ good enough: within {points_words(limit)}": zone} | levels
+    floors = floors_of(sweep, measure.name, population=measure.population)
+    levels = {f"{name}: {floor:.2g}": floor for name, floor in floors.items() if name in wanted}
+    planned = [case.budget.epsilon for case in sweep.planned]
+    zone, stars, kept = None, {}, enough(sweep, asked)
+    if asked is not None and measure.name == "max_error":
+        zone = 100 * asked.tolerance
+        levels = {f"good enough: {points_words(asked.tolerance)}": zone} | levels
+        own = {epsilon: 100 * off for epsilon, off in asked.reached.items() if min(planned) <= epsilon <= max(planned)}
+        if own:
+            curves |= {ALONE: (np.array([*own]), np.array([*own.values()]))}
+        if asked.enough in own:
+            stars["star"] = asked.enough, own[asked.enough]
+        if kept is not None:
+            stars["star-open"] = kept["epsilon"], 100 * kept["error"]
     if other is not None and measure.name is not None and not measure.population:
-        levels[other[0]] = measure.scale * getattr(other[1].errors, measure.name)
-    if BEST in wanted:
-        curves[BEST] = np.repeat(found["epsilon"], 2)[1:], np.repeat(found["error"], 2)[:-1]
+        levels[other[0]] = 100 * getattr(other[1].errors, measure.name)
     if measure.name == "rmse" and not measure.population:
-        curves |= unbiased.curve(least, measure.scale)
+        curves |= unbiased.curve(least)
     figure = frontier.frontier(
         dots.dropna(subset=["error"]), middle, levels, frontier.look(list(solving(QueryRelease))),
-        title=measure.words, curves=curves, titles=TITLES, planned=[case.budget.epsilon for case in sweep.planned],
-        zone=zone, advised=enough,
+        title=measure.words, curves=curves, titles=TITLES, planned=planned, zone=zone, stars=stars,
     )  # fmt: skip
-    best, seeds = found.iloc[-1], int(middle["runs"].max())
-    median = "error is" if seeds == 1 else f"median error of {seeds} runs is"
-    summary = (
-        f"At ε = {best['epsilon']:g} the smallest {median} {best['error']:.3g} {measure.unit}, by "
-        f"{TITLES[best['algorithm']]}."
-    )
+    best = found.iloc[-1] if kept is None else found[found["epsilon"] == kept["epsilon"]].iloc[0]
+    reached = _exactness(sweep, best, measure) or f"the error is {best['error']:.3g} points"
+    where = "every ε" if found["algorithm"].nunique() == 1 else f"ε = {best['epsilon']:g}"
+    summary = f"Best at {where}: {TITLES[best['algorithm']]}. At ε = {best['epsilon']:g} {reached}."
+    if CHANCE in floors and CHANCE in wanted and not measure.population:  # luck is part of that error
+        summary += f" {_luck(found, floors[CHANCE], sweep.problem.n)}"  # type: ignore[union-attr]
     event = st.plotly_chart(
         figure, key="frontier", alt=summary, config=QUIET, on_select="rerun", selection_mode="points"
     )
-    below(_exactness(sweep) or summary, lines(dots), "frontier")
+    below(summary, lines(dots), "frontier")
     with look:
         unbiased.words(sweep, least)
     picked = [p["customdata"] for p in event.selection.points if p.get("customdata")]  # type: ignore[union-attr]
@@ -157,14 +168,20 @@ def panel(
     return next(same, None)
 
 
-def _exactness(sweep: Sweep) -> str:
-    """How many of the people a sample as exact as the best runs asks, in a sentence, where that is known."""
-    runs = middles(sweep.table(lambda dot: dot.point.errors.get("as_exact_as_sample")))
-    if not len(runs):
+def _luck(found: pd.DataFrame, floor: float, n: int) -> str:
+    """What the luck of the sample means for the choice of ε: from where on it is larger than the error."""
+    less = found["epsilon"][found["error"] <= floor]
+    words = f"A larger ε than {less.iloc[0]:g} gains little" if len(less) else "A larger ε still helps"
+    return f"{words}: another {n:,} rows would differ by {points(floor / 100)} points anyway (luck of the sample)."
+
+
+def _exactness(sweep: Sweep, best: pd.Series, measure: Measure) -> str:
+    """How large a sample is as exact as the best algorithm at its ε, in words, where the measure asks it of all."""
+    if measure.name is None or measure.population:
         return ""
-    best = runs.loc[runs["error"].idxmax()]
-    asked = f"asking {points(best['error'])}% of the people, without noise"
-    return f"At ε = {best['epsilon']:g} the best is as exact as {asked}."
+    runs = middles(sweep.table(lambda dot: dot.point.errors.get("as_exact_as_sample")))
+    same = runs[(runs["algorithm"] == best["algorithm"]) & (runs["epsilon"] == best["epsilon"])]
+    return f"it equals a survey of {points(same['error'].iloc[0])}% of people" if len(same) else ""
 
 
 def lines(dots: pd.DataFrame) -> pd.DataFrame:
@@ -174,15 +191,15 @@ def lines(dots: pd.DataFrame) -> pd.DataFrame:
     return known.dropna(axis="columns", how="any").reset_index(drop=True)
 
 
-def floors_of(sweep: Sweep, name: str | None, scale: float = 1.0, *, population: bool = False) -> dict[str, float]:
-    """The baselines of an error, against the table or its population, by their words; none for one without them."""
+def floors_of(sweep: Sweep, name: str | None, *, population: bool = False) -> dict[str, float]:
+    """The baselines of an error, in points, against the table or its population, by their words; none without them."""
     if name is None or sweep.problem is None or not isinstance(sweep.rows, Rows):  # counts cannot be drawn from
         return {}
     if sweep.baselines is None:
         sweep.baselines = baselines(sweep.problem, sweep.rows, sweep.beside)
     words = {"sampling": CHANCE} if population else dict(zip(("resampling", "uniform", "independent"), LINES))  # noqa: B905
     values = {words[key]: getattr(base.errors, name) for key, base in sweep.baselines.items() if key in words}
-    return {key: scale * value for key, value in values.items() if value}
+    return {key: 100 * value for key, value in values.items() if value}
 
 
 @peek
@@ -209,14 +226,12 @@ def regrets(sweep: Sweep, measure: Measure) -> None:
     )
     briefs = (f"**{TITLES[name]}**: {ALGORITHMS[name].about.brief}" for name in table.index)
     st.caption(" · ".join(briefs))
-    refused = {d.point.algorithm: d.point.message for d in sweep.shown if d.point.state != "done"}
-    for name, why in refused.items():
-        st.caption(plain(f"{TITLES[name]} has no dot: {why}", 400))
+    lacking([dot.point for dot in sweep.shown], TITLES)
 
 
 @peek
-def dot(table: Table, sweep: Sweep, chosen: Dot) -> None:
-    """A clicked run: its settings, a link that restores it, and its marginals beside the real ones."""
+def dot(chosen: Dot) -> None:
+    """A clicked run, and a link to Explore with its settings; table, columns and questions go with address or tab."""
     point = chosen.point
     heading(f"{TITLES[point.algorithm]} at ε = {point.epsilon:g}, repeat number {point.seed}", Tag.PEEK)
     errors = ", ".join(f"{name} {value:.4g}" for name, value in point.errors.items() if value is not None)
@@ -225,34 +240,6 @@ def dot(table: Table, sweep: Sweep, chosen: Dot) -> None:
         f"Used ε = {spent['epsilon']:.4g} at δ = {brief(spent['delta'])}. {errors}. {point.seconds:.2g} s.",
         help=point.algorithm,
     )
-    _link(point)
-    if sweep.pairs is None or chosen.pairs is None or sweep.problem is None:
-        return
-    domain = sweep.problem.domain
-    column = st.selectbox("Column of this run", domain.names, format_func=clean, key=f"dot-{sweep.id}", **shared())
-    frame = pd.DataFrame({"value": domain.columns[domain.names.index(column)].labels})
-    for name, answers in (("real", sweep.real_pairs), ("synthetic", chosen.pairs)):
-        frame[name] = _single(sweep, np.asarray(answers), column)
-    gap = float((frame["synthetic"] - frame["real"]).abs().max())
-    summary = f"{clean(column)}: the largest difference is {100 * gap:.2g} points."
-    st.plotly_chart(
-        screen.marginal(frame, column, sweep.problem.n, "rows"), key="dot-marginal", alt=summary, config=QUIET
-    )
-    below(summary, frame, "dot-marginal")
-
-
-def _single(sweep: Sweep, answers: np.ndarray, column: str) -> np.ndarray:
-    """One column's shares, summed out of the first pair that holds it."""
-    pairs = sweep.pairs
-    axis = pairs.domain.names.index(column)  # type: ignore[union-attr]
-    i = next(i for i, axes in enumerate(pairs.axes) if axis in axes)  # type: ignore[union-attr]
-    shape, axes = pairs.shapes[i], pairs.axes[i]  # type: ignore[union-attr]
-    gone = tuple(j for j, a in enumerate(axes) if a != axis)
-    return answers[pairs.tables[i]].reshape(shape).sum(axis=gone)  # type: ignore[union-attr]
-
-
-def _link(point: Any) -> None:
-    """Explore with exactly these settings: the table, columns and questions go along with the address, or the tab."""
     facts = {
         "algorithm": ALGORITHMS[point.algorithm].about.title, "epsilon": controls.number(point.epsilon),
         "delta": controls.number(point.delta), "seed": str(point.seed),

@@ -12,8 +12,7 @@ from dpcore.data.domain import Rows
 from dpcore.errors import InputError
 from dpcore.evaluation.purposes import TESTS, Purposes, alarms_in_words
 from dpcore.experiments.pool import JobSpec, Result
-from dpcore.experiments.sweep import Case
-from dpcore.experiments.sweep_point import SweepPoint
+from dpcore.experiments.sweep import Case, SweepPoint
 from dpcore.parsing.questions import understand
 from dpcore.tags import Tag
 
@@ -124,13 +123,15 @@ def _draw(found: pd.DataFrame) -> None:
     if not len(lines):
         st.caption(plain(f"This has no number in any run ({unit}).", 400))
         return
-    panel(frontier.purpose(lines, unit), _summary(own, kind, unit), lines, "purpose-curve")
+    looks = frontier.look(list(dict.fromkeys([LINES["real"], *lines["line"]])))  # real is blue
+    panel(frontier.over_epsilon(lines, looks, unit), _summary(own, kind, unit), lines, "purpose-curve")
 
 
 def _over(some: pd.DataFrame, field: str, title: str) -> pd.DataFrame:
     """Mean and range over runs of one number at each ε."""
     numbers = some.assign(**{field: pd.to_numeric(some[field])})
-    return numbers.groupby("epsilon")[field].agg(["mean", "min", "max"]).reset_index().assign(line=title)
+    by = numbers.groupby("epsilon")[field]
+    return by.agg(middle="mean", low="min", high="max").reset_index().assign(line=title)
 
 
 def _summary(own: pd.DataFrame, kind: str, unit: str) -> str:

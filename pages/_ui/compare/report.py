@@ -72,8 +72,7 @@ def page(table: Table, sweep: Sweep) -> str:
         drawing=Markup(
             drawing.frontier(
                 middle.assign(algorithm=middle["algorithm"].map(TITLES), error=100 * middle["error"]),
-                found.assign(error=100 * found["error"]),
-                {name: 100 * floor for name, floor in floors_of(sweep, "max_error").items()},
+                floors_of(sweep, "max_error"),
                 looks,
                 TITLE,
             )

@@ -12,10 +12,9 @@ from dpcore.algorithms import ALGORITHMS
 from dpcore.algorithms.base import Algorithm
 from dpcore.data.domain import Rows
 from dpcore.errors import InputError
-from dpcore.evaluation.run import pairs_with, real_answers
+from dpcore.evaluation.run import pairs_with
 from dpcore.experiments.pool import JobSpec, Result
-from dpcore.experiments.sweep import Case, cases, identity, rows_digest
-from dpcore.experiments.sweep_point import SweepPoint
+from dpcore.experiments.sweep import Case, SweepPoint, cases, identity, rows_digest
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.workloads import Marginals
@@ -76,8 +75,8 @@ class Sweep(Several[Dot]):
             self.asked, self.trial = asked, trial
             pairs = pairs_with(self.problem.domain)
             self.pairs = pairs if pairs.m <= MOST_KEPT else None
-            self.real = real_answers(self.rows, self.problem.workload)
-            self.real_pairs = None if self.pairs is None else real_answers(self.rows, self.pairs)
+            self.real = self.problem.workload.answers_of_rows(self.rows)
+            self.real_pairs = None if self.pairs is None else self.pairs.answers_of_rows(self.rows)
             public = trial is None and not asked[0].uploaded
             self.known = _known(f"{identity(self.problem)}{rows_digest(self.rows)}") if public else {}
             self.found = self.known.copy()
@@ -107,6 +106,14 @@ class Sweep(Several[Dot]):
         super().close()
         self.known = {}
         self.baselines = self.trial = None
+
+    @property
+    def best(self) -> Dot | None:
+        """The run with the smallest largest error at the largest ε."""
+        done = [d for d in self.shown if d.point.state == "done"]
+        largest = max((d.point.epsilon for d in done), default=0.0)
+        there = (d for d in done if d.point.epsilon == largest)
+        return min(there, key=lambda d: d.point.errors["max_error"] or 0, default=None)
 
     @property
     def kinds(self) -> str:

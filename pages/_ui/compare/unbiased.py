@@ -32,9 +32,9 @@ def line(sweep: Sweep, middle: pd.DataFrame) -> Line:
     return {e: values[e] for e in sorted(values) if e in set(middle["epsilon"])}
 
 
-def curve(least: Line, scale: float) -> Curves:
+def curve(least: Line) -> Curves:
     """What the chart of root mean square errors draws."""
-    return {NAME: (np.array(list(least)), scale * np.array(list(least.values())))} if least else {}
+    return {NAME: (np.array(list(least)), 100 * np.array(list(least.values())))} if least else {}
 
 
 @peek

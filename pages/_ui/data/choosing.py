@@ -62,17 +62,12 @@ def choose_table() -> Table:
             "This server can be reached by others, and whoever runs it can see what you upload. Upload only what "
             "may be shared with them; for private tables run the app on your own machine."
         )
-    arriving()
-    state, wrong = st.session_state.pop("_upload_problem", ("", ""))
-    if wrong:
-        (st.warning if state == "stopped" else st.error)(plain(wrong, 400))
+    with st.container():  # so that what is below keeps its place
+        arriving()
+        state, wrong = st.session_state.pop("_upload_problem", ("", ""))
+        if wrong:
+            (st.warning if state == "stopped" else st.error)(plain(wrong, 400))
     return table()
-
-
-def source(current: Table) -> None:
-    """Which table it is, how large, and where it comes from or how it was read."""
-    name = SAMPLES[current.name][0] if current.name in SAMPLES else clean(current.name)
-    st.text(f"{name}: {current.many}, {len(current.names)} columns. {current.source}")
 
 
 def _take_sample() -> None:
@@ -124,7 +119,9 @@ def _take_upload() -> None:
 def upload_schema(current: Table) -> None:
     """A schema from a file."""
     key = f"schema-file-{current.version}"
-    st.file_uploader("Or upload a schema", ["json"], key=key, on_change=_take_schema, args=(key,))
+    st.file_uploader(
+        "Bring what you stated before (schema.json)", ["json"], key=key, on_change=_take_schema, args=(key,)
+    )
 
 
 def _take_schema(key: str) -> None:
@@ -143,7 +140,9 @@ def _take_schema(key: str) -> None:
 def download_schema(current: Table) -> None:
     """The schema as a file."""
     text = json.dumps(current.schema, indent=2, ensure_ascii=False)
-    st.download_button("Download schema", text, "schema.json", "application/json", on_click="ignore")
+    st.download_button(
+        "Download what is stated (schema.json)", text, "schema.json", "application/json", on_click="ignore"
+    )
 
 
 def impossible(current: Table) -> None:
@@ -160,9 +159,9 @@ def impossible(current: Table) -> None:
 
 def _constrain(key: str) -> None:
     try:
-        constraints = _constraints(st.session_state[key])
-    except InputError as error:
-        refuse(table(), str(error))
+        constraints = json.loads(st.session_state[key] or "[]")
+    except (json.JSONDecodeError, RecursionError) as error:
+        refuse(table(), f"the constraints are no JSON list: {getattr(error, 'msg', 'too deep')}")
     else:
         attempt(lambda mine, _: mine.constrain(constraints))
 
@@ -171,13 +170,3 @@ def _listed(constraints: list[Any]) -> str:
     """One constraint a line."""
     lines = (json.dumps(constraint, ensure_ascii=False) for constraint in constraints)
     return "[" + ",\n ".join(lines) + "]" if constraints else ""
-
-
-def _constraints(said: str) -> list[Any]:
-    try:
-        found = json.loads(said or "[]")
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise InputError(f"the constraints are no JSON list: {getattr(error, 'msg', 'too deep')}") from None
-    if not isinstance(found, list):
-        raise InputError("the constraints are no JSON list; begin with [")
-    return found

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpcore.data import repairs
 from dpcore.data.guessing import Guess
@@ -18,7 +19,7 @@ from ..shell.frame import heading
 from ..shell.session import session
 from ..shell.state import stakeholder
 from ..shell.table import Table
-from ..shell.text import clean, plain
+from ..shell.text import clean, few, plain
 from .grid import MEASURE, STATES, USE, do
 from .reading import CANCELLED, attempt, changing
 
@@ -34,19 +35,19 @@ WRONG = {
     repairs.ADD: "values are not listed", repairs.GUESS: "values do not fit",
 }  # fmt: skip
 STYLE = """<style>
+.st-key-next > :last-child {margin-left: auto;} .st-key-next h3 {padding-bottom: 0.6rem;}
 [class*="st-key-decide"] {gap: 0 0.5rem;} [class*="st-key-decide"] [kind="tertiary"] {color: inherit !important;}
+.st-key-kept-columns {position: absolute;} /* so that no gap stands for it */
 [class*="st-key-schema-"] [data-testid="stElementToolbar"] {display: none;} /* it would lie upon the way on */
 .st-key-choose [data-testid="stFileUploaderDropzone"] {padding: 0.25rem 0.5rem; min-height: 0;}
 @media (max-width: 640px) {.st-key-choose [data-testid="stFileUploaderDropzoneInstructions"] {display: none;}
-  .st-key-who [data-testid="stSelectbox"] label, .st-key-who > :last-child {display: none;}
-  .st-key-choose {gap: 0 0.5rem;}}
+  .st-key-choose, .st-key-next {gap: 0 0.5rem;} .st-key-next > :not(:first-child, :last-child) {order: 1;}}
 </style>"""
 KEPT = (
     "A hash of a person's rows decides which of them are left out. Rows that name nobody count as one person. "
     f"All noise is scaled to this many rows. {COUNTED}"
 )
-READY = ("Nothing left to decide", "Can one person have several rows?")  # where who is protected is known, or not
-SHOWN, NAMED = 4, 80  # lines of one list, and characters of the names in one
+SHOWN = 4  # lines of one list
 
 
 @dataclass(frozen=True)
@@ -59,36 +60,47 @@ class Decision:
     needed: bool = True
 
 
-def decide(current: Table) -> bool:
-    """How much is left to decide, each with one click, and the way on to Explore; whether a change is on its way."""
+def decide(current: Table) -> DeltaGenerator | None:
+    """How much is left to decide, each with one click; whom the guarantee protects; and the way on to Explore.
+
+    Returns the place of the button that tries a measurement; None while a change is on its way.
+    """
+    st.html(STYLE)
+    bar = st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="next")
+    title = bar.container(width="content")
+    with bar:
+        _protect(current)
     left = [] if (busy := changing(current)) else [*needs(current), *([] if stakeholder() else offers(current))]
     columns = {name for decision in left if decision.needed for name in decision.names}
     many = sum(decision.needed for decision in left) or int(current.domain is None)
     why = "" if current.domain is not None else ": first mend what is named below"
     if current.opening is not None and why:
-        why = ": first try the measurement below"
+        why = ": first try the measurement"
     elif columns:
         why = f": first decide about {_columns(columns)}"
-    st.html(STYLE)
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="next"):
-        heading(f"{many} thing{'s' * (many > 1)} to decide" if many else READY[_asks(current)])
-        st.page_link(
-            "pages/explore.py", label=f"**Explore it**{why}", icon=":material/query_stats:", disabled=bool(why),
-            width="content",
-        )  # fmt: skip
+    with title:
+        heading(f"{many} thing{'s' * (many > 1)} to decide" if many else "Nothing left to decide")
+    bar.page_link(
+        "pages/explore.py", label=f"**Explore it**{why}", icon=":material/query_stats:", disabled=bool(why),
+        width="content",
+    )  # fmt: skip
+    if current.unit.person is None and (hint := next(filter(names_one, current.names), None)):
+        st.caption(plain(f"“{clean(hint)}” may name people. If someone can have several rows, choose it above.", 200))
     if busy:
-        return True
+        return None
     told, refused = st.session_state.pop("_schema_problem", ("", ""))
     if refused and told == current.name:
         (st.warning if refused == CANCELLED else st.error)(refused if refused == CANCELLED else _words(refused))
-    with st.container(gap="xxsmall"):
-        for at, decision in enumerate(left[:SHOWN]):
-            _draw(at, decision, current)
+    place = st.empty()
+    if left:
+        with st.container(gap="xxsmall"):
+            for at, decision in enumerate(left[:SHOWN]):
+                _draw(at, decision, current)
     if len(left) > SHOWN:
         st.caption(f"{len(left) - SHOWN} more: see “state” and “action” below.")
     if current.problem and not current.problems:
         st.warning(_words(current.problem), icon=":material/edit:")
-    return False
+    return place
 
 
 def _draw(at: int, decision: Decision, current: Table) -> None:
@@ -119,14 +131,14 @@ def needs(current: Table) -> Iterator[Decision]:
             words = f"{_columns(names)} without values or a range. They are public: fill them in below, or"
             yield Decision(words, names, OPEN)
         else:
-            words = same[0].what if len(same) == 1 else f"In {_columns(names)} {WRONG[fixes[0]]}: {_named(names)}"
+            words = same[0].what if len(same) == 1 else f"In {_columns(names)} {WRONG[fixes[0]]}: {few(names)}"
             yield Decision(words, names, {repairs.FIXES[fix]: fix for fix in fixes})
 
 
 def offers(current: Table) -> Iterator[Decision]:
     """What may be decided otherwise: parts of dates, first characters of codes, spellings, words that mean missing."""
     entries, missing = current.entries, current.words_missing
-    aside = [guess for guess in current.guesses if guess.name not in entries]
+    aside = [guess for guess in current.guesses.values() if guess.name not in entries]
     dates = [guess for guess in aside if guess.aside == "date"]
     free = [n for n in current.done if entries[n].get("values") not in (None, PRIVATE) and not entries[n].get("read")]
     said = [name for name in free if name in missing]
@@ -144,11 +156,11 @@ def offers(current: Table) -> Iterator[Decision]:
             _names(g for g in aside if g.aside == "code"),
         ),
         ("values that differ only in case or spaces", {repairs.FIXES[repairs.ONE]: repairs.ONE}, spelled),
-        (f"words for missing ({_named(sorted(words), 40)})", {repairs.FIXES[repairs.OWN]: repairs.OWN}, said),
+        (f"words for missing ({few(sorted(words), 40)})", {repairs.FIXES[repairs.OWN]: repairs.OWN}, said),
     ):
         if names and ways:
             holds = f"{_columns(names)} hold{'s' * (len(names) == 1)}"
-            yield Decision(f"Optional: {holds} {what}: {_named(names)}", names, ways, needed=False)
+            yield Decision(f"Optional: {holds} {what}: {few(names)}", names, ways, needed=False)
 
 
 def _names(guesses: Iterable[Guess]) -> list[str]:
@@ -159,8 +171,8 @@ def summary(current: Table) -> None:
     """What was guessed and from what, what is left out and why, and how far the promise goes."""
     if stakeholder():
         return
-    if people := _names(g for g in current.guesses if g.aside in STATES and g.name not in current.entries):
-        st.caption(plain(f"Not used, because they may identify people: {_named(people)}.", 400))
+    if people := _names(g for g in current.guesses.values() if g.aside in STATES and g.name not in current.entries):
+        st.caption(plain(f"Not used, because they may identify people: {few(people)}.", 400))
     if current.guessed:
         guessed = f"Kinds and the choice of columns were guessed from {current.looked_at}. {UNCOVERED}"
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -172,25 +184,16 @@ def summary(current: Table) -> None:
                 )  # fmt: skip
 
 
-def protected(current: Table) -> None:
-    """Whom the guarantee protects: rows, or people with so many rows each."""
+def _protect(current: Table) -> None:
+    """Ask whom the guarantee protects: rows, or people with so many rows each."""
     columns, most = [None, *current.names], 1
-    with st.container(horizontal=True, vertical_alignment="bottom", key="who"):
-        person = st.selectbox(
-            READY[1], columns, columns.index(current.unit.person), key=f"person-{id(current.frame)}",
-            format_func=_whom, width=360, label_visibility="collapsed" if _asks(current) else "visible",
-        )  # fmt: skip
-        if person is not None:
-            most = st.number_input("Maximum rows per person", 1, 1000, current.unit.most_rows, help=KEPT, width=240)
-        current.protect(PrivacyUnit(person, most))
-        st.caption(plain(f"Protected: {current.unit.words}.", 200), width="stretch")
-    if person is None and (hint := next(filter(names_one, current.names), None)):
-        st.caption(plain(f"“{clean(hint)}” may name people. If someone can have several rows, choose it above.", 200))
-
-
-def _asks(current: Table) -> bool:
-    """Whether nothing is left to decide of an upload but whom a row stands for: the headline asks it then."""
-    return current.uploaded and current.domain is not None and current.unit.person is None
+    person = st.selectbox(
+        "Can one person have several rows?", columns, columns.index(current.unit.person), format_func=_whom,
+        key=f"person-{id(current.frame)}", width=360,
+    )  # fmt: skip
+    if person is not None:
+        most = st.number_input("Maximum rows per person", 1, 1000, current.unit.most_rows, help=KEPT, width=240)
+    current.protect(PrivacyUnit(person, most))
 
 
 def hidden(current: Table) -> bool:
@@ -209,14 +212,6 @@ def _confirm() -> None:
 
 def _columns(names: Collection[str]) -> str:
     return f"{len(names)} column{'s' * (len(names) > 1)}"
-
-
-def _named(names: Collection[str], most: int = NAMED) -> str:
-    """The first names, and how many more there are."""
-    shown = list(map(clean, names))
-    while len(", ".join(shown)) > most and len(shown) > 1:
-        shown.pop()
-    return ", ".join(shown) + f" and {len(names) - len(shown)} more" * (len(names) > len(shown))
 
 
 def _words(problem: str, vague: str = "The schema does not serve this table yet.") -> str:

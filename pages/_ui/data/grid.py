@@ -22,7 +22,7 @@ from ..shell.table import GUESSED, TYPED, Table, Told
 from ..shell.text import clean, distinct
 from .reading import attempt, refuse
 
-ASIDE, MEASURED, SPLIT = "not used", "measured privately", "split at"
+ASIDE, MEASURED, SPLIT = "not used", "measured privately", "groups begin at"
 MEASURE, USE = "Measure privately", "Use it"
 STATES = {"person": "names people", "birth": "dates of birth", "id": "an ID, which may name people"}
 TAKEN = {"categories": ("categorical", ""), "categories, any spelling": ("categorical", "any case")}
@@ -32,26 +32,26 @@ for _sign, _read in (("1,234.50", POINT), ("1.234,50", COMMA)):
 TAKEN |= {_read: ("categorical" if of_categories(_read) else "integer", _read) for _read in (*DATES, *PREFIX)}
 SAID = {said: words for words, said in TAKEN.items()}
 POLICIES = {
-    "refuse": "not allowed", "category": "a value of their own", "clip": "in the outermost bins",
+    "refuse": "not allowed", "category": "a value of their own", "clip": "in the outermost groups",
     "other": "counted in (other)",
 }  # fmt: skip
 FROM = {TYPED: "entered by you", GUESSED: "guessed"}
 NUMBER = r"-?[0-9.]+(?:e[-+]?[0-9]+)?"
-RANGE = re.compile(rf"(?P<low>{NUMBER})? *(?:to|–|\.\.\.?) *(?P<high>{NUMBER})?(?:[,;]? *(?P<bins>[0-9]+) bins)?")
+RANGE = re.compile(rf"(?P<low>{NUMBER})? *(?:to|–|\.\.\.?) *(?P<high>{NUMBER})?(?:[,;]? *(?P<bins>[0-9]+) groups)?")
 BARS = "how often"  # the column of small charts
 MORE = "What becomes of missing values and of those out of range, and where each line comes from."
 TALL = 12  # rows of the grid that are seen at once
 GRID = {
-    "column": st.column_config.TextColumn(disabled=True, pinned=True, width="medium"),
+    "column": st.column_config.TextColumn(disabled=True, width=150),
     "what it is": st.column_config.SelectboxColumn(
         options=[ASIDE, *TAKEN], required=True, help="Choose what it is. A column that is not used is never read."
     ),
     "public values or range": st.column_config.TextColumn(
-        width=430,
-        help="Public knowledge, not taken from the data. Values: a; b; c. A range: 0 to 120, or 0 to 120, 12 bins. "
-        f"Unequal bins: 0 to 120, split at 18, 65. Where nobody knows: {MEASURED}.",
+        width=360,
+        help="What everybody may know without this table. Values: a; b; c. A range: 0 to 120, or 0 to 120, 12 groups. "
+        f"Unequal groups: 0 to 120, {SPLIT} 18, 65. Where nobody knows: {MEASURED}.",
     ),
-    "state": st.column_config.TextColumn(disabled=True, width=200),
+    "state": st.column_config.TextColumn(disabled=True),
     "from": st.column_config.TextColumn(disabled=True),
 } | {
     which: st.column_config.SelectboxColumn(options=["refuse", own, "other"], required=True, format_func=POLICIES.get)
@@ -68,7 +68,7 @@ def grid(current: Table, busy: bool) -> None:
         help="Small charts of real values. Switch them off before you bring a table that you must not look at.",
     )  # fmt: skip
     rows = pd.DataFrame(_rows(current))
-    rows["column"] = rows["column"].map(distinct(rows["column"], 26))
+    rows["column"] = rows["column"].map(distinct(rows["column"], 20))
     if bars and any(charts := _charts(current)):
         session().look(current)
         rows.insert(1, BARS, charts)
@@ -82,7 +82,7 @@ def grid(current: Table, busy: bool) -> None:
     place.data_editor(
         rows, hide_index=True, column_config=shown, column_order=[c for c in rows if c not in hidden],
         num_rows="fixed", disabled=busy, key=_key(current), on_change=_typed,
-        height=35 * (min(len(rows), TALL) + 1) + 3,
+        height="content" if len(rows) <= TALL else 35 * (TALL + 1),
         alt="The columns of the table: what each is, what is public about it, and what is left to decide.",
     )  # fmt: skip
 
@@ -91,7 +91,7 @@ def said(spec: dict[str, Any]) -> str:
     """What the grid says of the values or the range of a column's entry."""
     if is_private(spec):
         bins = spec.get("bins")
-        return MEASURED + (", bins of equal counts" if bins == PRIVATE else f", {bins} bins" if bins else "")
+        return MEASURED + (", groups of equal counts" if bins == PRIVATE else f", {bins} groups" if bins else "")
     if values := spec.get("values"):
         plain = all(isinstance(v, str) and v and v == v.strip(" [") and ";" not in v for v in values)
         return "; ".join(values) if plain else json.dumps(values, ensure_ascii=False)
@@ -101,7 +101,7 @@ def said(spec: dict[str, Any]) -> str:
     if "size" in spec:
         return f"0 to {spec['size'] - 1}"
     ends = [_exact(spec[key]) if spec.get(key) is not None else "" for key in ("low", "high")]
-    bins = f"{spec['bins']} bins" if spec.get("bins") else ""
+    bins = f"{spec['bins']} groups" if spec.get("bins") else ""
     return ", ".join(filter(None, [f"{ends[0]} to {ends[1]}" if any(ends) else "", bins]))
 
 
@@ -112,16 +112,15 @@ def entry_of(name: str, row: dict[str, Any], before: dict[str, Any]) -> dict[str
     kind, read = TAKEN.get(row["what it is"], (before.get("kind"), before.get("read", "")))
     text = "" if pd.isna(row["public values or range"]) else str(row["public values or range"]).strip()
     spec = {"kind": kind} | ({"read": read} if read else {})
-    if (kind, read) == (before.get("kind"), before.get("read", "")):
-        if text == said(before):
-            text = None
+    same = (kind, read) == (before.get("kind"), before.get("read", ""))
+    if same:
         spec |= {key: before[key] for key in ("ordered", "unreadable") if key in before}
-    elif text == said(before):  # it was about another kind
-        return begun(read) if read in DATES else spec
-    if text is None:
+    if text == said(before):
+        if not same:  # it was about another kind
+            return begun(read) if read in DATES else spec
         spec = dict(before)
     elif text.casefold().startswith((MEASURED, PRIVATE)):
-        bins = re.search(r"([0-9]+) bins", text)
+        bins = re.search(r"([0-9]+) groups", text)
         many = {"bins": int(bins[1])} if bins else {"bins": PRIVATE} if "equal" in text else {}
         return private_entry(spec | many)
     elif text:
@@ -151,7 +150,7 @@ def _range(name: str, text: str) -> dict[str, Any]:
         return ends | ({"bins": int(ends["bins"])} if "bins" in ends else {})
     except (ValueError, AttributeError, KeyError):
         shown = repr(text[:60])
-        ways = f"write 0 to 120, 12 bins, or 0 to 120, {SPLIT} 18, 65"
+        ways = f"write 0 to 120, 12 groups, or 0 to 120, {SPLIT} 18, 65"
         raise InputError(f"column {name!r}: {shown} is no range; {ways}") from None
 
 
@@ -221,10 +220,12 @@ def _next_step(wrong: list[Problem]) -> tuple[str, str]:
 
 def _charts(current: Table) -> list[list[int] | None]:
     """The bars of every column; none where it is to be measured, or names people."""
-    bars = {name: _ordered(found, current.entries.get(name)) for name, found in current.first_values.items()}
-    named = {guess.name for guess in current.guesses if guess.aside in (*STATES, "unnamed")} - {*current.entries}
-    hidden = named | {name for name, spec in current.entries.items() if is_private(spec)}
-    return [None if name in hidden else bars[name] for name in _names(current)]
+    entries, bars = current.entries, []
+    for name in _names(current):
+        entry, aside = entries.get(name), current.guess(name).aside
+        hidden = aside in (*STATES, "unnamed") if entry is None else is_private(entry)
+        bars.append(None if hidden else _ordered(current.first_values[name], entry))
+    return bars
 
 
 def _ordered(found: dict[str, int], entry: Any) -> list[int]:

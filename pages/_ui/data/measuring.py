@@ -5,18 +5,17 @@ from functools import partial
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpcore.data.guessing import read_off
 from dpcore.data.open_schema import OpenColumn, OpenSchema
 from dpcore.errors import InputError
 from dpcore.evaluation.schema_trial import explore_schema
 from dpcore.privacy.accounting.budget import Budget
-from dpcore.schemas.measure import ColumnFindings
 from dpcore.schemas.plan import divide, plan_schema, share_of
 from dpcore.tags import Tag
 
-from ..jobs.job import watch
-from ..jobs.work import Work, owned
+from ..jobs.work import Work, result_of
 from ..shell import controls, priced
 from ..shell.frame import heading, peek, tag
 from ..shell.opened import Trial, chosen_part, share_slider
@@ -24,13 +23,12 @@ from ..shell.results import as_table
 from ..shell.session import session
 from ..shell.state import stakeholder, table
 from ..shell.table import Table, Told
-from ..shell.text import clean, plain
+from ..shell.text import clean, few
 from ..shell.words import meaning
 from .reading import AT_ONCE, KIND, attempt
 
 BESIDE = "beside-the-trial"  # its name in a session
-SHOWN = 40  # columns in one list: the rest is in the table
-FEW = 12  # values or bins that are listed of one column
+REAL_ROWS = "real rows (do not publish)"
 NO_RELEASE = (
     "A trial is no release. Its noise can be repeated, so someone who knows its number can take it off again. It uses "
     "no budget. What it finds uses real data"
@@ -38,8 +36,11 @@ NO_RELEASE = (
 COUNTS = ", and this session counts as having looked at the table"
 
 
-def panel(current: Table) -> None:
-    """For a schema of which some is to be measured: its price and its error beforehand, then a trial of it."""
+def panel(current: Table, place: DeltaGenerator | None) -> None:
+    """For a schema of which some is to be measured: its price and its error beforehand, then a trial of it.
+
+    The button that tries it stands in `place`.
+    """
     opening = current.opening
     if opening is None:
         return
@@ -65,6 +66,8 @@ def panel(current: Table) -> None:
     priced.draw(session().memo("schema-plan", key, lambda: _lines(opening, n, group, budget, mine)))
     if not stakeholder():
         _trial(current, budget, part)
+        if place is not None:  # once the sliders it reads are there
+            _try_it(opening, place, budget)
 
 
 def _lines(opening: OpenSchema, n: int, group: int, budget: Budget, part: float) -> list[dict[str, str]]:
@@ -88,24 +91,29 @@ def _refused(column: OpenColumn, n: int, group: int, budget: Budget, part: float
     return ""
 
 
-def _trial(current: Table, budget: Budget, part: float | None) -> None:
-    """Draw the button that tries the measurement, and what the last trial found."""
-    with st.container(horizontal=True, vertical_alignment="bottom", key="try-it"):
-        words = "The same number repeats the same noise, and so finds the same."
-        st.number_input(
-            "Repeat number of the trial", *controls.WHOLE["seed"], 0, key="schema-seed", help=words, width=160,
-            persist_state="session",
-        )  # fmt: skip
-        refused = budget.delta == 0 and any(c.categorical for c in current.opening.open)  # type: ignore[union-attr]
+def _try_it(opening: OpenSchema, place: DeltaGenerator, budget: Budget) -> None:
+    """Draw the button that tries the measurement."""
+    with place.container(horizontal=True, vertical_alignment="center", key="try-it"):
+        many = len(opening.open)
+        words = f"{many} column{'s' * (many > 1)} to be measured privately. Its cost is below."
+        refused = budget.delta == 0 and any(column.categorical for column in opening.open)
+        st.markdown(
+            "At δ = 0 some of these columns cannot be measured: see below." if refused else words, width="stretch"
+        )
         st.button(
-            "Try it: measure with noise that can be repeated", type="primary" if current.trial is None else "secondary",
+            "Try it: measure with noise that can be repeated", type="primary" if table().trial is None else "secondary",
             icon=":material/science:", help=meaning("trial"), disabled=refused, on_click=_try,
         )  # fmt: skip
-    st.caption(
-        "At δ = 0 some of these columns cannot be measured: see above."
-        if refused
-        else f"{NO_RELEASE}{COUNTS * current.uploaded}."
-    )
+
+
+def _trial(current: Table, budget: Budget, part: float | None) -> None:
+    """Draw what a trial is, its number, and what the last one found."""
+    words = "The same number repeats the same noise, and so finds the same."
+    st.number_input(
+        "Repeat number of the trial", *controls.SEEDS, 0, key="schema-seed", help=words, width=160,
+        persist_state="session",
+    )  # fmt: skip
+    st.caption(f"{NO_RELEASE}{COUNTS * current.uploaded}.")
     if current.trial is not None:
         _results(current, current.trial, budget, part)
 
@@ -118,17 +126,14 @@ def _results(current: Table, trial: Trial, budget: Budget, part: float | None) -
     if (trial.division.budget, trial.part) != (budget, part):
         st.caption("The sliders were moved since: try it again, to see what a release there would find.")
     beside = _beside(current)
-    for found in trial.found.found[:SHOWN]:
-        _found(found, beside.get(found.column.name, ""))
-    if len(trial.found.found) > SHOWN:
-        st.caption(f"{len(trial.found.found) - SHOWN} more columns are in the table.")
     lines = [
-        {"column": clean(f.column.name), "found": f.words, "cells": f.column.size}
-        | ({"records": beside.get(f.column.name, "")} if beside else {})
+        {
+            "column": clean(f.column.name), "found": f"{'⚠ ' * f.nothing}{f.words}",
+            "values": f"{f.column.size:,}: {few(f.column.labels, 200)}",
+        } | ({REAL_ROWS: beside.get(f.column.name, "")} if beside else {})
         for f in trial.found.found
-    ]
-    with st.popover("As a table", type="tertiary", icon=":material/table:"):
-        as_table(pd.DataFrame(lines), "trial")
+    ]  # fmt: skip
+    as_table(pd.DataFrame(lines), "trial")
 
 
 def _try() -> None:
@@ -144,28 +149,12 @@ def _try() -> None:
         share = share_of(mine.opening.open, part, n, group, budget)
         division = divide(budget, share.part, categories=share.categories)
         found = explore_schema(
-            mine.opening,
-            mine.frame,
-            mine.unit,
-            division,
-            seed=seed,
+            mine.opening, mine.frame, mine.unit, division, seed=seed,
             told=lambda at: told(at, "The schema is measured"),
-        )
+        )  # fmt: skip
         mine.tried(Trial(found=found, opening=mine.opening, division=division, seed=seed, part=part, n=n, group=group))
 
     attempt(measured)
-
-
-def _found(found: ColumnFindings, beside: str) -> None:
-    """Draw what was found of one column, its first cells, and what the records say if that was asked for."""
-    labels = found.column.labels
-    cells = _few(labels)
-    icon = ":material/warning: " if found.nothing else ""
-    st.markdown(
-        f"{icon}**{plain(found.column.name)}**: {plain(found.words, 500)}. "
-        + f"{len(labels):,} value{'s' * (len(labels) > 1)}:  {plain(cells, 500)}."
-        + (f" Real rows (do not publish): {plain(beside, 500)}." if beside else "")
-    )
 
 
 def _beside(current: Table) -> dict[str, str]:
@@ -178,8 +167,7 @@ def _beside(current: Table) -> dict[str, str]:
         return {}
     session().look(current)
     job = partial(_read, current, current.opening.open)  # type: ignore[union-attr]
-    work = owned(BESIDE, current.version, KIND, job, AT_ONCE)
-    return work.result if watch(work, BESIDE) and work.state == "done" else {}
+    return result_of(BESIDE, current.version, KIND, job, "Read them again", AT_ONCE) or {}
 
 
 def _read(current: Table, columns: Sequence[OpenColumn], work: Work) -> dict[str, str]:
@@ -194,12 +182,6 @@ def _read(current: Table, columns: Sequence[OpenColumn], work: Work) -> dict[str
             continue
         values = entry.get("values")
         bounds = entry.get("edges") or [entry.get("low"), entry.get("high")]
-        said = f"{len(values):,} values: {_few(values)}" if values else f"{bounds[0]:g} to {bounds[-1]:g}"
+        said = f"{len(values):,} values: {few(values, 200)}" if values else f"{bounds[0]:g} to {bounds[-1]:g}"
         out[column.name] = said
     return out
-
-
-def _few(texts: Sequence[object]) -> str:
-    """Return the first texts, and how many more there are."""
-    more = len(texts) - FEW
-    return ", ".join(clean(text, 30) for text in texts[:FEW]) + (f" and {more:,} more" if more > 0 else "")

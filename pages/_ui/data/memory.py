@@ -49,7 +49,7 @@ def remember(current: Table) -> None:
 
 def said(current: Table) -> dict[str, Any] | None:
     """The entries that are not as guessed, None for columns left out, constraints and unit; None for nothing typed."""
-    begun = {guess.name: guess.entry for guess in current.guesses if not guess.aside}
+    begun = {guess.name: guess.entry for guess in current.guesses.values() if not guess.aside}
     entries = current.schema.get("columns", {}) if isinstance(current.schema, dict) else {}
     origins, unit = current.origins, current.unit
     typed = {name: entries.get(name) for name in current.names if entries.get(name) != begun.get(name)}

@@ -1,16 +1,14 @@
 """A table on this server: its path, or on a server for others one of the files that its owner has put into a folder."""
 
-import time
 from dataclasses import replace
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO
 
 import pandas as pd
 import streamlit as st
 
-from dpcore.data.readers import ENDINGS, UPLOADED, LoadedTable, read
+from dpcore.data.readers import ENDINGS, UPLOADED, LoadedTable
 from dpcore.data.sources.files import is_large, source_at
 from dpcore.data.sources.parquet import ParquetSource
 from dpcore.data.sources.text import TextSource
@@ -23,14 +21,13 @@ from ..shell.counted import Large, named
 from ..shell.state import public_host
 from ..shell.table import Table
 from . import places
-from .reading import READ, arrive, made_of
+from .reading import arrive, loaded, made_of
 
 PATH, CHOSEN = "server-path", "server-file"  # keys of widgets
 LONGEST = 1000  # characters of a path
-BLOCK, LOOK = 1 << 22, 1 << 26  # bytes: read at once, and looked at to guess how a large text is written
+LOOK = 1 << 26  # bytes that are looked at to guess how a large text is written
 FIRST, FIRST_CELLS = 100_000, 4_000_000  # rows of a large table, and their cells, that guesses look at: at the most
 TOGETHER, SOME = 32, 1000  # columns that are read at once; rows whose lengths are measured
-NEWLINE = 10
 TEXTS = (".csv", ".tsv", ".txt")
 EXAMPLE = "/home/you/people.csv"
 KINDS = ", ".join(ENDINGS)
@@ -42,19 +39,20 @@ def offer() -> None:
         return
     root = places.folder()
     with st.popover("On this server", icon=":material/folder_open:", type="tertiary"):
+        names = [] if root is None else places.listed(root)
+        if root is not None and not names:
+            st.caption("The folder of this server's tables holds none.")
+            return
+        left = st.container(horizontal=True, vertical_alignment="bottom")
         if root is None:
-            key, left = PATH, st.container(horizontal=True, vertical_alignment="bottom")
+            key = PATH
             left.text_input(
                 "Path of a file on this machine, or of a folder of Parquet files", key=PATH, placeholder=EXAMPLE,
                 max_chars=LONGEST, autocomplete="off",
                 help=f"A file that ends in {KINDS}. What is large is read in parts.",
             )  # fmt: skip
         else:
-            names = places.listed(root)
-            if not names:
-                st.caption("The folder of this server's tables holds none.")
-                return
-            key, left = CHOSEN, st.container(horizontal=True, vertical_alignment="bottom")
+            key = CHOSEN
             left.selectbox("Table of this server", names, None, key=CHOSEN, placeholder="Choose a file")
         left.button("Read it", key="read-server", icon=":material/input:", on_click=take, args=(key,))
 
@@ -74,23 +72,13 @@ def take(key: str, format: TextFormat | None = None) -> None:
 
 def _read(path: Path, root: Path | None, work: Work, format: TextFormat | None = None) -> Table:
     """The table at a path, as from an upload; what is too large for that is read in parts."""
-    work.tell(0.0, "The file is read")
     with named(path):
         if path.is_dir():
             places.check_folder(path, lambda: work.tell(0.0, "The folder is searched"))
         if _large(path):
             return _in_parts(path, root, work, format)
     with places.opened(path, root) as file:
-        lines = _lines(file, work) if path.suffix.lower() in TEXTS else 0
-        start = time.monotonic()
-
-        def told(share: float) -> None:
-            rows = share * lines
-            rate = rows / max(time.monotonic() - start, 1e-3)
-            words = f"About {rows:,.0f} rows read, {rate:,.0f} a second" if rows else "The file is read"
-            work.tell(READ * share, words)
-
-        found = read(file, path.name, UPLOADED, format=format, told=told)
+        found = loaded(path.name, file, work, format)
     return made_of(replace(found, how=f"{found.how}, on this server"), path.name, work)
 
 
@@ -152,13 +140,3 @@ def _about(path: Path, first: pd.DataFrame) -> int:
     some = first.head(SOME)
     length = sum(int(pd.Series(some[name]).astype(str).str.len().sum()) + len(some) for name in some.columns)
     return max(1, round(path.stat().st_size * len(some) / max(length, 1)))
-
-
-def _lines(file: BinaryIO, work: Work) -> int:
-    """How many lines a text has, about: a cell may hold some."""
-    lines = 0
-    while block := file.read(BLOCK):
-        lines += block.count(NEWLINE)
-        work.tell(0.0, "The file is read")
-    file.seek(0)
-    return lines

@@ -5,7 +5,6 @@ import streamlit as st
 
 from dpcore.algorithms import solving
 from dpcore.algorithms.forecasts import affordable, in_bytes, in_seconds
-from dpcore.data.choice import first_columns
 from dpcore.data.constraints import Constraint
 from dpcore.data.domain import Domain
 from dpcore.data.sources.counts import broken
@@ -17,23 +16,10 @@ from dpcore.workloads import Marginals
 from ..shell.frame import peek
 from ..shell.session import session
 from ..shell.state import size_words
-from ..shell.table import COMFORTABLE_CELLS, Table
-from ..shell.text import clean, plain
+from ..shell.table import Table
+from ..shell.text import clean
 
 USUAL = Budget(1.0, 1e-9)
-
-
-def begins_with(table: Table) -> None:
-    """The columns to begin with, where all of them have too many combinations."""
-    domain = table.domain
-    fewer = first_columns(domain, COMFORTABLE_CELLS)
-    if len(fewer) < len(domain.names):
-        st.caption(
-            plain(
-                f"Together these columns have many combinations. Explore begins with {len(fewer)} of them: "
-                + ", ".join(map(clean, fewer)), 400,
-            )
-        )  # fmt: skip
 
 
 def readiness(table: Table) -> None:
@@ -41,10 +27,7 @@ def readiness(table: Table) -> None:
     domain, n = table.domain, table.n
     st.text(f"{len(domain.names)} columns in use, {size_words(domain.size)} combinations of their values")
     most = table.unit.most_rows
-    if table.uploaded:  # samples have few columns
-        rows = session().memo("forecasts", (table.version, n, most), lambda: _forecasts(domain, n, most))
-    else:
-        rows = _forecasts(domain, n, most)
+    rows = session().memo("forecasts", (table.version, n, most), lambda: _forecasts(domain, n, most))
     st.dataframe(pd.DataFrame(rows), hide_index=True)
     st.caption("All pairs of columns, ε = 1, δ = 1e-9, on one core, from the number of combinations alone.")
 

@@ -107,10 +107,14 @@ def _change_of(current: Table) -> Work | None:
 
 def _read(name: str, file: Any, work: Work, format: TextFormat | None = None) -> Table:
     """Return the table in an uploaded file."""
+    return made_of(loaded(name, file, work, format), name, work)
+
+
+def loaded(name: str, file: Any, work: Work, format: TextFormat | None) -> Read:
+    """What is in a file, within what an upload may be."""
     words = "The file is read"
     work.tell(0.0, words)
-    reading = read(file, name, UPLOADED, format=format, told=lambda share: work.tell(READ * share, words))
-    return made_of(reading, name, work)
+    return read(file, name, UPLOADED, format=format, told=lambda share: work.tell(READ * share, words))
 
 
 def made_of(reading: Read, name: str, work: Work, large: Large | None = None) -> Table:
@@ -129,8 +133,8 @@ def made_of(reading: Read, name: str, work: Work, large: Large | None = None) ->
     def checked(share: float, words: str) -> None:
         work.tell(LOOKED_AT + (1 - LOOKED_AT) * share, words)
 
-    guesses = guess_columns(reading.frame, looked)
-    columns = {guess.name: guess.entry for guess in guesses if not guess.aside}
+    guesses = {guess.name: guess for guess in guess_columns(reading.frame, looked)}
+    columns = {name: guess.entry for name, guess in guesses.items() if not guess.aside}
     schema = {"columns": columns, "peeked": True} | ({"file": said} if (said := reading.format.to_json()) else {})
     return Table(
         name, reading.frame, schema, f"Read as {reading.how}.", uploaded=True, guesses=guesses, format=reading.format,

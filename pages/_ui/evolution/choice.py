@@ -4,13 +4,10 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore.algorithms import ALGORITHMS
-from dpcore.algorithms.base import Algorithm
-from dpcore.data.domain import Column
+from dpcore import ALGORITHMS, Budget, Column, PointRelease
 from dpcore.geometry.regions import box, point_rows
+from dpcore.numbers import points
 from dpcore.params import build
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import PointRelease
 
 from ..charts import evolution as evolution_charts
 from ..jobs.job import watch
@@ -23,14 +20,15 @@ from ..shell.text import clean, plain
 from .on_table import present
 
 PE, RANDOM = "Private Evolution", "random points, no data"
-METHODS: dict[str, tuple[str, dict[str, str]]] = {
-    "PSMM": ("psmm", {}),
-    PE: ("private_evolution", {}),
-    "noisy grid": ("psmm", {"post": "simplex"}),
-    RANDOM: ("private_evolution", {"rounds": "0"}),
+GRID = "grid, smoothed (PSMM)"
+METHODS = {
+    GRID: build(ALGORITHMS["psmm"], {}),
+    PE: build(ALGORITHMS["private_evolution"], {}),
+    "grid, raw noise": build(ALGORITHMS["psmm"], {"post": "simplex"}),
+    RANDOM: build(ALGORITHMS["private_evolution"], {"rounds": "0"}),
 }
 RUNS = 3
-OFF = "W1 may be off by"
+OFF = "may be off by"
 
 
 def choose() -> None:
@@ -41,26 +39,27 @@ def choose() -> None:
     columns = {c.name: c for c in table.domain.columns if not c.values}  # type: ignore[union-attr]
     if len(columns) < 2:
         st.info(
-            "This table has fewer than two columns of numbers with public bounds, so there are no points. "
-            "The invented census has two, age and hours: choose it on the Data page, or bring a table of yours."
+            "Places need two columns of numbers with public bounds, such as latitude and longitude. This table has "
+            "fewer. Bring one that has them on the Data page, or take the invented census."
         )
         return
     with st.container(border=True, key="choice-settings"):
         left, middle, right = st.columns(3)
         names = left.multiselect(
-            "Two or three columns", list(columns), list(columns)[:2], max_selections=3, format_func=clean,
+            "Columns that say where", list(columns), list(columns)[:2], max_selections=3, format_func=clean,
             key=f"choice-{hash(tuple(columns))}", **shared(),
         )  # fmt: skip
         with middle:
             budget = controls.budget(right)
         with st.container(horizontal=True, vertical_alignment="center"):
             pressed = st.button("Compare them", type="primary", icon=":material/play_arrow:", disabled=len(names) < 2)
-            st.caption(plain(f"Protected: {table.unit.words}. Columns are scaled to 0..1 by their public bounds.", 300))
+            runs = f"{len(METHODS) - 1} methods run {RUNS} times each, random points are drawn once"
+            st.caption(plain(f"Protects {table.unit.words}. {runs}.", 300))
     mine = tab_runs("choice")
     if pressed:
         _start(mine, table, [columns[name] for name in names], budget)
     if not mine.jobs:
-        st.info("Nothing has run yet. Three runs of each method take some seconds; of 20,000 rows about ten.")
+        st.info("Which method brings invented points nearest to yours? Press the button.")
         return
     if mine.asked[0] != table.version:
         st.warning("What is shown below is of another table or schema. Press the button to renew it.")
@@ -75,12 +74,11 @@ def _start(mine: Runs, table: Table, columns: list[Column], budget: Budget) -> N
     region = box([0.0], [1.0], names)
     rows = point_rows(region, names, pd.DataFrame(scaled))
     problem = PointRelease(region, rows.n, names, table.unit.most_rows)
-    algorithms: dict[str, Algorithm] = {name: build(ALGORITHMS[key], texts) for name, (key, texts) in METHODS.items()}
     facts = {"problem": problem, "budget": budget, "every": LAST}
     wanted = [
         WantedRun(name, rows, {**facts, "algorithm": algorithm, "seeds": (seed,)})
         for seed in range(RUNS)
-        for name, algorithm in algorithms.items()
+        for name, algorithm in METHODS.items()
         if not (seed and name == RANDOM)  # drawn once: it is there for scale
     ]
     mine.start((table.version, names, budget), wanted, (names, rows.n, budget))
@@ -96,22 +94,16 @@ def _scaled(column: Column, cells: pd.Series) -> np.ndarray:
 def _draw(mine: Runs) -> None:
     names, n, budget = mine.context
     lines = []
-    for method, result in mine.results:
-        final = result.summary["final"]
-        lines.append(
-            {"method": method, "seed": result.summary["seed"], "w1": final["w1"], OFF: final["w1_error"],
-             "seconds": result.summary["seconds"]}
-        )  # fmt: skip
+    for method, result in sorted(mine.results, key=lambda one: [*METHODS].index(one[0])):
+        told = result.summary
+        final, more = told["final"], {name: told[name] for name in ("seed", "seconds")}
+        lines.append({"method": method, "w1": final["w1"], OFF: final["w1_error"], **more})
     found = pd.DataFrame(lines)
-    found["method"] = pd.Categorical(found["method"], list(METHODS), ordered=True)
-    found = found.sort_values(["method", "seed"]).astype({"method": str})
-    heading("Which method brings points nearest to the real ones?")
+    heading("Which method brings invented points nearest to the real ones?")
     results.panel(evolution_charts.ranking(found, OFF), verdict(found, len(names), n, budget), found, "choice")
-    means = found.groupby("method", sort=False)[["w1", OFF, "seconds"]].mean().reset_index()
-    st.dataframe(means.rename(columns={"w1": "mean W1", "seconds": "seconds a run"}), hide_index=True)
     st.caption(
-        "A W1 of 0.01 means that points had to move by 1% of a column's range on average. It is exact, or nearly, up "
-        "to 2,000 different points; more are put into 800 groups, which bound W1 from both sides: ± says how far."
+        "Distance: how far points must move on average (W1), as a share of a column's range. It is nearly exact up to "
+        "2,000 different points. More points are put into 800 groups; ± says what that may change."
     )
 
 
@@ -120,20 +112,21 @@ def verdict(found: pd.DataFrame, d: int, n: int, budget: Budget) -> str:
     groups = found.groupby("method")
     means, off = groups["w1"].mean().sort_values(), groups[OFF].mean()
     told = {
-        name: f"{value:.3g}{f' ± {off[name]:.1g}' if off[name] > value / 1000 else ''}" for name, value in means.items()
+        name: f"{value:.2%}" + (f" ± {points(off[name])}%" if off[name] > value / 1000 else "")
+        for name, value in means.items()
     }
     best, second = (str(name) for name in means.index[:2])
     rest = ", ".join(f"{name} {value}" for name, value in told.items() if name != best)
-    said = f"On these {n:,} points in {d} dimensions at ε = {budget.epsilon:g}, {best} is nearest: "
-    said += f"W1 {told[best]}; {rest}."
+    said = f"Of {n:,} points in {d} columns at ε = {budget.epsilon:g}, {best} is nearest: "
+    said += f"{told[best]} of a column's range away. {rest}."
     if means[second] - means[best] < groups["w1"].std().fillna(0.0).max():
-        return said + " Runs differ more than the best two methods do, so either will serve."
+        return said + " Repeats differ more than the best two methods do, so either will serve."
     if means[second] - means[best] < off[best] + off[second]:
-        return said + " W1 is not known well enough to tell the best two apart, so either will serve."
-    if best == "PSMM":
-        return said + " Where a grid can be listed, use it: evolution pays where none can be, as for images or texts."
+        return said + " The distance is not known well enough to tell the best two apart, so either will serve."
+    if best == GRID:
+        return said + " Use the grid where it can be listed. Evolution pays where none can be, as for images or texts."
     if best == PE:
-        return said + " Evolution wins here: the boxes of the grid are too large for these dimensions and this budget."
+        return said + " Evolution wins: the boxes of a grid are too large for these columns and this budget."
     if best == RANDOM:
         return said + " The budget is too small for any of them: noise alone decided where points went."
     return said

@@ -5,15 +5,14 @@ import math
 import pandas as pd
 import streamlit as st
 
+from dpcore import Budget
 from dpcore.numbers import brief
-from dpcore.privacy.accounting import conversions
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.privacy.accounting.calibrations import equal_thresholded
+from dpcore.privacy.accounting import conversions, equal_thresholded
 from dpcore.theory import evolution as theory
 
 from ..charts.base import curves
+from ..lessons.answers import LessonFinding, Medians, nearest
 from ..lessons.lesson import Lesson, predict
-from ..lessons.runs import LessonFinding, Tries, nearest
 from ..shell.controls import DELTAS, EPSILONS, KEPT, number
 from ..shell.frame import heading
 from ..shell.results import panel
@@ -21,14 +20,14 @@ from ..shell.results import panel
 ROUNDS = 14  # as for n = 1000
 
 
-def printed_delta(_tries: Tries) -> LessonFinding:
+def printed_delta(_medians: Medians) -> LessonFinding:
     """Return the true δ of the printed noise at (1, 10⁻⁴), in multiples of the claim: 1, 2 or 40."""
     printed = theory.printed_partition_noise(epsilon=1.0, delta=1e-4)
     ratio = math.exp(conversions.gdp_log_delta(1.0, math.sqrt(2) / printed)) / 1e-4
     return LessonFinding(nearest(ratio, (1, 2, 40)), f"It keeps {1e-4 * ratio:.2g}, {ratio:.2g} times what is claimed.")
 
 
-def forgotten_rounds(_tries: Tries) -> LessonFinding:
+def forgotten_rounds(_medians: Medians) -> LessonFinding:
     """Return the ε of all rounds together at ε = 1 each: 1, √14, or the 14 that a plain sum says."""
     together = conversions.optimal_epsilon(1.0, ROUNDS, 1e-4)
     words = f"At δ = 10⁻⁴ all {ROUNDS} steps together keep ε = {together:.3g} at best."
@@ -43,7 +42,6 @@ PARTITION = Lesson(
     printed_delta,
     "One replaced person moves two counts, so the counts move by √2; and the variance of a Gaussian must carry the "
     "constants that a proof up to constants leaves out. The exact standard deviation is √2/μ*; that is what runs here.",
-    {},
 )
 COMPOSITION = Lesson(
     "Noise that forgets its steps",
@@ -53,7 +51,6 @@ COMPOSITION = Lesson(
     forgotten_rounds,
     "Every step answers a new question about the same people, so its cost adds up. Half of δ is kept for the "
     "thresholds of all steps. Composed optimally, each step may use only a small ε₀. Here post = “laplace” does so.",
-    {},
 )
 
 

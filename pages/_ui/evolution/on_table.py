@@ -1,21 +1,17 @@
 """On a table: the recipe for rows, step by step; one column's shares and one pair's heat maps as they evolve."""
 
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore.algorithms import ALGORITHMS
-from dpcore.data.domain import Rows
+from dpcore import ALGORITHMS, Marginals, QueryRelease, Rows
 from dpcore.evaluation.run import compare
 from dpcore.experiments.pool import Result
 from dpcore.numbers import points
 from dpcore.params import build
-from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
-from dpcore.workloads import Marginals
 
 from ..charts import screen
 from ..jobs.job import watch
@@ -45,12 +41,13 @@ def on_a_table() -> None:
     mine = present()
     if mine is None:
         return
-    st.caption(f"{RECIPE.about.summary} Its settings were fitted on one table, UCI Adult: say so where you use it.")
+    words = f"{RECIPE.about.summary} Its settings were fitted on one table, UCI Adult: say so where you use it."
+    st.caption("Your rows vote for the most similar invented rows, so that these become like yours.", help=words)
     with st.container(border=True, key="recipe-settings"):
         left, middle, right = st.columns(3)
         with left:
             budget = controls.budget(middle)
-        rounds = right.slider("T, steps", 1, 20, 6, key="recipe-rounds", **controls.KEPT)
+        rounds = right.slider("Steps (T)", 1, 20, 6, key="recipe-rounds", **controls.KEPT)
         pressed = st.button("Evolve the rows", type="primary", icon=":material/play_arrow:")
     runs = tab_runs("recipe")
     if pressed:
@@ -59,11 +56,11 @@ def on_a_table() -> None:
         problem = QueryRelease(workload, rows.n, mine.unit.most_rows)
         algorithm = build(RECIPE, {"rounds": str(rounds)})
         algorithm.plan(problem, budget)  # says now what is wrong
-        facts: dict[str, Any] = {"algorithm": algorithm, "problem": problem, "budget": budget}
+        facts = {"algorithm": algorithm, "problem": problem, "budget": budget}
         wanted = WantedRun("recipe", rows, {**facts, "seeds": (0,), "every": 1, "path": True})
         runs.start((mine.version, budget, rounds), [wanted], problem)
     if not runs.jobs:
-        st.info("Nothing has run yet. 20,000 rows of seven columns take some seconds.")
+        st.info("How near do invented rows come to your table? Press the button: it takes some seconds.")
         return
     if not watch(runs, "recipe") or not runs.results:
         return
@@ -79,14 +76,14 @@ def on_a_table() -> None:
 @peek
 def _settles(result: Result) -> None:
     """Draw the errors on all pairs of columns, round by round."""
-    heading("Do columns become related?")
+    heading("Do invented rows become like yours?")
     frame = results.curves([result])
     first, last = frame.iloc[0], frame.iloc[-1]
     summary = (
-        f"The mean error over all pairs of columns goes from {points(first['mean_error'])} points after the first "
-        f"step to {points(last['mean_error'])} after {int(last['t'])}; the worst ends at {points(last['max_error'])}."
+        f"The typical error over all pairs of columns goes from {points(first['mean_error'])} points after the first "
+        f"step to {points(last['mean_error'])} after {int(last['t'])}. The largest ends at {points(last['max_error'])}."
     )
-    figure = screen.convergence_chart(frame, "t", "step", result.summary["n"], "rows", screen.CurveContext())
+    figure = screen.convergence_chart(frame, "t", "step", result.summary["n"], "rows")
     panel(figure, summary, frame, "recipe-errors")
 
 
@@ -106,7 +103,7 @@ def _evolves(rows: Rows, result: Result, problem: QueryRelease) -> None:
     labels = domain.columns[domain.names.index(column)].labels
     frame = pd.DataFrame({"value": labels, "real": single.real, "synthetic": single.synthetic})
     summary = f"{clean(column)} after step {t}: the largest difference is {points(float(single.gaps.max()))} points."
-    summary += " Single columns are moved to their noisy shares in every step; what evolves is how columns go together."
+    summary += " Every step sets single columns to their noisy shares. What evolves is how columns go together."
     panel(screen.marginal(frame, column, rows.n, "rows"), summary, frame, "recipe-column")
     if len(domain.names) < 2:
         return
@@ -115,7 +112,7 @@ def _evolves(rows: Rows, result: Result, problem: QueryRelease) -> None:
     both = compare(release, rows, Marginals(domain, [chosen]))
     a, b = (domain.columns[domain.names.index(name)] for name in chosen)
     real, synthetic = (np.asarray(v).reshape(a.size, b.size) for v in (both.real, both.synthetic))
-    index = pd.DataFrame([(x, y) for x in a.labels for y in b.labels], columns=pd.Index(["first", "second"]))
+    index = pd.MultiIndex.from_product([a.labels, b.labels], names=["first", "second"]).to_frame(index=False)
     summary = f"After step {t} the largest difference in this table is {points(float(both.gaps.max()))} points."
     figure = screen.pair(real, synthetic, chosen, (a.labels, b.labels))
     panel(figure, summary, index.assign(real=both.real, synthetic=both.synthetic), "recipe-pair")

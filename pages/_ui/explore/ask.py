@@ -17,7 +17,7 @@ from dpcore.parsing.questions import Question, understand
 from dpcore.problems import QueryRelease
 from dpcore.publishing.files import labels, neutral
 from dpcore.releases import UnbiasedAnswers
-from dpcore.workloads import Marginals, Union, Workload
+from dpcore.workloads import Marginals, Workload
 
 from ..jobs.counting import have
 from ..shell.frame import heading, peek
@@ -163,6 +163,5 @@ def evidence(result: Result) -> UnbiasedAnswers:
 
 def _tables(workload: Workload) -> Marginals | None:
     """The tables among the questions; None for none."""
-    members = workload.workloads if isinstance(workload, Union) else (workload,)
-    columns = [names for member in members if isinstance(member, Marginals) for names in member.columns]
+    columns = [names for w, _ in workload.members if isinstance(w, Marginals) for names in w.columns]
     return Marginals(workload.domain, list(dict.fromkeys(map(tuple, columns)))) if columns else None

@@ -1,5 +1,7 @@
 """Real beside synthetic: by question, by column, by pair of columns and by group. All of it is a private peek."""
 
+from collections.abc import Collection
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -11,6 +13,7 @@ from dpcore.data.column import OTHER
 from dpcore.data.domain import Domain
 from dpcore.errors import InputError
 from dpcore.evaluation.run import Comparison, compare, pairs_with, subgroups
+from dpcore.numbers import points
 from dpcore.tags import Tag
 from dpcore.workloads import Marginals
 
@@ -19,69 +22,46 @@ from ..charts import screen as charts
 from ..shell.frame import heading, peek
 from ..shell.results import QUIET, panel
 from ..shell.state import shared
-from ..shell.text import clean, distinct, plain, question
+from ..shell.text import clean, distinct, plain
 from ..shell.words import meaning
 from . import ask
-from .outcome import Shown
-from .screen import chart, draw, numbers
+from .outcome import Shown, by_column
+from .screen import Told, chart
 
-CHOOSER = 190  # pixels of a widget beside a question
-MARKER = 150  # of the one beside the longest question
-FAINT = 0.05  # of the largest share: a difference below it has hardly a colour
-LISTED = 1000  # queries that are put into words
+WORST = ""  # no name of a column
+SLIGHT = 0.05  # of the largest share: a difference that nobody sees on its scale
+CHOOSER = 230  # pixels of a widget beside a question
 INTERVALS = f"{ask.LEVEL:.0%} intervals for this table, from the release alone; the population's are below."
 WHISKERS = f"Whiskers: {INTERVALS}"
 
 
-def listed(shown: Shown, most: int = LISTED) -> tuple[pd.DataFrame, list[list[str]]]:
-    """The worst questions, worst first, with the range of their errors over the runs; and the columns of each."""
-    both = shown.both
-    worst = both.worst(most)
-    labels = [both.workload.label(int(j)) for j in worst]
-    table = pd.DataFrame(
-        {
-            "question": [question(label) for label in labels],
-            "real": both.real[worst], "synthetic": both.synthetic[worst], "error": both.gaps[worst],
-        }
-    )  # fmt: skip
-    if shown.replays:
-        gaps = np.abs(shown.worlds[:, worst] - both.real[worst])
-        table = table.assign(low=gaps.min(axis=0), high=gaps.max(axis=0))
-    return table, [sorted({column for column, _ in label}) for label in labels]
-
-
 @chart("queries", "Which questions are answered worst?", "workload", "point")
-def queries(shown: Shown, head: DeltaGenerator) -> None:
+def queries(shown: Shown, _: DeltaGenerator, details: DeltaGenerator) -> Told:
     """Every question's error, worst first, linked to the columns it involves."""
-    table, columns = listed(shown)
-    tenth, half = (shown.words(float(np.quantile(shown.both.gaps, q))) for q in (0.9, 0.5))
-    summary = f"One in ten is off by over {tenth.partition(' ≈')[0]}."
+    table, columns = shown.listed, shown.listed["column"]
+    tenth, half = (points(float(np.quantile(shown.both.gaps, q))) for q in (0.9, 0.5))
+    summary = f"Worst: {points(shown.both.gaps.max())} points. One in ten: over {tenth}."
     names = shown.chosen.problem.domain.names
     marks = {None: "all questions"} | {name: f"about {text}" for name, text in distinct(names).items()}
-    about = head.selectbox(
-        "Mark questions about", list(marks), width=MARKER, format_func=marks.get, key=f"about-{hash(names)}",
-        label_visibility="collapsed", persist_state="session",
-    )  # fmt: skip
+    about = details.selectbox(
+        "Mark questions about", list(marks), format_func=marks.get, key=f"about-{hash(names)}", persist_state="session"
+    )
     chosen = [i for i, involved in enumerate(columns) if about in involved]
-    left, right = st.columns([3, 2])
     worlds = np.abs(shown.worlds - shown.both.real) if shown.replays else None
     figure = charts.questions(table, shown.n, shown.noun, chosen, worlds)
-    event = left.plotly_chart(
+    event = st.plotly_chart(
         figure, key="queries", alt=summary, config=QUIET, on_select="rerun", selection_mode=("box",)
     )
-    points = event["selection"]["points"] if event else []  # type: ignore[index]
-    marked = [p["point_index"] for p in points] or chosen
-    rows = pd.DataFrame({"column": columns, "error": table["error"]})
-    rows = rows.iloc[sorted({i for i in marked if i < len(rows)})] if marked else rows
-    each = rows.explode("column").groupby("column")["error"].agg(["mean", "size"])
-    each = each.reset_index().set_axis(["column", "error", "questions"], axis=1)
-    each = each.sort_values("error", ascending=False, ignore_index=True)
+    brushed = event["selection"]["points"] if event else []  # type: ignore[index]
+    marked = [p["point_index"] for p in brushed] or chosen
+    rows = table.iloc[sorted({i for i in marked if i < len(table)})] if marked else table
+    each = by_column(rows)
     what = f"{len(rows):,} marked questions" if marked else "All questions shown"
     worst = shown.words(each["error"].iloc[0])
     words = f"{what}: those about {clean(each['column'].iloc[0])} are off most, {worst} on average."
-    right.plotly_chart(charts.columns(each), key="columns", alt=words, config=QUIET)
-    more = f"Half of them are off by more than {half}. Mark some: drag over the dots, or choose a column."
-    numbers(head, words if marked else summary, table, "queries", more)
+    details.dataframe(each, hide_index=True)
+    more = f"Half of them are off by more than {half} points. Mark some: drag over the dots, or choose a column."
+    return words if marked else summary, table.drop(columns="column"), more
 
 
 @st.fragment
@@ -120,6 +100,14 @@ def telling(domain: Domain) -> list[str]:
     return sorted(domain.names, key=lambda name: set(domain.columns[domain.names.index(name)].labels) <= {OTHER})
 
 
+def _chosen(place: DeltaGenerator, label: str, offered: Collection[str], worst: str) -> str:
+    """Ask for one of what is offered, of which the first is called as the `worst` of now."""
+    return place.selectbox(
+        label, list(offered), format_func=lambda choice: worst if choice == WORST else choice, width=CHOOSER,
+        key=f"{label}-{hash(tuple(offered))}", label_visibility="collapsed", **shared(),
+    )  # fmt: skip
+
+
 def ranged(
     shown: Shown, frame: pd.DataFrame, tables: Marginals, both: Comparison, bounded: str, unbounded: str
 ) -> tuple[pd.DataFrame, str]:
@@ -139,44 +127,43 @@ def ranged(
 
 
 @chart("marginal", "How far off is a column?", "marginal", "point")
-def marginals(shown: Shown, head: DeltaGenerator) -> None:
+def marginals(shown: Shown, place: DeltaGenerator, _: DeltaGenerator) -> Told:
     """One column real beside synthetic, with how far other noise moves the synthetic one."""
     domain = shown.chosen.problem.domain
-    names, rows = domain.names, shown.table.rows(domain.names)
-    column = head.selectbox(
-        "Column",
-        telling(domain),
-        width=CHOOSER,
-        format_func=distinct(names).get,
-        key=f"column-{hash(names)}",
-        label_visibility="collapsed",
-        **shared(),
-    )
-    single = Marginals(domain, [[column]])
-    pair, labels = compare(shown.result.release, rows, single), domain.columns[names.index(column)].labels
+    names, rows, told = domain.names, shown.table.rows(domain.names), distinct(domain.names)
+    singles = Marginals.all(domain, 1)
+    both, places = compare(shown.result.release, rows, singles), dict(zip(names, singles.tables, strict=True))
+    worst = max(names, key=lambda name: both.gaps[places[name]].max())
+    offered = {WORST: worst} | {told[name]: name for name in telling(domain)}
+    column = offered[_chosen(place, "Column", offered, f"worst: {told[worst]}")]
+    single, labels = Marginals(domain, [[column]]), domain.columns[names.index(column)].labels
+    own = places[column]
+    pair = replace(both, workload=single, real=both.real[own], synthetic=both.synthetic[own])
     frame = pd.DataFrame({"value": labels, "real": pair.real, "synthetic": pair.synthetic})
-    words = f"Of {clean(column)}: off most at {clean(labels[int(pair.worst(1)[0])])}, {shown.words(pair.gaps.max())}."
+    far = shown.words(pair.gaps.max())
+    words = f"Off most at {clean(labels[int(pair.worst(1)[0])])}: {far}."
     if shown.pinned is not None:
         frame["pinned A"] = shown.pinned[0].release.answers(single)
     frame, more = ranged(
         shown, frame, single, pair, WHISKERS, "Nothing was measured about it that intervals could rest on."
     )
-    draw(head, charts.marginal(frame, column, shown.n, shown.noun), words, frame, "marginal", more)
+    figure = charts.marginal(frame, column, shown.n, shown.noun)
+    st.plotly_chart(figure, key="marginal", alt=words, config=QUIET)
+    return words, frame, more
 
 
 @chart("pair", "And two together?", "marginal", "cell", "point")
-def pair(shown: Shown, head: DeltaGenerator) -> None:
+def pair(shown: Shown, place: DeltaGenerator, _: DeltaGenerator) -> Told:
     """Two columns as heat maps: real, synthetic, and the difference."""
     domain = shown.chosen.problem.domain
-    names = domain.names
+    names, told = domain.names, distinct(domain.names)
     if len(names) < 2:
-        st.caption("Choose a second column to see two of them together.")
-        return
-    pairs = {" × ".join(map(distinct(names).get, pair)): pair for pair in combinations(telling(domain), 2)}
-    asked = head.selectbox(
-        "Two columns", list(pairs), width=CHOOSER, key=f"pair-{hash(names)}", label_visibility="collapsed", **shared()
-    )
-    chosen = sorted(pairs[asked], key=names.index)  # as answers lie
+        raise InputError("Choose a second column to see two of them together.")
+    asked = shown.listed["column"].iloc[0]  # of the question with the largest error; of a weighted sum it is in words
+    pairs = {WORST: sorted(telling(domain), key=lambda name: name not in asked)[:2]}
+    pairs |= {" × ".join(map(told.get, two)): two for two in combinations(telling(domain), 2)}
+    worst = f"worst: {' × '.join(map(told.get, pairs[WORST]))}"
+    chosen = sorted(pairs[_chosen(place, "Two columns", pairs, worst)], key=names.index)  # as answers lie
     first, second = (domain.columns[names.index(name)] for name in chosen)
     two = Marginals(domain, [chosen])
     both = compare(shown.result.release, shown.table.rows(names), two)
@@ -184,13 +171,14 @@ def pair(shown: Shown, head: DeltaGenerator) -> None:
     index = pd.DataFrame([(a, b) for a in first.labels for b in second.labels], columns=pd.Index(["first", "second"]))
     frame = index.assign(real=both.real, synthetic=both.synthetic)
     where = " and ".join(map(clean, index.iloc[int(both.worst(1)[0])]))
-    words = f"Of {asked}: off most at {where}, {shown.words(both.gaps.max())}."
-    if both.gaps.max() < FAINT * both.real.max():
-        words = f"{words[:-1]}: too little to see."
+    off = both.gaps.max()
+    words = f"Off most at {where}: {shown.words(off)}."
+    if off < SLIGHT * both.real.max():
+        words = f"Nearly no difference. {words}"
     no = "No intervals: nothing was measured about both together."
     frame, more = ranged(shown, frame, two, both, INTERVALS, no)
     axes, labels = tuple(chosen), (first.labels, second.labels)
     if sum(map(len, first.labels)) < sum(map(len, second.labels)):  # what is long has room at the side
         real, synthetic, axes, labels = real.T, synthetic.T, axes[::-1], labels[::-1]
-    figure = charts.pair(real, synthetic, axes, labels)
-    draw(head, figure, words, frame, "pair", more)
+    st.plotly_chart(charts.pair(real, synthetic, axes, labels), key="pair", alt=words, config=QUIET)
+    return words, frame, more

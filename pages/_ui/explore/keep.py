@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -25,56 +25,46 @@ BELOW = "root mean square error ÷ least of any unbiased method"
 
 @dataclass(eq=False)
 class Pinned:
-    """The run A of a tab: which version of a table it is `of`, its result, its curve, and the `least` of its errors.
+    """The run A of a tab, if one is `kept`: the version of its table, its result, its curve, and the least error.
 
-    `least` is the smallest root mean square error of any unbiased Gaussian release of what A was asked.
+    The last is the smallest root mean square error of any unbiased Gaussian release of what A was asked.
     """
 
-    of: str = ""
-    result: Result | None = None
-    curve: pd.DataFrame = field(default_factory=pd.DataFrame)
-    least: float | None = None
-
-    def keep(self, of: str, result: Result, curve: pd.DataFrame, least: float | None) -> None:
-        """Pin a run."""
-        self.of, self.result, self.curve, self.least = of, result, curve, least
+    kept: tuple[str, Result, pd.DataFrame, float | None] | None = None
 
     def close(self) -> None:
         """Unpin."""
-        self.of, self.result, self.curve, self.least = "", None, pd.DataFrame(), None
+        self.kept = None
 
 
 def least_error(chosen: Chosen) -> float | None:
     """The line that no unbiased Gaussian release of these questions is below, in root mean square error, if known."""
-    problem, budget = chosen.problem, chosen.budget
-    key = (problem.domain, tuple(chosen.texts), problem.effective_n, budget)
-    return session().memo("unbiased", key, lambda: least_rmse(problem.workload, budget, problem.effective_n))
+    return least_rmse(chosen.problem.workload, chosen.budget, chosen.problem.effective_n)
 
 
 def pinned(table: Table) -> tuple[Result, pd.DataFrame] | None:
     """The pinned run A and its curve, if one is pinned on this very table."""
     mine = session().own("pinned", Pinned)
-    return (mine.result, mine.curve) if mine.result is not None and mine.of == table.version else None
+    return mine.kept[1:3] if mine.kept is not None and mine.kept[0] == table.version else None
 
 
 @peek
 def pin(table: Table, job: PoolJob, chosen: Chosen, curve: pd.DataFrame) -> None:
     """The button that pins, and, with a run pinned, A beside B in one table."""
     heading("Beside another run", Tag.PEEK)
+    mine = session().own("pinned", Pinned)
     with st.container(horizontal=True):
         if st.button("Pin this run as A", icon=":material/push_pin:"):
-            session().own("pinned", Pinned).keep(table.version, job.results[0], curve, least_error(chosen))
+            mine.kept = table.version, job.results[0], curve, least_error(chosen)
             st.rerun()
         if pinned(table) is not None and st.button("Unpin", icon=":material/close:"):
-            session().own("pinned", Pinned).close()
+            mine.close()
             st.rerun()
-    if (kept := pinned(table)) is None:
+    if pinned(table) is None:
         st.caption("Pin this run, change a setting, and see both side by side here and in the charts above.")
         return
-    beside = {
-        "A (pinned)": (kept[0], session().own("pinned", Pinned).least),
-        "B (now)": (job.results[0], least_error(chosen)),
-    }
+    _, result, _, least = mine.kept  # type: ignore[misc]
+    beside = {"A (pinned)": (result, least), "B (now)": (job.results[0], least_error(chosen))}
     columns = {name: _facts(result.summary, least) for name, (result, least) in beside.items()}
     st.dataframe(pd.DataFrame(columns))
     st.caption(
@@ -144,23 +134,17 @@ def _settings(table: Table, job: PoolJob, chosen: Chosen) -> dict[str, Any]:
     }  # fmt: skip
     if chosen.schema is not None:
         facts["schema_share"] = chosen.schema.part
-    command = ["python", "-m", "dpcore", "run", _file(table), "--schema", "schema.json"]
-    command += ["--columns", join_names(facts["columns"])]
-    command += [word for text in chosen.texts for word in ("--queries", text)]
-    command += [
-        "--algorithm",
-        facts["algorithm"],
-        "--epsilon",
-        f"{facts['epsilon']:g}",
-        "--delta",
-        f"{facts['delta']:g}",
-    ]
-    command += [word for name, v in given.items() if v is not None for word in ("--set", f"{name}={v}")]
+    options = [("--schema", "schema.json"), ("--columns", join_names(facts["columns"]))]
+    options += [("--queries", text) for text in chosen.texts]
+    options += [("--algorithm", facts["algorithm"])]
+    options += [("--epsilon", f"{facts['epsilon']:g}"), ("--delta", f"{facts['delta']:g}")]
+    options += [("--set", f"{name}={v}") for name, v in given.items() if v is not None]
     if chosen.schema is not None:
-        command += ["--schema-share", repr(chosen.schema.part)]
-    command += ["--seed", str(facts["seed"]), "--repeat", str(facts["repeat"])]
+        options += [("--schema-share", repr(chosen.schema.part))]
+    options += [("--seed", str(facts["seed"])), ("--repeat", str(facts["repeat"]))]
     if table.unit.person is not None:
-        command += ["--person", table.unit.person, "--most-rows", str(table.unit.most_rows)]
+        options += [("--person", table.unit.person), ("--most-rows", str(table.unit.most_rows))]
+    command = ["python", "-m", "dpcore", "run", _file(table), *(word for option in options for word in option)]
     return facts | {"schema": table.schema, "command": shlex.join(command)}
 
 

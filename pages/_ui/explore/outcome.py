@@ -17,6 +17,7 @@ from dpcore.experiments.pool import Result
 from dpcore.intervals.usefulness import foreseen, uses
 from dpcore.numbers import amount, brief, noun, points
 from dpcore.publishing import tiles as tiled
+from dpcore.theory.meaning import guess_tile
 from dpcore.theory.optimal_noise import against_line
 from dpcore.theory.plain_noise import plain_noise
 from dpcore.theory.rates import RATES
@@ -24,19 +25,20 @@ from dpcore.workloads import Workload
 
 from ..charts import screen as charts
 from ..shell.frame import peek
-from ..shell.results import curves
+from ..shell.results import QUIET, curves
 from ..shell.session import session
 from ..shell.table import Table
-from ..shell.text import question
+from ..shell.text import distinct, question
 from ..shell.verdict import show_tiles
 from ..shell.words import meaning
 from .keep import least_error, pinned
 from .run import Worlds
-from .screen import chart, draw
+from .screen import Told, chart
 from .setup import AGAINST, Chosen
 
 STAGE = re.compile(r"fit (\d+) of (\d+)")
-OVERSHOT = 5  # rounds of a new stage among which its jump is looked for
+OVERSHOT = 5  # steps of a new fit among which its jump is looked for
+LISTED = 1000  # questions that are put into words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,20 +90,47 @@ class Shown:
         """The answers of every run to a workload, (runs, m)."""
         return np.stack([run.release.answers(workload) for run in self.runs])
 
+    @cached_property
+    def listed(self) -> pd.DataFrame:
+        """The worst questions, worst first: their columns, and the range of their errors over the runs."""
+        both = self.both
+        worst = both.worst(LISTED)
+        labels = [both.workload.label(int(j)) for j in worst]
+        table = pd.DataFrame(
+            {
+                "question": [question(label) for label in labels],
+                "real": both.real[worst], "synthetic": both.synthetic[worst], "error": both.gaps[worst],
+                "column": [sorted({column for column, _ in label}) for label in labels],
+            }
+        )  # fmt: skip
+        if self.replays:
+            gaps = np.abs(self.worlds[:, worst] - both.real[worst])
+            table = table.assign(low=gaps.min(axis=0), high=gaps.max(axis=0))
+        return table
+
     def words(self, probability: float) -> str:
         """A difference in points and people."""
         return amount(probability, self.n, self.noun)
 
 
+def by_column(listed: pd.DataFrame) -> pd.DataFrame:
+    """The mean error of questions, and how many there are, by the columns they are about; the worst first."""
+    each = listed.explode("column").groupby("column")["error"].agg(["mean", "size"])
+    each = each.reset_index().set_axis(["column", "error", "questions"], axis=1)
+    return each.sort_values("error", ascending=False, ignore_index=True)
+
+
 @peek
 def verdict(table: Table, chosen: Chosen, result: Result, real: Comparison) -> DeltaGenerator:
     """The tiles of the first run; returns the place beside its sentence."""
-    worst, n, each = int(real.worst(1)[0]), result.summary["n"], noun(table.unit.most_rows)
+    worst, told = int(real.worst(1)[0]), distinct(chosen.problem.domain.names)
+    place = question(tuple((told.get(column, column), value) for column, value in real.workload.label(worst)))
+    n, each = result.summary["n"], noun(table.unit.most_rows)
     tiles = [
         tiled.error("Typical error", float(real.gaps.mean()), n, each),
-        tiled.error("Largest error", float(real.gaps[worst]), n, each, question(real.workload.label(worst))),
+        tiled.error("Largest error", float(real.gaps[worst]), n, each, place),
         *tiled.exactness(result.summary["final"]["as_exact_as_sample"], n, each),
-        tiled.guess(result.summary["promise"]["guess"], chosen.budget.epsilon),
+        guess_tile(result.summary["promise"]["guess"]),
     ]
     return show_tiles(tiles, _uses(chosen))
 
@@ -157,36 +186,35 @@ def _against(shown: Shown) -> str:
 
 
 def stopped(own: pd.DataFrame) -> str:
-    """Say of one run whether its largest error kept within a tenth over the last quarter of its steps."""
+    """Say of one run whether its largest error fell by more than a tenth over the last quarter of its steps."""
     end = own.iloc[-1]
     late = own[own["t"] >= 0.75 * end["t"]]
     last, steps = points(end["max_error"]), int(end["t"])
     if len(late) < 2:
         return f"After {steps:,} steps: {last} points."
-    since, error = int(late["t"].iloc[0]), late["max_error"]
-    if error.max() - error.min() <= 0.1 * end["max_error"]:
-        return f"Yes: {last} points since step {since:,}. Waiting does not help."
-    return f"No: {points(error.iloc[0])} points at step {since:,}, but {last} at step {steps:,}. More steps may help."
+    since, before = int(late["t"].iloc[0]), late["max_error"].iloc[0]
+    if before - end["max_error"] <= 0.1 * end["max_error"]:
+        return f"Yes: {points(before)} points at step {since:,}, {last} at {steps:,}. Waiting does not help."
+    return f"No: {points(before)} points at step {since:,}, but {last} at step {steps:,}. More steps may help."
 
 
 @chart("convergence", "Has the error stopped falling?", "point", "sampling floor", "seed")
-def convergence(shown: Shown, head: DeltaGenerator) -> None:
+def convergence(shown: Shown, _: DeltaGenerator, details: DeltaGenerator) -> Told:
     """Error against rounds or against the budget spent, the range over replays, raw noise, a pinned run behind."""
     frame = shown.curve
     own, last = frame[frame["seed"] == frame["seed"].iloc[0]], frame.groupby("seed").tail(1)
     raw, stages, end = _raw_noise(shown), _stages(shown.result, own), own.iloc[-1]
-    against = head.segmented_control(
-        "Against", AGAINST, default=AGAINST[0], required=True, key="against", bind="query-params",
-        label_visibility="collapsed",
-    )  # fmt: skip
+    against = details.segmented_control(
+        "Draw against", AGAINST, default=AGAINST[0], required=True, key="against", bind="query-params"
+    )
     x = "epsilon_spent" if against == "ε used" else "t"
     summary = stopped(own)
-    more = "".join(f"{name}: {words} " for _, name, words in stages)
+    more = "".join(f"{charts.STAGE}: {words} " for _, words in stages)
     if shown.replays:
         low, high = (points(v) for v in (last["max_error"].min(), last["max_error"].max()))
         more += f"Band: {low} to {high} points in {len(shown.runs)} repeats with fresh noise. "
     if raw is not None:
-        more += f"Dotted, the noise alone on every answer, by theory: up to {points(raw)} points. "
+        more += f"Dotted: noise alone on every answer, with no fit, is off by up to {points(raw)} points. "
     if frame["epsilon_spent"].nunique() == 1:
         more += "The whole budget is used before the first step. "
     elif row := RATES.get(shown.result.summary["algorithm"]):
@@ -196,10 +224,11 @@ def convergence(shown: Shown, head: DeltaGenerator) -> None:
             frame = frame.assign(proved=ends["max_error"] * (frame[x].where(frame[x] > 0) / ends[x]) ** row.power)
     if "population_max_error" in frame:
         more += f"Against the population the largest error is {points(end['population_max_error'])} points."
-    marks = [(float(own[x].iloc[i]), name) for i, name, _ in stages] if own[x].nunique() > 1 else []
-    beside = charts.CurveContext(raw_noise=raw, stages=marks, pinned=shown.pinned[1] if shown.pinned else None)
-    figure = charts.convergence_chart(frame, x, against, shown.n, shown.noun, beside)
-    draw(head, figure, summary, frame, "convergence", more)
+    marks = [float(own[x].iloc[i]) for i, _ in stages] if own[x].nunique() > 1 else []
+    beside = {"raw_noise": raw, "stages": marks, "pinned": shown.pinned[1] if shown.pinned else None}
+    figure = charts.convergence_chart(frame, x, against, shown.n, shown.noun, **beside)
+    st.plotly_chart(figure, key="convergence", alt=summary, config=QUIET)
+    return summary, frame, more
 
 
 def _raw_noise(shown: Shown) -> float | None:
@@ -214,8 +243,8 @@ def _raw_noise(shown: Shown) -> float | None:
     return session().memo("raw-noise", key, found)
 
 
-def _stages(result: Result, own: pd.DataFrame) -> list[tuple[int, str, str]]:
-    """Where a new stage begins: the number of the record, its name, and what happens there in words."""
+def _stages(result: Result, own: pd.DataFrame) -> list[tuple[int, str]]:
+    """Where a new stage begins: the number of the record, and what happens there in words."""
     found, before = [], ""
     for i, record in enumerate(result.records):
         note = STAGE.match(record.note)
@@ -223,13 +252,11 @@ def _stages(result: Result, own: pd.DataFrame) -> list[tuple[int, str, str]]:
         if i and name != before:
             left, jump = own["max_error"].iloc[i - 1], own["max_error"].iloc[i : i + OVERSHOT].max()
             spent = own["epsilon_spent"].iloc[i] - own["epsilon_spent"].iloc[i - 1]
-            words = f"At step {int(own['t'].iloc[i])} a new fit begins, with what the last one found as its start."
+            words = f"At step {int(own['t'].iloc[i])} a new attempt begins, from what the last one found."
             if jump > left:
-                words += (
-                    " The first steps of a fit try directions and go too far. The worst error jumps from "
-                    f"{points(left)} to {points(jump)} points, and falls as the steps settle."
-                )
-            words += f" It costs ε = {spent:.2g} more." if spent else " It uses no budget: only the fit is new."
-            found.append((i, "restart" if i else name, words))
+                words += " Its first steps try directions and go too far. The largest error jumps from "
+                words += f"{points(left)} to {points(jump)} points, and falls as they settle."
+            words += f" It costs ε = {spent:.2g} more." if spent else " It uses no budget."
+            found.append((i, words))
         before = name
     return found

@@ -132,5 +132,5 @@ def _so_far(job: PoolJob) -> None:
     heading("Has the error stopped falling?", Tag.PEEK)
     frame = pd.DataFrame([{"seed": 0, **record.to_json()} for record in job.records])
     st.caption(f"So far: {name} {value:.3g}.")
-    curve = charts.convergence_chart(frame, "t", "step", job.task.problem.n, "rows", charts.CurveContext())
+    curve = charts.convergence_chart(frame, "t", "step", job.task.problem.n, "rows")
     st.plotly_chart(curve, key="live", alt="Errors so far", config={"displayModeBar": False})

@@ -5,27 +5,24 @@ sidebar and stay there while it scrolls. Where the sidebar is closed, as it is o
 is left of it is a bar of the sliders at the bottom of the screen; the page ends above it.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import wraps
 from typing import TypeVar
 
 import pandas as pd
 import streamlit as st
-from plotly.graph_objects import Figure
 from streamlit.delta_generator import DeltaGenerator
 
 from dpcore.errors import InputError
 
-from ..shell import link
 from ..shell.frame import heading, peek, tried
-from ..shell.results import QUIET, as_table
+from ..shell.results import as_table
 from ..shell.table import Table
 from ..shell.text import plain
 from ..shell.words import meaning
-from .setup import rule
 
 S = TypeVar("S")
+Told = tuple[str, pd.DataFrame, str]  # what a chart says: its sentence, its numbers, and what else is to be known
 
 STYLE = """<style>
 /* The page: little air, so that all of it is in sight. */
@@ -38,7 +35,7 @@ STYLE = """<style>
 .st-key-screen [data-testid="stVerticalBlock"]:has([class*="st-key-cell-"]) {gap: 1rem;}
 .st-key-screen [data-testid="stCaptionContainer"] p {font-size: 0.875rem; line-height: 1.2;}
 .st-key-screen :is(.xtick, .ytick) text {font-size: max(13px, 0.75rem) !important;}
-.st-key-verdict {gap: 0.1rem;}
+.st-key-verdict {gap: 0.5rem; padding-bottom: 0.25rem;}
 .st-key-uses button {min-height: 1.6rem; padding: 0 0.3rem;} .st-key-next a {padding: 0.2rem 0.8rem !important;}
 @media (min-width: 641px) {.st-key-uses {flex-wrap: nowrap !important; min-height: 1.7rem;}}
 .st-key-verdict [data-testid="stMarkdownContainer"], .st-key-verdict [data-testid="stCaptionContainer"] {
@@ -59,8 +56,6 @@ body:has(.st-key-replays) .st-key-screen::before {content: ""; position: absolut
 @media (max-width: 640px) {.block-container {padding-left: 0.8rem; padding-right: 0.8rem;}
   .st-key-tiles > div {flex: 1 1 40%; min-width: 40%;} .st-key-menu {margin-top: -0.75rem;}
   .st-key-tiles p {line-height: 1.2;} [class*="st-key-head-"] button {min-height: 1.8rem;}
-  .st-key-cell-convergence {position: relative; padding-bottom: 3rem !important;}
-  .st-key-head-convergence > :has([data-testid="stButtonGroup"]) {position: absolute; bottom: 0.3rem;}
   /* The sentence below the tiles stands below the charts. */
   :has(> .st-key-verdict), .st-key-verdict {display: contents !important;}
   :has(> .st-key-uses) {order: 1;} :has(> .st-key-sections) {order: 2;}}
@@ -71,7 +66,7 @@ body:has(.st-key-replays) .st-key-screen::before {content: ""; position: absolut
 [data-testid="stSidebarUserContent"] > div > div > [data-testid="stLayoutWrapper"]:has(.st-key-sliders) {
   position: sticky; top: 0; z-index: 10; padding: 0.3rem 0; background: inherit;}
 [data-testid="stSidebar"] *:has(.st-key-sliders) {background: inherit;}  /* the sidebar's own, down to the sliders */
-.st-key-ends {margin-top: -1rem;} .st-key-ends p {
+[class*="st-key-ends"] {margin: -1rem 0 0.6rem;} [class*="st-key-ends"] p {
   display: flex; justify-content: space-between; margin: 0; font-size: 0.875rem;}
 /* A closed sidebar: its sliders in a bar at the bottom of the screen, and nothing else of it. */
 [data-testid="stSidebar"][data-collapsed="true"] {
@@ -83,7 +78,7 @@ body:has(.st-key-replays) .st-key-screen::before {content: ""; position: absolut
 [data-collapsed="true"] [data-testid="stSidebarHeader"], [data-collapsed="true"] [data-testid="stSidebarNav"],
 [data-collapsed="true"] [data-testid="stSidebarNavSeparator"],
 [data-collapsed="true"] [data-testid="stSidebarUserContent"] > div > div > :not(:has(.st-key-sliders)),
-[data-collapsed="true"] .st-key-sliders > :has(.st-key-ends),
+[data-collapsed="true"] .st-key-sliders :has(> [class*="st-key-ends"]),
 [data-collapsed="true"] [data-testid="stSliderTickBar"] {display: none !important;}
 [data-collapsed="true"] [data-testid="stSidebarUserContent"] {padding: 0; width: 100%;}
 [data-collapsed="true"] [data-testid="stSlider"] {
@@ -110,8 +105,7 @@ PRESENT = """<style>
 [class*="st-key-head-"] button p, [class*="st-key-head-"] [data-baseweb="select"] {font-size: 0.75rem;}
 [class*="st-key-head-"] button {padding: 0 0.3rem; min-height: 1.8rem;}
 [class*="st-key-head-"] > div:first-child {min-width: 6rem;}
-[class*="st-key-head-"] [data-testid="stTooltipIcon"] {display: none;}
-[class*="st-key-head-"] [data-testid="stSelectbox"] {max-width: 7.5rem;}
+[class*="st-key-head-"] [data-testid="stSelectbox"] {max-width: 11rem;}
 [class*="st-key-head-"] [data-testid="stSelectbox"] input {font-size: 0.7rem;}
 [class*="st-key-head-"] [data-testid="stSelectbox"] :is(div, input, button) {height: 1.7rem; min-height: 0;}
 .st-key-menu button, .st-key-uses button {min-height: 0;}
@@ -120,56 +114,43 @@ PRESENT = """<style>
 
 
 def head(table: Table) -> None:
-    """The style, and what was wrong with the link that was opened."""
+    """The style, and what rests on a trial."""
     st.html(STYLE)
     if st.session_state.get("present"):
         st.html(PRESENT)
     tried(table)
-    link.check(rule)
 
 
-@contextmanager
-def cell(key: str) -> Iterator[DeltaGenerator]:
-    """A part of the screen: its head is for the question that the chart answers, and for what is chosen there."""
-    with st.container(border=True, key=f"cell-{key}"):
-        yield st.container(horizontal=True, vertical_alignment="center", key=f"head-{key}")
+def chart(key: str, question: str, *words: str) -> Callable[[Callable[..., Told]], Callable[[S], None]]:
+    """Make a part of the screen of what draws it, given what is shown, the part's head, and its details.
 
-
-def chart(key: str, question: str, *words: str) -> Callable[[Callable[[S, DeltaGenerator], None]], Callable[[S], None]]:
-    """Make a part of the screen of what draws it, given what is shown and the part's head: the `question` stands there.
-
-    `words` of the glossary that stand there are its tooltip. It is a private peek, as the page has said, and drawn
-    anew by itself when something is chosen in it.
+    The head says the `question`. Details are folded: `words` of the glossary that stand there, what else is to be known
+    and the numbers. It is a private peek, as the page has said, and drawn anew by itself when a part of it is chosen.
     """
 
-    def made(body: Callable[[S, DeltaGenerator], None]) -> Callable[[S], None]:
+    def made(body: Callable[[S, DeltaGenerator, DeltaGenerator], Told]) -> Callable[[S], None]:
         @st.fragment
         @peek
         @wraps(body)
         def part(shown: S) -> None:
-            with cell(key) as head:
+            with st.container(border=True, key=f"cell-{key}"):
+                head = st.container(horizontal=True, vertical_alignment="center", key=f"head-{key}")
                 with head:
-                    heading(question, words=meaning(*words))
+                    heading(question)
+                    place = st.container(key=f"chosen-{key}", width="content")
+                    beside = st.empty()
+                    details = beside.popover(":material/info:", type="tertiary", help="About this chart")
                 try:
-                    body(shown, head)
+                    summary, frame, more = body(shown, place, details)
                 except InputError as error:  # of a large table, of which only tables are known
+                    beside.empty()
                     st.caption(plain(error, 400))
+                    return
+                st.caption(plain(summary, 400))
+                with details:
+                    st.caption(f"{plain(more, 1000)}\n\n{meaning(*words)}")
+                    as_table(frame, key)
 
         return part
 
     return made
-
-
-def draw(head: DeltaGenerator, figure: Figure, summary: str, frame: pd.DataFrame, key: str, more: str = "") -> None:
-    """A chart with its sentence; its numbers as a table, and a download of them, in the head."""
-    st.plotly_chart(figure, key=key, alt=summary, config=QUIET)
-    numbers(head, summary, frame, key, more)
-
-
-def numbers(head: DeltaGenerator, summary: str, frame: pd.DataFrame, key: str, more: str = "") -> None:
-    """The sentence, and in the head the numbers as a table, a download, and what `more` there is to say."""
-    st.caption(plain(summary, 400))
-    with head.popover(":material/table:", type="tertiary", help="The numbers as a table"):
-        if more:
-            st.caption(plain(more, 1000))
-        as_table(frame, key)

@@ -15,7 +15,6 @@ from dpcore.problems import QueryRelease
 from dpcore.schemas.plan import SchemaShare
 
 from ..shell import controls, deployments, questions
-from ..shell.link import Rule, one_of
 from ..shell.session import session
 from ..shell.table import COMFORTABLE_CELLS, Table
 
@@ -39,20 +38,14 @@ class Chosen:
     schema: SchemaShare | None = None
 
 
-def rule(name: str) -> Rule | None:
-    """What this page takes from the address for a parameter of that name."""
-    return one_of("questions", questions.KINDS)(name) or one_of("against", AGAINST)(name) or controls.rule(name)
-
-
 def choose(table: Table) -> Chosen:
     """The widgets. Raises InputError for a choice that cannot be run; those that were drawn stay."""
     with st.sidebar:
         sliders = st.container(key="sliders", gap=None)
         with sliders:
             epsilon = controls.epsilon_slider()
-            with st.container(key="ends"):
-                st.html("<p><span>stronger promise</span><span>more accurate</span></p>")
-            delta_place, alpha_place = st.container(), st.container()
+            _ends("epsilon", "stronger promise", "more accurate")
+            delta_place, alpha_place = st.container(gap=None), st.container(gap=None)
         promise = st.container()
         name = controls.algorithm()
         more = st.expander("More", icon=":material/tune:")
@@ -61,12 +54,17 @@ def choose(table: Table) -> Chosen:
             workload, texts = questions.choose(table)
         problem = QueryRelease(workload, table.n, table.unit.most_rows)
         budget = Budget(epsilon, controls.delta_slider(delta_place, zero=_pure(name, problem, epsilon)))
+        with delta_place:
+            _ends("delta", "for experts", "")
         promise.page_link("pages/guarantee.py", label="What does this ε mean?", icon=":material/verified_user:")
         with more:
             deployments.known(epsilon)
             seeds = controls.worlds()
             settings = controls.settings(name, problem, budget, {ALPHA: alpha_place}, more)
             again = st.button("Run again", icon=":material/replay:")
+        if "alpha" in settings:
+            with alpha_place:
+                _ends("alpha", "keeps details", "smooths more")
     algorithm = build(ALGORITHMS[name], settings)
     key = (table.version, algorithm, budget, problem.group, problem.domain.names, tuple(texts))
     seconds, size = session().memo("forecast", key, lambda: affordable(algorithm, problem, budget))
@@ -75,6 +73,12 @@ def choose(table: Table) -> Chosen:
     schema = None if table.trial is None else table.trial.share(budget)
     what = {"algorithm": algorithm, "budget": budget, "schema": schema}
     return Chosen(problem=problem, texts=texts, seeds=seeds, again=again, **what)
+
+
+def _ends(of: str, left: str, right: str) -> None:
+    """Two captions below a slider, at its ends."""
+    with st.container(key=f"ends-{of}"):
+        st.html(f"<p><span>{left}</span><span>{right}</span></p>")
 
 
 def _pure(name: str, problem: QueryRelease, epsilon: float) -> bool:

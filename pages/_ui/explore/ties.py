@@ -6,22 +6,22 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.experiments.pool import Result
-from dpcore.intervals.linked import linked
+from dpcore.intervals.linked import linked, signals
 from dpcore.models.graphical import Graphical
 from dpcore.models.junction import cells
 from dpcore.problems import QueryRelease
 from dpcore.releases import Release
 from dpcore.tags import Tag
 
-from ..charts.ties import ring
+from ..charts.ties import square
 from ..shell.frame import heading
-from ..shell.results import panel
+from ..shell.results import below, panel
 from ..shell.state import shared
 from ..shell.text import clean, distinct, plain
 
 
 def draw(release: Release | None, reasons: dict[str, str]) -> None:
-    """The ring of ties, and the cliques as a table; in words where all cells are listed instead."""
+    """The square of ties, and the cliques as a table; in words where all cells are listed instead."""
     if not isinstance(release, Graphical):
         st.caption(
             "This run keeps no tree: it lists all combinations, or makes rows or mixtures. With more combinations "
@@ -31,10 +31,10 @@ def draw(release: Release | None, reasons: dict[str, str]) -> None:
     chosen = "pairs" in reasons
     heading("Which columns are linked?", None if chosen else Tag.PUBLIC)
     summary, frame, ties = told(release)
-    panel(ring(release.domain.names, ties), summary, frame, "ties")
+    panel(square(release.domain.names, ties), summary, frame, "ties")
     how = "The pairs were drawn with a small share of the budget" if chosen else "The questions asked decide them"
     st.caption(
-        f"{how}, with public sizes. Columns without a line between them are linked only through those in between. "
+        f"{how}, with public sizes. Columns without a filled square are linked only through those in between. "
         "The release cannot show any other link between them."
     )
 
@@ -53,6 +53,14 @@ def test(result: Result, problem: QueryRelease, delta: float) -> None:
         return
     found = linked(result.known, chosen, problem.effective_n, laplace=delta == 0)
     st.markdown(plain(found.words, 400))
+    shares = signals(result.known, problem.effective_n)
+    if not shares:
+        return
+    pairs = [{"pair": " × ".join(clean(name, 40) for name in pair), "link": share} for pair, share in shares.items()]
+    few = sum(share == 0 for share in shares.values())
+    summary = f"{few:,} of {len(shares):,} measured pairs show noise alone."
+    summary += " In the others part of what shows is a link." if few < len(shares) else ""
+    below(summary, pd.DataFrame(pairs), "signals")
 
 
 def told(release: Graphical) -> tuple[str, pd.DataFrame, dict[tuple[int, int], str]]:

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpcore import Budget
 from dpcore.numbers import brief
-from dpcore.privacy.accounting.budget import Budget
 from dpcore.theory import accountants, printed
 
 from ..charts import privacy as promise
@@ -18,17 +18,17 @@ BEST = "best accountant"
 
 
 def costs(budget: Budget, planned: Planned) -> None:
-    """Draw the privacy curve of the plan by each accountant and the papers' closed forms; list its charges."""
+    """Draw the privacy curve of the plan by each accountant and the papers' closed forms."""
     left, right = st.columns(2, gap="large")
     deltas, once, at = planned.deltas, planned.once, nearest(planned.deltas, budget)
     costs = {name: float(c[at]) for name, c in once.items()}
     with left:
-        st.markdown("**Accountants**")
-        tightest = min(costs, key=lambda name: costs[name])
-        said = f"At δ = {brief(deltas[at])} the plan costs {listed(once, at)}. Tightest: {tightest}."
+        st.markdown("**How much budget this plan uses, by each way to add it up. The smallest holds**")
+        tightest = min(costs, key=costs.__getitem__)
+        said = f"At δ = {brief(deltas[at])} the plan uses {listed(once, at)}. Smallest: {tightest}."
         draw(once, deltas, budget, said, "privacy-curve")
     with right:
-        st.markdown("**The papers' closed forms**")
+        st.markdown("**What formulas printed in papers say that it uses**")
         forms = accountants.printed(planned.charges, deltas)
         best = np.min(list(once.values()), axis=0)
         draw({BEST: best, **forms}, deltas, budget, _verdict(forms, best, at), "closed-forms")
@@ -39,10 +39,7 @@ def costs(budget: Budget, planned: Planned) -> None:
         )
     if planned.adaptive:
         st.caption("This algorithm decides as it goes along. The curves show the most that it may use.")
-    lines = [c.to_json() for c in planned.charges]
-    title = f"The plan's uses of the budget ({len(lines)}) and where the closed forms come from"
-    with st.expander(title, icon=":material/receipt:"):
-        st.dataframe(pd.DataFrame(lines), hide_index=True)
+    with st.expander("Where these formulas come from", icon=":material/receipt:"):
         st.dataframe(_sources(forms), hide_index=True)
 
 
@@ -67,7 +64,7 @@ def _verdict(forms: dict[str, np.ndarray], best: np.ndarray, at: int) -> str:
     """Which printed forms promise more than is true, and how far the others are off."""
     here = {name: float(f[at]) for name, f in forms.items() if np.isfinite(f[at])}
     loose = max(here.values()) / best[at] if here and best[at] > 0 else math.nan
-    text = f"At this δ the printed forms state up to {loose:.2g} times what the plan costs." if loose >= 1 else ""
+    text = f"At this δ the printed formulas say up to {loose:.2g} times what the plan uses." if loose >= 1 else ""
     with np.errstate(invalid="ignore"):
         unsafe = [name for name, f in forms.items() if (f < best * (1 - 1e-6)).any()]
     claims = ", ".join(f"“{name}”" for name in unsafe)
@@ -88,4 +85,4 @@ def _sources(forms: dict[str, np.ndarray]) -> pd.DataFrame:
             )
         else:
             rows.append((name, f"ε = {name}", "any ε", "linear queries, proof of Theorem 5; Bun, Steinke 2016"))
-    return pd.DataFrame(rows, columns=pd.Index(["closed form", "formula", "proved for", "source"]))
+    return pd.DataFrame(rows, columns=["closed form", "formula", "proved for", "source"])

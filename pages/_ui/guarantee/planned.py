@@ -7,14 +7,12 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from dpcore.algorithms import ALGORITHMS
-from dpcore.algorithms.base import Algorithm, make_plan
-from dpcore.errors import InputError
+from dpcore import ALGORITHMS, Budget, InputError, QueryRelease
+from dpcore.algorithms import Algorithm
+from dpcore.algorithms.base import make_plan
 from dpcore.params import build
 from dpcore.privacy.accounting import guarantee
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import QueryRelease
-from dpcore.publishing.proof import Proof, joint_proof, proof
+from dpcore.publishing.proof import Proof, proof
 from dpcore.schemas.plan import plan_schema, share_of
 from dpcore.theory import accountants
 from dpcore.theory.meaning import Promise
@@ -32,13 +30,9 @@ DELTAS = np.concatenate([np.logspace(-12, -2, 24, endpoint=False), np.logspace(-
 
 @dataclass(frozen=True, eq=False)
 class Planned:
-    """A plan's charges and what they cost, once and `times` over: ε at `deltas` by accountant, and the best pairs.
-
-    `peeked`: it was made of a schema that comes from the records without a charge, so what it says is not public.
-    """
+    """A plan's charges and what they cost, once and `times` over: ε at `deltas` by accountant, and the best pairs."""
 
     name: str
-    peeked: bool
     times: int
     charges: tuple
     adaptive: bool
@@ -66,37 +60,35 @@ def plan(table: Table, budget: Budget, times: int, place: Any) -> Planned | None
     if table.peeked and stakeholder():
         place.info("This schema was filled in from the data without protection, so this view shows no plan.")
         return None
+    refused, domain = st.container(), table.domain
+    if domain is None and table.opening is not None:
+        domain = table.opening.placeholder
     with place:
         name = controls.algorithm()
-    domain = table.opening.placeholder if table.domain is None and table.opening is not None else table.domain
-    if domain is None:
-        place.info("The schema of this table is not complete yet, so there is no plan to show: see the Data page.")
-        return None
-    with place:
+        if domain is None:
+            st.info("The schema of this table is not complete yet, so there is no plan to show: see the Data page.")
+            return None
         if not ready(table):
             return None
-    with place:
         try:
             workload, _ = questions.choose(table, domain)
-            n = session().memo("kept", table.version, lambda: table.n)
-            problem = QueryRelease(workload, n, table.unit.most_rows)
+            problem = QueryRelease(workload, table.n, table.unit.most_rows)
             algorithm = build(ALGORITHMS[name], controls.settings(name, problem, budget))
             charges, why, promise = _made(table, name, algorithm, problem, budget)
         except InputError as error:
-            wrong = str(error)
-        else:
-            wrong = ""
-    if wrong:
-        st.error(plain(wrong, 400))
-        return None
+            refused.error(plain(error, 400))
+            return None
     total = Promise(budget.epsilon, budget.delta, releases=times).total_delta
     deltas = np.unique([*DELTAS, *(d for d in (budget.delta, total) if d)])
     title = ALGORITHMS[name].about.title
-    key = repr(charges)
-    curves = _curves if table.uploaded else _curves_of_samples
-    once = curves(key, charges, deltas, 1, budget.delta)
-    both = once if times == 1 else curves(key, charges, deltas, times, budget.delta)
-    return Planned(title, table.peeked, times, charges, ALGORITHMS[name].adaptive, deltas, why, once, both, promise)
+
+    def curves(times: int) -> dict[str, np.ndarray]:
+        known = (repr(charges), tuple(deltas), times, budget.delta)
+        return session().memo("curves", known, lambda: accountants.curves(charges, deltas, times, budget.delta))
+
+    once = curves(1)
+    both = once if times == 1 else curves(times)
+    return Planned(title, times, charges, ALGORITHMS[name].adaptive, deltas, why, once, both, promise)
 
 
 def _made(
@@ -110,17 +102,6 @@ def _made(
     share, columns = share_of(table.opening.open, part, problem.n, problem.group, budget), table.opening.open
     division, made = share.planned(algorithm, problem, budget, exact=False)
     first = plan_schema(columns, problem.n, problem.group, division, exact=False)
-    why = joint_proof(name, algorithm, made, first.plan, division)
+    why = proof(name, algorithm, made, first.plan, division)
     promise = Promise(budget.epsilon, budget.delta, division.events)
     return (*first.plan.charges, *made.charges), why, promise
-
-
-@st.cache_data(max_entries=64, show_spinner=False)
-def _curves_of_samples(key: str, _charges: tuple, deltas: np.ndarray, times: int, own: float) -> dict[str, np.ndarray]:
-    """Shared by all tabs: of an upload's plan a quick answer would tell that somebody has had it before."""
-    return accountants.curves(_charges, deltas, times, own)
-
-
-def _curves(key: str, charges: tuple, deltas: np.ndarray, times: int, own: float) -> dict[str, np.ndarray]:
-    known = (key, tuple(deltas), times, own)
-    return session().memo("curves", known, lambda: accountants.curves(charges, deltas, times, own))

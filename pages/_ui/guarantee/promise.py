@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpcore import Budget
 from dpcore.numbers import brief
 from dpcore.privacy.accounting import guarantee
-from dpcore.privacy.accounting.budget import Budget
 from dpcore.publishing.card import OTHERS, SEVERAL
 from dpcore.theory import accountants
-from dpcore.theory.meaning import Promise, one_in, times_in_100
+from dpcore.theory.meaning import Promise, delta_words, guess_tile, one_in, times_in_100
 
 from ..charts import privacy as promise
 from ..shell import controls
@@ -48,45 +48,36 @@ def promised(budget: Budget, times: int, planned: Planned | None = None) -> Prom
 
 
 def picture(right: float) -> None:
-    """Draw the two worlds, the release between them, and 100 guesses."""
-    more = math.ceil(100 * right - 1e-9) - 50
-    words = (
-        "Two tables differ in one person. One release is made from one of them. Of 100 guesses which table it was, "
-        f"{50 + more} are right: 50 by luck, {more} because of the release."
-    )
-    st.html(promise.two_worlds(50 + more, words))
-    st.caption("Of 100 guesses: **grey** right by luck, **arms up** right because of the release, **hollow** wrong.")
+    """Draw the two worlds, the release between them, and 100 guesses, and say what is seen."""
+    most = times_in_100(right).split()[0]
+    words = f"Of 100 guesses at most {most} are right: 50 by luck (grey), the others by the release (arms up)."
+    st.html(promise.two_worlds(math.ceil(float(most)), words))
+    st.caption("Right by luck: grey. By the release: arms up.")
 
 
-def verdict(budget: Budget, times: int, planned: Planned | None, right: float) -> None:
-    """State the one number of this page, with what ε alone would allow behind its ⓘ, and an example of a belief."""
+def verdict(budget: Budget, times: int, planned: Planned | None, right: float, table: Table) -> None:
+    """State this page's one sentence, what ε alone would allow behind its ⓘ, a belief, and what is not promised."""
     alone = promised(budget, times)
     whose = f"The noise of {planned.name} gives this number." if planned else "This number is for any algorithm."
-    st.metric(
-        "Someone who knows everyone else guesses right about you" + (f", after {times} releases" if times > 1 else ""),
-        times_in_100(right),
+    st.subheader(
+        f"After {times} releases: " * (times > 1) + " ".join(guess_tile(right)), anchor=False,
         help=f"{whose} ε = {brief(budget.epsilon)} and δ = {brief(budget.delta)} alone allow any algorithm "
         f"{times_in_100(alone.guess())}. A coin is right 50 times.",
     )  # fmt: skip
-    st.markdown("That is the average. A coin: 50.")
-    st.markdown(alone.suspicion_words)
+    words = f"That is the average over all releases. {alone.suspicion_words}"
+    st.markdown(
+        f"{words} For example: “this patient has diabetes”.", help=_may_fail(alone.failure, budget.delta) or None
+    )
+    rows = SEVERAL if table.unit.person is None else plain(f"Protected is {table.unit.words}.", 200)
+    st.markdown(f"**Not promised:** {OTHERS} {rows}")
 
 
-def limits(table: Table) -> None:
-    """List what the promise does not cover."""
-    st.markdown("**What is not promised**")
-    lines = [OTHERS, "Answers are not exact."]
-    if table.unit.person is None:
-        lines.append(SEVERAL)
-    else:
-        lines.append(plain(f"Protected is {table.unit.words}.", 200))
-    st.markdown("".join(f"- {line}\n" for line in lines))
-
-
-def belief() -> float:
-    """Ask how likely someone thinks it is, before a release, that a person is in the table."""
-    words = "How likely someone thinks it is, before the release, that you are in the table."
-    return st.select_slider("Belief before the release", PRIORS, 0.1, share, key="prior", help=words, **controls.KEPT)
+def _may_fail(failure: float, delta: float) -> str:
+    """How often a suspicion may rise further, and that this is not δ; empty where it never does."""
+    if not delta:
+        return ""
+    follows = f"That follows from the failure probability δ = {delta_words(delta)}, a number of the proof."
+    return f"A suspicion may rise further {one_in(failure)}. {follows}"
 
 
 def suspicion(budget: Budget, times: int, planned: Planned | None) -> None:
@@ -108,19 +99,19 @@ def beliefs(lines: dict[str, float], quoted: str, when: str, failure: float, del
 
     `failure` is the probability, by `delta`, that evidence is exceeded.
     """
-    prior = belief()
-    grid = 1 / (1 + np.exp(-np.linspace(-9.3, 4.7, 57)))
-    frame = pd.DataFrame({"before": np.sort(np.append(grid, prior))})
+    words = "How likely someone thinks it is, before the release, that something is true of you."
+    prior = st.select_slider(
+        "Suspicion before the release", PRIORS, 0.1, share, key="prior", help=words, **controls.KEPT
+    )
+    frame = pd.DataFrame({"before": np.unique([*PRIORS, *np.arange(1, 100) / 100])})
     for name, moved in lines.items():
         frame[f"{name} at most"] = guarantee.posterior(frame["before"], moved)
         frame[f"{name} at least"] = guarantee.posterior(frame["before"], -moved)
     here = frame[frame["before"] == prior].iloc[0]
     parts = [f"{name}: {share(here[f'{name} at least'])} to {share(here[f'{name} at most'])}" for name in lines]
-    st.markdown(f"**A belief of {share(prior)} stays within**\n" + "".join(f"\n- {p}" for p in parts))
-    summary = f"A belief of {share(prior)} becomes at most {share(here[f'{quoted} at most'])} {when}."
-    if delta:
-        summary += f" This may fail {one_in(failure)}: that follows from the failure probability δ = {brief(delta)}."
+    summary = f"It rises to {share(here[f'{quoted} at most'])} at most {when}. {_may_fail(failure, delta)}"
     panel(promise.posteriors(frame, prior), summary, frame, f"beliefs-{quoted}")
+    st.markdown(f"**A suspicion of {share(prior)} falls or rises to**\n" + "".join(f"\n- {p}" for p in parts))
 
 
 def _totals(budget: Budget, times: int, planned: Planned | None) -> None:
@@ -134,26 +125,26 @@ def _totals(budget: Budget, times: int, planned: Planned | None) -> None:
         costs = {name: float(c[at]) for name, c in planned.all.items() if total or name == accountants.PURE}
         rows += [(cost, name, f"knows the noise of {planned.name}") for name, cost in costs.items()]
     st.markdown(f"**{times} releases together**, at δ = {times} × {brief(budget.delta)} = {brief(total)}:")
-    st.dataframe(pd.DataFrame(rows, columns=pd.Index(["ε", "accounting", "what it knows"])), hide_index=True)
+    st.dataframe(pd.DataFrame(rows, columns=["ε", "accounting", "what it knows"]), hide_index=True)
 
 
 def mistakes(budget: Budget, times: int, planned: Planned | None) -> None:
     """Draw the trade-off between the two mistakes that an attacker can make."""
     st.markdown(
-        "A test says “this person is in the table”. It can raise a **false alarm**, or it can **miss** the person. "
-        "No test can lie below its line."
+        "Someone guesses whether a row is yours. A wrong yes is a **false alarm**, a wrong no is a **miss**. "
+        "Nobody gets below these lines: whoever makes fewer false alarms misses more."
     )
     alarms = np.unique(np.concatenate([np.linspace(0, 1, 81), np.logspace(-4, -1, 30)]))
     frame = pd.DataFrame({"false alarms": alarms, "perfect privacy": 1 - alarms})
-    frame["promise (ε, δ)"] = guarantee.trade_off(alarms, budget.epsilon, budget.delta)
+    frame["limit by ε and δ"] = guarantee.trade_off(alarms, budget.epsilon, budget.delta)
     if planned is not None:
         frame[planned.name] = planned.trade_off(alarms, 1)
         if times > 1:
             frame[f"{times} × {planned.name}"] = planned.trade_off(alarms, times)
-    least = float(np.interp(0.05, alarms, frame["promise (ε, δ)"]))
-    summary = f"With 5% false alarms someone misses at least {least:.0%} by the promise"
+    least = float(np.interp(0.05, alarms, frame["limit by ε and δ"]))
+    summary = f"Someone who makes 5% false alarms misses at least {least:.0%} by ε and δ"
     if planned is not None:
         summary += f", {float(np.interp(0.05, alarms, frame[planned.name])):.0%} by this plan"
     lines = {name: name for name in frame.columns[1:]}
-    figure = promise.trade_off(frame, lines, ("false alarms (type I error)", "missed (type II error)"))
+    figure = promise.trade_off(frame, lines, ("false alarms: says yes, and is wrong", "missed: says no, and is wrong"))
     panel(figure, summary + "; with perfect privacy 95%.", frame, "trade-off")

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from dpcore.numbers import brief
 from dpcore.publishing.proof import proof_page, sentence, step_lines
 
 from ..shell.text import plain
@@ -11,6 +12,7 @@ from .planned import Planned
 def proof(planned: Planned) -> None:
     """List every step of the proof with its derivation, and offer the page to print."""
     found = planned.proof
+    st.markdown("Each step says how much one person changes an answer, which noise hides that, and what it uses.")
     st.markdown(f"**{plain(sentence(found), 400)}**")
     for number, step in enumerate(found.steps, start=1):
         lines = step_lines(step)
@@ -20,7 +22,7 @@ def proof(planned: Planned) -> None:
             for name, words in lines:
                 st.caption(name)
                 st.text(words)
-    with st.expander(plain(f"Total: {found.total} → ε = {found.epsilon:.6g} at δ = {found.promise[1]:g}", 300)):
+    with st.expander(plain(f"Total: {found.total} → ε = {found.epsilon:.6g} at δ = {brief(found.promise[1])}", 300)):
         st.text(found.theorem)
     name = f"proof-{found.algorithm}.html"
     st.download_button(

@@ -1,14 +1,11 @@
 """Show what all releases of a data set promise together, from the release ledger alone."""
 
-from typing import Any
-
 import numpy as np
 import streamlit as st
 
-from dpcore.errors import InputError
+from dpcore import InputError
 from dpcore.numbers import brief
-from dpcore.privacy.accounting import guarantee
-from dpcore.privacy.accounting.lifetime import events_from_json
+from dpcore.privacy.accounting import events_from_json, guarantee
 from dpcore.publishing.ledger_store import DataSet
 from dpcore.theory import accountants
 
@@ -38,10 +35,13 @@ def total(table: Table) -> None:
         return
     if found is None:
         return
-    events = tuple((event, n) for r in found.releases for event, n in events_from_json(r["events"]))
+    events = tuple(event for release in found.releases for event in events_from_json(release["events"]))
     life, budget = found.lifetime, found.lifetime.budget
     deltas = np.unique([*DELTAS, *([budget.delta] if budget.delta else [])])
-    curves, most = _curves(repr((life, events)), life, events, deltas)
+    curves, most = session().memo(
+        "total", (repr((life, events)), tuple(deltas)),
+        lambda: (accountants.ledger_curves(life, events, deltas), accountants.lifetime_curve(life, deltas)),
+    )  # fmt: skip
     st.caption(
         plain(
             f"Protected: each {found.unit}. {len(found.releases)} releases so far, added up by {life.accounting}. "
@@ -81,10 +81,3 @@ def _chosen(sets: list[DataSet], table: Table) -> DataSet | None:
         "Data set in the budget record", range(len(sets)), first, lambda i: clean(sets[i].name, 80), key="total-dataset"
     )
     return sets[place]
-
-
-def _curves(key: str, life: Any, events: tuple, deltas: np.ndarray) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    return session().memo(
-        "total", (key, tuple(deltas)),
-        lambda: (accountants.ledger_curves(life, events, deltas), accountants.lifetime_curve(life, deltas)),
-    )  # fmt: skip

@@ -3,26 +3,15 @@
 import time
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from dpcore.data.domain import Rows
 from dpcore.experiments.pool import JobSpec, Result
-from dpcore.experiments.sweep import Case, point_of_job, still_to_run, task, time_left
-from dpcore.experiments.sweep_point import SweepPoint
+from dpcore.experiments.sweep import Case, SweepPoint, point_of_job, still_to_run, task, time_left
 
 from .runs import Runs
 
-
-class Kept(Protocol):
-    """What a tab keeps of one run: its point, and more."""
-
-    @property
-    def point(self) -> SweepPoint:
-        """What the run became."""
-        ...
-
-
-Found = TypeVar("Found", bound=Kept)
+Found = TypeVar("Found")  # what a tab keeps of one run: its `point`, a SweepPoint, and more
 
 
 @dataclass(eq=False)

@@ -11,7 +11,7 @@ import streamlit as st
 from dpcore.errors import in_words
 
 from ..shell.session import session
-from .job import Job
+from .job import Job, watch
 
 
 class Stopped(Exception):  # noqa: N818 - not an error: somebody asked for it
@@ -108,6 +108,14 @@ def owned(name: str, of: Any, kind: str, job: Callable[[Work], Any], at_once: in
     work = begin(kind, job, at_once)
     work.of = of
     return session().own(name, lambda: work)
+
+
+def result_of(name: str, of: Any, kind: str, job: Callable[[Work], Any], again: str, at_once: int = 1) -> Any:
+    """Return what came of the session's work under `name`; None on its way, and where a button begins it `again`."""
+    work = owned(name, of, kind, job, at_once)
+    if watch(work, name) and work.state != "done":
+        st.button(again, key=f"again-{name}", icon=":material/replay:", on_click=let_go, args=(name,))
+    return work.result
 
 
 def let_go(name: str) -> None:

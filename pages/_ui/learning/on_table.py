@@ -6,25 +6,24 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dpcore.data.domain import Column
-from dpcore.evaluation.output_laws import optimum, split
+from dpcore import Budget, Column
+from dpcore.evaluation.output_laws import best_without_privacy, split
 from dpcore.parsing.tasks import task_text
-from dpcore.privacy.accounting.budget import Budget
 
 from ..charts import learning as learning_charts
 from ..jobs.job import watch
 from ..shell import controls
-from ..shell.frame import peek
+from ..shell.frame import heading, peek
 from ..shell.results import panel
 from ..shell.session import session
 from ..shell.state import shared
 from ..shell.table import Table
-from ..shell.text import clean, distinct
+from ..shell.text import clean, distinct, plain
 from .quantile import METHODS, begin, cautions, excess_by_epsilon, made
 from .runs import LearningRuns
 
-LOSSES = {"logistic": "classifier, logistic", "hinge": "classifier, hinge", "absolute": "regression, absolute",
-          "huber": "regression, Huber", "quantile": "regression, 90% quantile"}  # fmt: skip
+LOSSES = {"logistic": "a chance (logistic)", "hinge": "yes or no (hinge)", "absolute": "a number (median)",
+          "huber": "a number (mean-like, Huber)", "quantile": "a number that 90% stay below"}  # fmt: skip
 RADII = [0.5, 1.0, 2.0, 5.0, 10.0, 20.0]
 HELD_OUT = 0.25
 ON_LINES = ("exponential", "rank_exponential")  # methods for one number
@@ -46,11 +45,11 @@ def pairs(table: Table) -> list[tuple[str, str]]:
 def predicted(possible: list[tuple[str, str]], where: str) -> tuple[str, str]:
     """Ask for one of the `possible` pairs of a loss and its target."""
     losses = list(dict(possible))
-    loss = st.selectbox("Learn a", losses, format_func=LOSSES.__getitem__, key=f"{where}loss", **shared())
+    loss = st.selectbox("What to predict", losses, format_func=LOSSES.__getitem__, key=f"{where}loss", **shared())
     names = [name for kind, name in possible if kind == loss]
     last = len(names) - 1
     return loss, st.selectbox(
-        "Predict", names, last, format_func=distinct(names).get, key=f"{where}target-{loss}", **shared()
+        "Column to predict", names, last, format_func=distinct(names).get, key=f"{where}target-{loss}", **shared()
     )
 
 
@@ -65,8 +64,11 @@ def whole(table: Table, left: Any, right: Any, experts: Any) -> None:
         loss, target = predicted(possible, "")
         others = [name for name in table.domain.names if name != target]  # type: ignore[union-attr]
         chosen = st.multiselect(
-            "From", others, others[:4], format_func=distinct(others).get, key=f"features-{target}", **shared()
-        )
+            "From these columns", others, others[:4], format_func=distinct(others).get, key=f"features-{target}",
+            **shared(),
+        )  # fmt: skip
+    with left:
+        heading(f"How well do other columns predict {plain(target)}?")
         spend = controls.budget(experts)
     words = "How large weights may be: public, chosen by you. Auto: 10 for a classifier, else from public bounds."
     radius = experts.select_slider(
@@ -84,18 +86,15 @@ def whole(table: Table, left: Any, right: Any, experts: Any) -> None:
     problem = replace(problem, n=seen.n)
     runs, of = session().own("classifier", LearningRuns), (table.version, text, radius, spend.delta)
     with left:
-        st.subheader("How well can you predict one column from the others?", anchor=False)
         cautions(spend, table)
         if st.button("Learn", type="primary", icon=":material/play_arrow:", key="run-table"):
             begin(runs, of, (problem, seen, held_out), methods, spend, int(seeds))
         watch(runs, "table")
         if runs.asked is not None and runs.asked != of:
-            st.warning("These runs are of another task, region or δ. Press “Learn” to renew them.")
+            st.warning("What is drawn belongs to other settings. Press “Learn” to renew it.")
         excess_by_epsilon(runs, "excess")
-        st.caption(
-            f"Methods learn from {seen.n:,} rows; {held_out.n:,} rows test them. {problem.d} weights (d), "
-            f"R = {problem.R:g}, G = {problem.G:.4g}."
-        )
+        st.caption(f"Methods learn from {seen.n:,} rows; {held_out.n:,} rows test them.")
+    experts.caption(f"{problem.d} weights (d), R = {problem.R:g}, G = {problem.G:.4g}.")
     if len(runs.table()):
         tested, spread = st.tabs(("People it has not seen", "How far its weights spread"))
         with tested:
@@ -113,31 +112,31 @@ def _population(runs: LearningRuns) -> None:
     value = st.segmented_control(
         "Measure", possible, default=possible[0], required=True, format_func=words.__getitem__, key="measure-learn"
     )
-    at = frame[frame["epsilon"] == frame["epsilon"].max()].groupby("algorithm")
-    gap = (at["population_risk"].median() - at["risk"].median()).abs().max()
-    middle = at[value].median()
+    most = frame["epsilon"].max()
+    at = frame[frame["epsilon"] == most].groupby("algorithm").median(numeric_only=True)
+    gap, middle = (at["population_risk"] - at["risk"]).abs().max(), at[value]
     best = middle.idxmax() if "accuracy" in value else middle.idxmin()
+    shown = f"{middle[best]:.1%}" if "accuracy" in value else f"{middle[best]:.3g}"
     summary = (
-        f"At ε = {frame['epsilon'].max():g} {best} is best: {words[value]} {middle[best]:.4g}. Errors on new "
-        f"people and on the rows it saw differ by at most {gap:.2g}. That is sampling, not privacy."
+        f"At ε = {most:g} {best} is best. Its {words[value]}: {shown}. Errors on new people and on "
+        f"the rows it saw differ by {gap:.2g} at most. That is luck of the sample, not privacy."
     )
     figure = learning_charts.by_epsilon(frame, value, words[value], list(METHODS), log=False)
-    columns = ["algorithm", "epsilon", "seed", "risk", "population_risk", "accuracy", "population_accuracy"]
-    panel(figure, summary, frame[[c for c in columns if c in frame]], "held-out")
+    panel(figure, summary, frame, "held-out")
 
 
 def _coefficients(runs: LearningRuns, spend: Budget) -> None:
     """Draw every run's coefficients at one ε beside those found without privacy."""
     frame = runs.parameters(spend.epsilon)
     if not len(frame) or runs.problem is None or runs.rows is None:
-        st.caption(f"No run has ended at ε = {spend.epsilon:g} yet. Press “Learn” to run there.")
+        st.caption(f"Nothing was learned at ε = {spend.epsilon:g} yet. Press “Learn”.")
         return
-    best = optimum(runs.problem, runs.rows)
+    best = best_without_privacy(runs.problem, runs.rows)
     by = frame.groupby(["algorithm", "coefficient"])["value"]
     spread = (by.max() - by.min()).groupby("algorithm").median()
     summary = (
-        f"At ε = {spend.epsilon:g} the weights of {spread.idxmin()} move least: {spread.min():.3g} in the median. "
-        "Where the error is flat, weights may spread while predictions hardly change."
+        f"At ε = {spend.epsilon:g} the weights of {spread.idxmin()} differ least between repeats: by "
+        f"{spread.min():.3g}. Weights may differ while predictions hardly do."
     )
     listed = pd.concat([
         frame, pd.DataFrame({"algorithm": "without privacy", "coefficient": runs.problem.names, "value": best})

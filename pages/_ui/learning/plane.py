@@ -12,11 +12,11 @@ from dpcore.parsing.tasks import task_text
 
 from ..charts import learning as learning_charts
 from ..shell import controls
-from ..shell.frame import peek
+from ..shell.frame import heading, peek
 from ..shell.results import panel
 from ..shell.state import shared
 from ..shell.table import Table
-from ..shell.text import clean
+from ..shell.text import clean, plain
 from .on_table import pairs, predicted
 from .quantile import calibration, cautions, made, numeric
 
@@ -28,7 +28,7 @@ def plane(table: Table, left: Any, right: Any, experts: Any) -> None:
         _law(table, possible, left, right, experts)
     else:
         left.info("The picture needs a column of numbers as the feature, and another column as the target.")
-    with st.expander("How does the published sampler work?", icon=":material/footprint:"):
+    with st.expander("For experts: how the published sampler works", icon=":material/footprint:"):
         _steps()
 
 
@@ -38,7 +38,9 @@ def _law(table: Table, possible: list[tuple[str, str]], left: Any, right: Any, e
     with right:
         loss, target = predicted(possible, "plane-")
         others = [name for name in numeric(table) if name != target]
-        feature = st.selectbox("From", others, format_func=clean, key=f"plane-feature-{target}", **shared())
+        feature = st.selectbox("From the column", others, format_func=clean, key=f"plane-feature-{target}", **shared())
+    with left:
+        heading(f"How does {plain(feature)} predict {plain(target)}?")
         spend = controls.budget(experts)
     with experts:
         aim = calibration("plane")
@@ -51,26 +53,28 @@ def _law(table: Table, possible: list[tuple[str, str]], left: Any, right: Any, e
     scaled = (2 * (x - x[0]) / (x[-1] - x[0]) - 1) / np.sqrt(2)
     lines = np.outer(law.draws[:, 0], scaled) + law.draws[:, 1:] / np.sqrt(2)
     best = law.optimum[0] * scaled + law.optimum[1] / np.sqrt(2)
-    title = clean(target)
-    if isinstance(problem.loss, Logistic):
+    title, chance = clean(target), isinstance(problem.loss, Logistic)
+    if chance:
         lines, best = (1 / (1 + np.exp(-value)) for value in (lines, best))
-        title = f"chance of {clean(columns[target].labels[1])}"
+        title = f"chance that {title} is {clean(columns[target].labels[1])}"
     frame = pd.DataFrame(
         {clean(feature): x, "without privacy": best, "lowest draw": lines.min(0), "highest": lines.max(0)}
     )
     wide = float((frame["highest"] - frame["lowest draw"]).max())
     with left:
-        st.subheader("Which straight line predicts one column from another?", anchor=False)
         cautions(spend, table)
-        figure = learning_charts.fans(x, lines[:30], best, (feature, title))
-        panel(figure, f"Private lines differ by at most {wide:.3g} from each other.", frame, "fans")
+        apart = f"{100 * wide:.0f} points" if chance else f"{wide:.3g}"
+        summary = (
+            f"You would publish one thin line, drawn by chance. They differ by {apart} at most. The dashed one is real."
+        )
+        panel(learning_charts.fans(x, lines[:30], best, (feature, title), chance), summary, frame, "fans")
     names2 = (f"weight of {clean(feature)}", "constant")
     spread = law.draws.std(0)
     summary = (
-        f"Dark is likely, lines have equal error, dots are {len(law.draws)} draws. They spread by {spread[0]:.3g} and "
-        f"{spread[1]:.3g}. The noise lies along the valley, where it costs little."
+        f"Darker: more likely. Each dot is one of {len(law.draws)} draws. They spread by {spread[0]:.3g} across and "
+        f"{spread[1]:.3g} up, most where the error hardly changes. Along a grey line it is the same."
     )
-    with st.expander("Where do the two weights fall?", icon=":material/scatter_plot:"):
+    with st.expander("For experts: where the two weights fall", icon=":material/scatter_plot:"):
         panel(learning_charts.plane(law, names2), summary, pd.DataFrame(law.draws, columns=pd.Index(names2)), "plane")
 
 

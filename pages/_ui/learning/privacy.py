@@ -6,11 +6,12 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpcore import Budget
 from dpcore.evaluation.output_laws import calibrations, gaussian_curve, neighbour_curve
-from dpcore.privacy.accounting.budget import Budget
 
 from ..charts.base import curves
 from ..shell import controls
+from ..shell.frame import heading
 from ..shell.results import panel
 from ..shell.table import Table
 
@@ -24,7 +25,7 @@ def guarantee(_table: Table, left: Any, right: Any, experts: Any) -> None:
         n = st.select_slider("Rows of the invented table", [4, 10, 40, 100, 400], 40, key="neighbours",
                              bind="query-params")  # fmt: skip
     with left:
-        st.subheader("Is the private median as private as Gaussian noise?", anchor=False)
+        heading("Is the private median as private as Gaussian noise?")
         _curves(spend, n)
     exact, printed = st.tabs(("What exact calibration saves", "Where the printed theorem overspends"))
     table = calibrations(spend.delta)
@@ -35,7 +36,7 @@ def guarantee(_table: Table, left: Any, right: Any, experts: Any) -> None:
             f"At ε = {row['epsilon']:.3g} the exact s is {row['exact'] / row['printed']:.2f} times the closed form's. "
             "The risk bound is smaller by that factor, for the same promise."
         )
-        figure = curves(table, "epsilon", lines, ("ε", "s, parameter of Gaussian DP"), log="xy")
+        figure = curves(table, "epsilon", lines, ("privacy budget (ε)", "s, parameter of Gaussian DP"), log="xy")
         panel(figure, summary, table, "calibration")
     with printed:
         lines = {"spent": "used by Theorem 6.4 as printed", "promised": "promised δ"}
@@ -43,7 +44,7 @@ def guarantee(_table: Table, left: Any, right: Any, experts: Any) -> None:
             f"As printed, 2δ/3 is for the density and (1 + e^ε)δ/3 for the sampler. That is "
             f"{row['spent'] / row['promised']:.3g} times δ at ε = {row['epsilon']:.3g}. Here both together use δ."
         )
-        figure = curves(table, "epsilon", lines, ("ε", "δ"), log="xy")
+        figure = curves(table, "epsilon", lines, ("privacy budget (ε)", "failure probability (δ)"), log="xy")
         panel(figure, summary, table, "overspent")
 
 
@@ -59,5 +60,6 @@ def _curves(spend: Budget, n: int) -> None:
         f"Two invented tables of {n} numbers differ in one row. The median's exact δ(ε) stays below the Gaussian's "
         f"promise everywhere. At ε = 0 it is {ratio:.0%} of it."
     )
-    figure = curves(frame, "epsilon", lines, ("ε", "δ(ε)"), log="y")
-    panel(figure.update_yaxes(dtick=2), summary, frame, "privacy-curve")
+    figure = curves(frame, "epsilon", lines, ("privacy budget (ε)", "failure probability (δ)"), log="y")
+    figure.update_layout(annotations=(), showlegend=True).update_yaxes(dtick=2)  # one line ends early
+    panel(figure, summary, frame, "privacy-curve")

@@ -6,22 +6,20 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore.algorithms import ALGORITHMS, solving
-from dpcore.data.domain import Rows
+from dpcore import ALGORITHMS, Budget, RiskMinimisation, Rows
+from dpcore.algorithms import solving
 from dpcore.evaluation.output_laws import LineLaw, line_law, risk_by_mu
 from dpcore.params import build
 from dpcore.parsing.tasks import read_task, task_text
 from dpcore.privacy.accounting import guarantee
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import RiskMinimisation
-from dpcore.publishing import tiles as tiled
-from dpcore.theory.meaning import Promise
+from dpcore.theory.meaning import Promise, guess_tile
 
 from ..charts import learning as learning_charts
+from ..charts.base import over_budget
 from ..jobs.job import watch
 from ..shell import controls
-from ..shell.frame import peek
-from ..shell.results import panel
+from ..shell.frame import heading, peek
+from ..shell.results import QUIET, below, lacking, panel
 from ..shell.session import session
 from ..shell.state import shared
 from ..shell.table import Table
@@ -36,19 +34,16 @@ CALIBRATIONS = {"erm": "these rows", "sco": "their population"}
 STAGES = {1: "1", 2: "2", 3: "3", 0: "by rule"}
 SETTINGS = (  # registry name, what is special in words, and as settings
     ("regularized_exponential", "", {}),
-    ("regularized_exponential", "for the population", {"calibration": "sco"}),
-    ("regularized_exponential", "steps by rule", {"stages": "0"}),
+    ("regularized_exponential", ", for the population", {"calibration": "sco"}),
+    ("regularized_exponential", ", steps by rule", {"stages": "0"}),
     ("exponential", "", {}),
     ("rank_exponential", "", {}),
     ("noisy_gd", "", {}),
-    ("noisy_gd", "step 4", {"step": "4"}),
+    ("noisy_gd", ", step 4", {"step": "4"}),
     ("objective_perturbation", "", {}),
     ("output_perturbation", "", {}),
 )
-METHODS = {  # by title
-    ", ".join(filter(None, (ALGORITHMS[name].about.title, words))): (name, settings)
-    for name, words, settings in SETTINGS
-}
+METHODS = {ALGORITHMS[name].about.title + words: (name, settings) for name, words, settings in SETTINGS}  # by title
 
 
 def calibration(where: str) -> str:
@@ -85,10 +80,15 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
         return
     with right:
         column = st.selectbox("Column", names, format_func=distinct(names).get, key="learn-column", **shared())
-        words = "50% is the median: half of the rows lie below."
+        words = "50% is the median (50th percentile): half of the rows lie below that value."
         level = st.slider(
-            "Share of rows below it", 0.01, 0.99, 0.5, 0.01, "percent", key="level", help=words, bind="query-params"
+            "Share of rows below the value", 0.01, 0.99, 0.5, 0.01, "percent", key="level", help=words,
+            bind="query-params",
         )  # fmt: skip
+    name = plain(column)
+    with left:
+        asked = f"Below which {name} do {level:.0%} of the rows lie?"
+        heading(f"What is the median {name}?" if level == 0.5 else asked)
         spend = controls.budget(experts)
     words = "A small μ lets the answer roam, a large one pulls it to the middle of the public range. 1: as theory says."
     factor = experts.select_slider(
@@ -102,7 +102,8 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
             help=words, bind="query-params",
         )  # fmt: skip
     problem, rows = made(table, task_text("quantile", column, level=level))
-    law = line_law(problem, rows, spend, calibration=aim, factor=factor, stages=stages)
+    chosen = {"calibration": aim, "factor": factor, "stages": stages}
+    law = line_law(problem, rows, spend, **chosen)
     how = "exactly" if law.stages == 1 else f"after {law.stages} steps, by quadrature over the draw before"
     experts.caption(
         f"n = {problem.n:,}, G = {problem.G:g}, R = {problem.R:g}, μ = {law.mu:.3g}, k = {law.k:.4g} in the first "
@@ -110,16 +111,22 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
     )
     with left:
         cautions(spend, table)
-        off = max(law.truth - law.low, law.high - law.truth)
-        name = plain(column)
-        st.subheader(
-            f"What is the median {name}?" if level == 0.5 else f"Below which {name} are {level:.0%} of the rows?"
-        )
-        st.markdown(f"Real value: {law.truth:.4g}. **9 of 10 private values are off by {off:.3g} at most.**")
-        summary = "The higher the curve, the more often a private value falls there."
-        frame = pd.DataFrame({clean(column): law.x, "density": law.density})
-        panel(learning_charts.density(law, column), summary, frame, "density")
-        _answer(problem, spend, law)
+        summary = "The higher, the more often a private value falls there."
+        st.plotly_chart(learning_charts.density(law, column), key="density", alt=summary, config=QUIET)
+        _answer(problem, spend, law, name)
+        below(summary, pd.DataFrame({clean(column): law.x, "density": law.density}), "density")
+    with right:
+        off = session().memo(
+            "price", (table.version, column, level, spend.delta, *chosen.values()),
+            lambda: [_off(line_law(problem, rows, Budget(e, spend.delta), **chosen)) for e in EPSILONS],
+        )  # fmt: skip
+        heading("What does privacy cost?")
+        frame = pd.DataFrame({"epsilon": EPSILONS, "off": off})
+        summary = f"Off by {off[0]:.3g} at ε = {EPSILONS[0]:g}, by {off[-1]:.3g} at ε = {EPSILONS[-1]:g}."
+        panel(over_budget(frame, {"off": "9 of 10"}, f"off by ({name})"), summary, frame, "price")
+        with st.container(key="next", width="content"):
+            st.page_link("pages/release.py", label="**To publish, make a release**", icon=":material/publish:")
+        st.caption("This page shows the real value: do not publish it.")
     more = st.expander(
         "For experts: other methods, theory's choice of μ", icon=":material/monitoring:", key="line-more",
         on_change="rerun",
@@ -134,18 +141,23 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
                 _theory(problem, rows, spend, aim, law.mu)
 
 
-def _answer(problem: RiskMinimisation, spend: Budget, law: LineLaw) -> None:
-    """Draw tiles: the real value, a private one, and how often a guess about one person is right."""
+def _off(law: LineLaw) -> float:
+    """Return how far nine of ten private values are off at most, in the unit of the column."""
+    return max(law.truth - law.low, law.high - law.truth)
+
+
+def _answer(problem: RiskMinimisation, spend: Budget, law: LineLaw, name: str) -> None:
+    """Draw tiles: the real value, a private one for example and how far off it may be, and a guess about a person."""
     algorithm = build(solving(RiskMinimisation)["regularized_exponential"], {"stages": str(law.stages)})
     promise = Promise.of_plan(algorithm.plan(problem, spend), adaptive=algorithm.adaptive)
     example = np.interp(0.7, np.cumsum(law.density) / law.density.sum(), law.x)  # it moves with the curve
-    (low,), (high,) = problem.region.bounds
+    (low,), (high,) = problem.region.corners
     tiles = [
-        ("Real value", f"{law.truth:.4g}", f"public range {low:g}–{high:g}"),
         ("Private value, for example", f"{example:.4g}", f"9 of 10: {law.low:.4g}–{law.high:.4g}"),
-        tiled.guess(promise.guess(), spend.epsilon),
+        (f"9 of 10 are off in {name}", f"by {_off(law):.3g} at most", f"public range {low:g}–{high:g}"),
+        guess_tile(promise.guess()),
     ]
-    show_tiles(tiles, "Publish a private value: a release draws it and uses budget. The real value stays with you.")
+    show_tiles(tiles, "")
 
 
 def cautions(spend: Budget, table: Table) -> None:
@@ -166,7 +178,7 @@ def _theory(problem: RiskMinimisation, rows: Rows, spend: Budget, aim: str, used
         f"μ = {best['mu']:.3g}. Theory's μ needs public numbers only. A choice by this curve would use real data "
         "without budget. The curve is of one step and groups columns of many values into 300."
     )
-    panel(learning_charts.curve(frame, star, used, " (units of the column)"), summary, frame, "risk-by-mu")
+    panel(learning_charts.curve(frame, star, used), summary, frame, "risk-by-mu")
 
 
 def _rivals(table: Table, problem: RiskMinimisation, rows: Rows, spend: Budget, of: Any) -> None:
@@ -194,21 +206,19 @@ def begin(
 def finding(runs: LearningRuns, frame: pd.DataFrame) -> str:
     """Name the method to which privacy adds least error, once all have run."""
     if not runs.ended:
-        return "Not all methods have run yet, so lines may still move."
+        return "Some methods still run, so lines may move."
     last = frame[frame["epsilon"] == frame["epsilon"].max()].groupby("algorithm")["excess_risk"].median()
-    return f"At ε = {frame['epsilon'].max():g} privacy adds least error by {last.idxmin()}: {last.min():.3g}."
+    return f"At ε = {frame['epsilon'].max():g} {last.idxmin()} is best: privacy adds an error of {last.min():.3g}."
 
 
 def excess_by_epsilon(runs: LearningRuns, key: str) -> None:
-    """Draw excess risk against ε with bands over repeats; name each method without a dot, and why."""
+    """Draw excess risk against ε with bands over repeats; name each method that lacks a run, and why."""
     frame = runs.table()
     if not len(frame):
         if runs.ended:
-            st.info("Nothing has run yet. Every method at four budgets takes some seconds.")
+            st.info("How much error does privacy add, by each method? Press the button: it takes some seconds.")
         return
     shown = frame.assign(excess_risk=frame["excess_risk"].clip(lower=1e-12))
     figure = learning_charts.by_epsilon(shown, "excess_risk", "error added", list(METHODS), log=True)
-    panel(figure, finding(runs, frame) + " Lines are medians over repeats, bands their range.", frame, key)
-    refused = {run.point.algorithm: run.point.message for run in runs.shown if run.point.state != "done"}
-    for name, why in refused.items():
-        st.caption(plain(f"{name} has no dot: {why}", 400))
+    panel(figure, finding(runs, frame) + " Lines: the middle of all repeats. Shaded: all of them.", frame, key)
+    lacking([run.point for run in runs.shown], {})

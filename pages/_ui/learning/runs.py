@@ -7,13 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpcore.algorithms.base import Algorithm
-from dpcore.data.domain import Rows
+from dpcore import Budget, RiskMinimisation, Rows
+from dpcore.algorithms import Algorithm
 from dpcore.experiments.pool import Result
-from dpcore.experiments.sweep import Case
-from dpcore.experiments.sweep_point import SweepPoint
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import RiskMinimisation
+from dpcore.experiments.sweep import Case, SweepPoint
 
 from ..jobs.several import Several
 
@@ -66,4 +63,4 @@ class LearningRuns(Several[LearningRun]):
             for found in self.shown if found.x is not None and found.point.epsilon == epsilon
             for name, value in zip(names, found.x, strict=True)
         ]  # fmt: skip
-        return pd.DataFrame(lines, columns=pd.Index(["algorithm", "coefficient", "value"]))
+        return pd.DataFrame(lines, columns=["algorithm", "coefficient", "value"])

@@ -1,62 +1,114 @@
-"""Lessons as links: a preset of Explore, a prediction, the reveal; the answer is what runs say, and never typed."""
+"""Lessons as links: a preset of Explore, a prediction, the answer; it is what runs say, made once and never typed."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import numpy as np
+import plotly.graph_objects as go
 import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS
+from dpcore.numbers import points
 from dpcore.theory.meaning import Promise
 
-from ..charts.drag import Frames
-from ..jobs.job import watch
-from ..jobs.work import Work, begin
+from ..charts.base import guessed
 from ..shell import link
-from ..shell.controls import EPSILONS
+from ..shell.controls import number
 from ..shell.words import meaning
-from . import moving, runs
-from .runs import SEEDS, LessonFinding, Tries
+from . import moving
+from .answers import LessonFinding, Medians, ratio, rule, sampling
 
-SHARED = "These runs are made once, for everyone who opens the lesson."
+FILE = Path(__file__).parents[3] / "assets" / "lessons.json"  # made by `python -m tests.making`
+SEEDS = (0, 1, 2, 3, 4)
+DELTA = 1e-9  # that of Explore, unless somebody moves it
+PERCENT = "{:.1%}".format
+
+
+Place = tuple[float, int]  # an ε, and the place of a bar
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bar of a lesson: its name, which error of a run it is, and what is `changed` in the lesson's settings."""
+
+    name: str
+    measure: str
+    changed: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Lesson:
     """A question to predict before the charts are shown; `settings` are Explore's address, the algorithm by name.
 
-    `decide` finds the right one of the `answers`: from runs at these settings and beside them, or from theory.
+    `decide` finds the right one of the `answers`: from the medians of its bars, or from theory. The card of a lesson
+    shows its `known` bar and asks for the `hidden` one, each by its ε and its place among the bars.
     """
 
     title: str
     question: str
     answers: tuple[str, ...]
-    decide: Callable[[Tries], LessonFinding]
+    decide: Callable[[Medians], LessonFinding]
     explanation: str
-    settings: dict[str, str]
+    settings: dict[str, str] = field(default_factory=dict)
+    task: str = ""  # what a class does, on the card
+    known: Place = (1.0, 0)
+    hidden: Place = (1.0, 1)
     remember: str = ""  # the one sentence that stays
+    bars: tuple[Bar, ...] = ()  # they follow ε, drawn with the answer
+    shows: str = ""  # what the bars are
+    unit: str = "points"  # of the bars
     words: tuple[str, ...] = ()  # of the glossary, explained beside the question
-    moving: Callable[[Tries], Frames] | None = None  # bars that follow ε, drawn with the answer
-    series: int = 1  # algorithms whose runs these are
 
-    def link(self, key: str) -> str:
-        """The address of the lesson, relative to the app."""
+    @property
+    def key(self) -> str:
+        """The name of the lesson in an address, "" for one that is not among Explore's."""
+        return next((key for key, lesson in LESSONS.items() if lesson is self), "")
+
+    def link(self, *, large: bool) -> str:
+        """Return the address of the lesson, relative to the app, in `large` type or not."""
         title = ALGORITHMS[self.settings["algorithm"]].about.title  # what the widget writes into the address
-        return "explore?" + urlencode({"lesson": key} | self.settings | {"algorithm": title})
+        shown = {"present": "true"} if large else {}
+        return "explore?" + urlencode({"lesson": self.key} | self.settings | {"algorithm": title} | shown)
 
-    def found(
-        self, seeds: tuple[int, ...] = SEEDS, told: Callable[[float, str], Any] = lambda *_: None
-    ) -> LessonFinding:
-        """The right answer by runs at these seeds."""
-        return self.decide(Tries(self.settings, seeds, told))
+    def asked(self) -> dict[str, Any]:
+        """Return what the runs of the lesson are made by."""
+        return {"settings": self.settings, "bars": [asdict(bar) for bar in self.bars]}
 
-    def answered(self, told: Callable[[float, str], Any]) -> tuple[LessonFinding, Frames | None]:
-        """The right answer at all seeds, and the bars that go with it."""
-        if self.moving is None:
-            return self.found(told=told), None
-        tries = Tries(self.settings, SEEDS, told, self.series * (1 + len(EPSILONS)))
-        return self.decide(tries), self.moving(tries)
+    @property
+    def shares(self) -> np.ndarray:
+        """What the bars are, (seeds, ε, bars)."""
+        return np.array(kept_runs()[self.key]["shares"])
+
+    def found(self, seeds: Sequence[int] = SEEDS) -> LessonFinding:
+        """Return the right answer by the medians over these seeds."""
+        if not self.bars:
+            return self.decide({})
+        medians = np.median(self.shares[list(seeds)], axis=0).tolist()
+        return self.decide(dict(zip(moving.STOPS, medians, strict=True)))
+
+    @property
+    def revealed(self) -> bool:
+        """Whether this tab has seen the answer."""
+        return st.session_state.get(f"_revealed-{self.title}", False)
+
+    def card(self) -> go.Figure:
+        """Draw the known bar, and the hidden one once it is revealed, in the median of their repeats."""
+        bars = {}
+        for epsilon, place in (self.known, self.hidden):
+            name = self.bars[place].name if self.known[0] == self.hidden[0] else f"ε = {number(epsilon)}"
+            bars[name] = float(np.median(self.shares[:, moving.STOPS.index(epsilon), place]))
+        return guessed(bars, self.unit, hidden=not self.revealed)
+
+
+@cache
+def kept_runs() -> dict[str, Any]:
+    """Return the settings and bars of all lessons, as they were made."""
+    return json.loads(FILE.read_text(encoding="utf-8"))
 
 
 LESSONS = {
@@ -65,150 +117,186 @@ LESSONS = {
         "Random noise hides each of 20,000 people in counts. Now take a privacy budget (ε) ten times smaller: 0.1 "
         "instead of 1. How much larger is the typical error?",
         ("About the same", "About 3 times", "About 6 times", "About 10 times"),
-        runs.SMALLER_EPSILON,
+        ratio(
+            (0.1, 0),
+            (1.0, 0),
+            (1, 3, 6, 10),
+            "the typical error is {there} points at ε = 1 and {here} at ε = 0.1, {ratio} times as much",
+            points,
+        ),
         "The noise itself grows about tenfold. The error grows less, because all answers must fit one "
         f"table of people. What you get at ε = 1: {Promise(1, 1e-9).suspicion_words} At ε = 0.1 "
         f"it rises to {Promise(0.1, 1e-9).suspicion}.",
         {"sample": "census", "epsilon": "1", "algorithm": "gaussian_maxent"},
-        "Stronger protection costs accuracy, and fitting wins some of it back.",
-        ("marginal", "point"),
+        "Guess the typical error with a ten times smaller budget (ε).",
+        (1.0, 0),
+        (0.1, 0),
+        "Stronger protection costs accuracy.",
+        (Bar("typical error", "typical"), Bar("largest error", "largest")),
+        "How far off are the answers?",
+        words=("marginal", "point"),
     ),
     "small-groups": Lesson(
-        "Why are results about small groups less exact?",
+        "Are small groups as exact as large ones?",
         "109 of the 2,201 people on the Titanic were children. The same noise hides everyone. About whom do the real "
         "and the published table disagree more: children or adults?",
         ("Adults: there are more of them", "Both alike: the noise is the same", "Children: they are few"),
-        runs.small_groups,
+        ratio(
+            (0.3, 0),
+            (0.3, 1),
+            (0.1, 1, 10),
+            "the real and the published table disagree by {here} about children and by {there} about adults",
+            PERCENT,
+        ),
         "Every count gets the same noise. Among 2,092 adults it hardly shows. Among 109 children it changes much of "
         "what is known about them. Look at “Groups” below, by Age, then by Class.",
         {"sample": "titanic", "epsilon": "0.3", "algorithm": "gaussian_maxent"},
-        "The smaller the group, the less exact its results.",
+        "Guess how wrong the table is about the Titanic's 109 children.",
+        (0.3, 1),
+        (0.3, 0),
+        "Small groups get less exact results.",
+        (Bar("children", "Child"), Bar("adults", "Adult")),
+        "How much do the real and the published table disagree?",
+        "%",
         ("disagreement",),
-        moving.disagreement,
     ),
     "noise": Lesson(
         "Look at the data often, or only once?",
         "A table is improved in many steps. Look at the real data with fresh noise in every step, or once and reuse "
         "that look? Both protect equally. Which is more accurate?",
         ("In every step: noise averages out", "Both cost the same, so they are equal", "One look, reused"),
-        runs.FRESH_NOISE,
+        ratio(
+            (1.0, 0),
+            (1.0, 1),
+            (0.1, 1, 10),
+            "the typical error is {here} points with fresh noise and {there} with one look",
+            points,
+        ),
         "Many looks share one budget, so each of them gets more noise. A single look has the whole budget, and "
         "everything computed from it afterwards is free. To compare, pin this run under “Two settings” and set noise "
         "to “reused” among the parameters.",
         {"sample": "census", "epsilon": "1", "algorithm": "dpam", "dpam.noise": "fresh"},
+        "Guess the typical error when every step looks at the data again.",
+        (1.0, 1),
+        (1.0, 0),
         "Look once, and reuse what you saw.",
+        (Bar("looks often", "typical"), Bar("looks once", "typical", {"noise": "reused"})),
+        "What is the typical error?",
     ),
     "constants": Lesson(
-        "Must you plan for the worst table?",
+        "How much accuracy does caution cost?",
         "The same release is made twice: once with the cautious settings of the textbook, once with practical ones. "
         "Both protect equally. How much smaller is the largest error with the practical ones?",
         ("It is larger: the textbook is optimal", "About equal", "About 3 times smaller"),
-        runs.PAPER_CONSTANTS,
+        ratio(
+            (1.0, 0),
+            (1.0, 1),
+            (1 / 3, 1, 3),
+            "the largest error is {here} points with textbook settings, {there} with practical ones: {ratio} times "
+            "less",
+            points,
+        ),
         "The textbook plans for the worst table that anyone could bring. Privacy must hold even for that table. "
         "Accuracy need not be planned for it. To compare, pin this run under “Two settings” and "
         "set schedule to “practical” among the parameters.",
         {"sample": "berkeley", "epsilon": "1", "algorithm": "dpfw", "dpfw.schedule": "paper"},
+        "Guess the largest error with less cautious settings.",
+        (1.0, 0),
+        (1.0, 1),
         "Be cautious about privacy, and practical about accuracy.",
+        (Bar("cautious settings", "largest"), Bar("practical settings", "largest", {"schedule": "practical"})),
+        "What is the largest error?",
     ),
     "population": Lesson(
         "Does less noise bring you to the truth?",
         "A table has 20,000 people out of a population that we know. We take less and less noise. Does the error about "
         "the population go to zero?",
         ("Yes, like the error about the table", "No: it stops at what sampling costs", "It grows"),
-        runs.sampling,
+        sampling,
         "The 20,000 people are a sample, so chance alone makes them differ from the population. A larger ε removes "
         "noise, but it cannot remove that chance. Move ε and see where the two errors part.",
         {"sample": "census", "epsilon": "0.1", "algorithm": "gaussian_maxent"},
-        "Once the noise is smaller than the luck of the sample, more ε buys nothing.",
-        ("sampling floor",),
+        "Guess the error about everybody when noise is almost gone.",
+        (10.0, 0),
+        (10.0, 1),
+        "Less noise cannot remove the luck of the sample.",
+        (Bar("about the table", "largest"), Bar("about the population", "population")),
+        "What is the largest error?",
+        words=("sampling floor",),
     ),
     "unseen-rule": Lesson(
         "Can all pairs be right, and the rows wrong?",
         "Two coins were thrown, and a third column says whether they show the same side. A release measures all pairs "
         "of columns with little noise. In how many of its rows is the third column right?",
         ("In nearly all: there is little noise", "In three of four", "In half of them, as by a guess"),
-        runs.unseen_rule,
+        rule,
         "Any two of these columns look unrelated, so no pair holds the rule, however large ε is. Evolution lets real "
         "rows vote for whole invented rows. Those that break the rule get few votes and disappear. Choose “every "
         "triple” among the questions and see.",
         {"sample": "coins", "epsilon": "10", "algorithm": "gaussian_maxent"},
+        "Guess how often a rule survives if only pairs count.",
+        (10.0, 1),
+        (10.0, 0),
         "A release knows only what it asked.",
-        moving=moving.rule,
-        series=2,
+        (
+            Bar("rows made from pairs", "possible"),
+            Bar("evolved rows", "possible", {"algorithm": "private_evolution_table"}),
+        ),
+        "In how many rows is the third column right?",
+        "%",
     ),
 }
 
 
 def lesson() -> Lesson | None:
-    """The lesson that the address names; one that nobody knows is noted, and taken out of it."""
-    if (asked := st.query_params.get("lesson")) not in (None, *LESSONS):
-        link.note("lesson", asked, ", ".join(LESSONS))
-        del st.query_params["lesson"]
-    return LESSONS.get(asked or "")
+    """The lesson that the address names; one that nobody knows is noted."""
+    link.known("lesson", LESSONS)
+    return LESSONS.get(st.query_params.get("lesson", ""))
 
 
 def predict(current: Lesson) -> bool:
     """Draw the lesson's panel; return whether the prediction was made and the charts may be shown."""
-    key = next((key for key, lesson in LESSONS.items() if lesson is current), "")
-    number = f" {list(LESSONS).index(key) + 1} of {len(LESSONS)}" if key else ""
-    work = _made(current)
+    number = f" {list(LESSONS).index(current.key) + 1} of {len(LESSONS)}" if current.key else ""
     with st.container(border=True, key=f"lesson-{current.title}"):
-        places = st.columns(2 if current.moving else 1)  # the chart beside its question, both in sight on a slide
-        with places[0]:
+        asked, beside = st.columns(2 if current.bars else [1, 1e-9])  # the chart beside its question, on one slide
+        with asked:
             st.subheader(f"Lesson{number}: {current.title}", anchor=False)
             words = meaning(*current.words)
             guess = st.radio(current.question, current.answers, None, key=f"guess-{current.title}", help=words)
-            if st.button("Reveal", type="primary", disabled=guess is None, key=f"reveal-{current.title}"):
-                st.session_state[f"_revealed-{current.title}"] = True
-            revealed = st.session_state.get(f"_revealed-{current.title}", False)
-            if revealed and _answer(current, guess, work, places[-1]):
-                _onward(key)
-    return revealed
+            if current.revealed:
+                _answer(current, guess)
+            else:
+                st.button(
+                    "Reveal", type="primary", disabled=guess is None, key=f"reveal-{current.title}",
+                    on_click=st.session_state.update, args=({f"_revealed-{current.title}": True},),
+                )  # fmt: skip
+        if current.revealed and current.bars:
+            with beside:
+                moving.draw(
+                    current.shows, [bar.name for bar in current.bars], current.shares, current.unit, current.key
+                )
+    return current.revealed
 
 
-def _answer(current: Lesson, guess: str | None, work: Work, beside: Any) -> bool:
-    """Draw the answer, why, and `beside` what moves, as soon as the runs have ended; return whether it is there."""
-    if not watch(work, f"lesson-{current.title}", final=SHARED) or work.state != "done":
-        return False
-    found: LessonFinding
-    found, frames = work.result
+def _answer(current: Lesson, guess: str | None) -> None:
+    """Draw the answer, the sentence that stays, the way on, and why."""
+    found = current.found()
     right = current.answers[found.right]
     if guess == right:
         verdict = f"Right: {right}."
     else:
         verdict = f"Not quite: you said “{guess}”. The answer: {right}." if guess else f"The answer: {right}."
-    runs = f" In the median of {len(SEEDS)} repeats {found.words}." if current.settings else f" {found.words}"
+    runs = f" In the median of {len(SEEDS)} repeats {found.words}." if current.bars else f" {found.words}"
     st.markdown(f"**{verdict}**{runs}")
-    st.markdown(current.explanation)
     if current.remember:
         st.info(f"**Remember: {current.remember[0].lower()}{current.remember[1:]}**", icon=":material/lightbulb:")
-    if frames is not None:
-        here = st.session_state.get("epsilon", float(current.settings["epsilon"]))
-        with beside:
-            moving.draw(frames, f"lesson-{current.title}", here)
-    return True
-
-
-@st.cache_resource(show_spinner=False)
-def _shared() -> dict[str, Work]:
-    """Return the works of all lessons by title: the samples are public, so one answer serves everyone."""
-    return {}
-
-
-def _made(current: Lesson) -> Work:
-    """Begin the runs of a lesson where nobody has opened it yet, or where they failed; they go on beside the page."""
-    works = _shared()
-    if (known := works.get(current.title)) is None or (known.ended and known.state != "done"):
-        works[current.title] = begin("lesson", lambda work: current.answered(work.tell))
-        works[current.title].patience = 0.1  # the page below it waits too
-    return works[current.title]
-
-
-def _onward(key: str) -> None:
-    """To the next lesson, from the last one to all."""
-    later = list(LESSONS)[list(LESSONS).index(key) + 1 :] if key else []
+    later = list(LESSONS.values())[list(LESSONS).index(current.key) + 1 :] if current.key else []
     if later:
-        label = f"Next lesson: {LESSONS[later[0]].title}"
-        st.link_button(label, LESSONS[later[0]].link(later[0]), icon=":material/arrow_forward:")
-    elif key:
+        st.link_button(
+            f"Next lesson: {later[0].title}",
+            later[0].link(large=st.session_state["present"]),
+            icon=":material/arrow_forward:",
+        )
+    elif current.key:
         st.page_link("pages/lessons.py", label="All lessons", icon=":material/school:")
+    st.markdown(current.explanation)

@@ -1,75 +1,49 @@
-"""Bars of a lesson that follow ε, at every stop of the slider: a disagreement about groups, a rule that is kept."""
+"""Bars of a lesson that follow ε, at every stop of the slider; the charts of the page follow where it is let go."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 import streamlit as st
+
+from dpcore.numbers import points
 
 from ..charts.drag import Frames, drag
 from ..shell.controls import EPSILONS, number
 from ..shell.frame import peek
 from ..shell.results import below
 from ..shell.state import give
-from .runs import EVOLVED, Tries
 
-TITLE = "How much do the real and the synthetic table disagree about a group?"
-RULE = "In how many rows is the third column right?"
-NAME = "ε, of these bars"
+STOPS = [epsilon for epsilon in EPSILONS if epsilon >= 0.1]  # what happens below dwarfs the rest
 
 
-def disagreement(tries: Tries) -> Frames:
-    """A drawing for each seed, whose noise is the same at every ε, only scaled; the groups are those by age."""
-    runs = [tries.at(epsilon) for epsilon in EPSILONS]
-    groups = list(runs[0][0].groups)
-    shares = np.array([[[run.groups[name] for name in groups] for run in at] for at in runs]).swapaxes(0, 1)
-    look = {"title": TITLE, "ends": ("stronger promise", "nearer tables"), "real": None, "shown": "disagreement"}
-    return _frames(shares, groups, _said, **look)
-
-
-def rule(tries: Tries) -> Frames:
-    """A drawing for each seed: the share of rows that keep the rule, made from pairs of columns and evolved."""
-    made = [[tries.at(epsilon), tries.at(epsilon, algorithm=EVOLVED)] for epsilon in EPSILONS]
-    shares = np.array([[[run.possible for run in runs] for runs in at] for at in made]).transpose(2, 0, 1)
-    look = {"title": RULE, "ends": ("stronger promise", "more of the rule"), "real": np.ones(2)}
-    return _frames(shares, ["made from pairs", "evolved"], _kept, **look)
-
-
-def _frames(shares: np.ndarray, labels: list[str], words: Callable[..., str], **look: Any) -> Frames:
-    """Frames of shares (drawings, stops, labels), each said by `words` of its ε, labels and shares."""
-    said = [[words(epsilon, labels, at) for epsilon, at in zip(EPSILONS, one, strict=True)] for one in shares]
+def frames(title: str, names: Sequence[str], shares: np.ndarray, unit: str) -> Frames:
+    """Return a drawing for each repeat, which keeps its noise, only scaled; `shares` are (seeds, ε, bars)."""
+    said = [[_said(names, at, unit) for at in one] for one in shares]
+    stops = [f"ε = {number(epsilon)}" for epsilon in STOPS]
+    words = [[f"At **{stop}**: {text}." for stop, text in zip(stops, one, strict=True)] for one in said]
     return Frames(
-        name=NAME, stops=[f"ε = {number(epsilon)}" for epsilon in EPSILONS], labels=labels, synthetic=shares,
-        words=said, spoken=[[text.replace("**", "") for text in one] for one in said], **look,
+        title=title, name="ε, of these bars", stops=stops, ends=("stronger promise", "less noise"), labels=names,
+        real=None, synthetic=shares, words=words, shown="one repeat", unit=unit,
     )  # fmt: skip
 
 
-def _kept(epsilon: float, _labels: list[str], shares: np.ndarray) -> str:
-    made, evolved = (f"**{share:.0%}**" for share in shares)
-    return (
-        f"At **ε = {number(epsilon)}** the third column is right in {made} of rows made from pairs and in {evolved} of "
-        "evolved rows."
-    )
+def _said(names: Sequence[str], shares: np.ndarray, unit: str) -> str:
+    """Return what the bars show in words, rounded as they are."""
+    shown = "{:.1%}".format if unit == "%" else lambda share: f"{points(share)} points"
+    return "; ".join(f"{name} {shown(share)}" for name, share in zip(names, shares, strict=True))
 
 
 @peek
-def draw(frames: Frames, key: str, epsilon: float) -> None:
-    """The bars and their slider; where it is let go, the charts of the page follow. The numbers as a table below."""
-    st.markdown(f"**{frames.title}** Drag ε; the charts below follow when you let go.")
-    at = EPSILONS.index(epsilon)
-    drag(frames, at, f"drag-{key}", _choose)
-    table = pd.DataFrame({"bar": frames.labels})
-    for i, shares in enumerate(frames.synthetic[:, at]):
-        table[f"{frames.shown}, noise {i + 1}"] = shares
-    below(f"Each of the {len(frames.synthetic)} repeats keeps its noise while ε moves.", table, key)
+def draw(title: str, names: Sequence[str], shares: np.ndarray, unit: str, key: str) -> None:
+    """Draw the bars and their slider, and below their numbers as a table."""
+    st.markdown(f"**{title}** Drag ε. The charts below follow when you let go.")
+    at = STOPS.index(max(st.session_state.get("epsilon", 1.0), STOPS[0]))
+    drag(frames(title, names, shares, unit), at, f"drag-{key}", _choose)
+    table = pd.DataFrame(shares[:, at], columns=pd.Index(names))
+    below(f"Each of the {len(shares)} repeats keeps its noise while ε moves.", table, key)
 
 
 def _choose(stop: int) -> None:
-    """The page's own slider has this ε then, and writes it into the address."""
-    give("epsilon", EPSILONS[stop])
-
-
-def _said(epsilon: float, groups: list[str], shares: np.ndarray) -> str:
-    each = (f"**{share:.1%}** of what they say about “{name}”" for name, share in zip(groups, shares, strict=True))
-    return f"At **ε = {number(epsilon)}** the tables disagree on {' and on '.join(each)}."
+    """Move the page's own slider there, which writes the ε into the address."""
+    give("epsilon", STOPS[stop])

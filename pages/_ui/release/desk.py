@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dpcore.errors import InputError
+from dpcore import InputError
 from dpcore.publishing.ledger_store import Store
+from dpcore.publishing.prepared import PreparedRelease
 from dpcore.publishing.publish import publish
-from dpcore.publishing.request import PreparedRelease
 
 from ..jobs.work import Work, begin
 from ..shell.session import session
 from .files import Made
-from .ledger import folder_for
+from .ledger import contents, folder_for
 
 FINAL = "The budget is used before the data is read, so stopping does not bring it back."
 
@@ -75,7 +75,7 @@ def _release(work: Work, ready: PreparedRelease, ledger: Path, token: str) -> Ma
 
     folder = place / token
     facts = publish(ready, Store(ledger, create=True), folder, told)
-    return Made(facts, {path.name: path.read_bytes() for path in sorted(folder.iterdir())})
+    return Made(facts, contents(folder))
 
 
 def current() -> Desk:

@@ -8,10 +8,12 @@ from typing import Any
 
 import streamlit as st
 
+from dpcore.data.privacy_unit import ROW
 from dpcore.numbers import noun
 from dpcore.publishing import tiles as tiled
+from dpcore.publishing.card import SEVERAL
 from dpcore.tags import Tag
-from dpcore.theory.meaning import Promise
+from dpcore.theory.meaning import Promise, guess_tile
 
 from ..shell.frame import heading
 from ..shell.text import plain
@@ -38,28 +40,20 @@ WORDS = {
 }
 FIRST = ("card.html", "synthetic.csv")  # each has a button of its own, all others one list
 PROMISED = (
-    "- **{rows:,} synthetic rows** of {columns} columns, and **answers**, with their errors where those are known.\n"
-    "- A **card for the board** and a **proof** that anyone can check.\n"
-    "- Never a real row, nor a comparison with the real table."
+    "- **Card** for the board, to sign\n"
+    "- **{rows:,} synthetic row{s}**, {columns} column{each}\n"
+    "- **Answers**, with errors where known\n"
+    "- **Proof** that anyone can check\n\n"
+    "Never a real row. "
 )
-MEASURED = "- The **schema** that is measured (JSON), protected by this release. Later releases use it as public.\n"
+MEASURED = "- **Schema**, as measured by this release; later releases use it as public\n"
+PUBLISH = "**Once the card is signed, you may publish all of these files.**"
 
 
 def promise(rows: int, columns: int, *, measured: bool = False) -> None:
     """Say what a release hands over, and what never leaves; with `measured` its schema too."""
-    st.markdown(MEASURED * measured + PROMISED.format(rows=rows, columns=columns))
-
-
-ALWAYS = "Noise is drawn by a cipher whose key is the operating system's entropy, and cannot be repeated. "
-EXACT = "It is exact: drawn without rounding, so that no last digit reveals more. Selections are not rounded either."
-FLOATING = (
-    "It is drawn with floating-point numbers. The proof is about real numbers, and rounding may leak information."
-)
-
-
-def noise(exact: bool) -> str:
-    """What noise a plan will draw."""
-    return ALWAYS + (EXACT if exact else FLOATING)
+    several = {"s": "s" * (rows != 1), "each": "s" * (columns != 1)}
+    st.markdown(MEASURED * measured + PROMISED.format(rows=rows, columns=columns, **several) + PUBLISH)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,14 +89,16 @@ def outputs(made: Made) -> None:
     means, useful, protects = Promise.of_release(facts), facts["utility"], facts["protects"]
     each = noun(protects["rows_per_person"])
     tiles = tiled.foretold(useful["noise"], useful["as_exact_as_sample"], protects["records"], each)
-    tiles.append(tiled.guess(means.guess(), facts["promise"]["epsilon"]))
+    tiles.append(guess_tile(means.guess()))
     show_tiles(tiles, useful["sentence"])
-    st.markdown(f"**{plain(means.words, 500)}**")
+    st.markdown(f"**{plain(means.suspicion_words, 500)}**")
+    if protects["unit"] == ROW:
+        st.caption(SEVERAL)
     if facts["measured"]:
         st.markdown("**What was measured of the schema, protected:**")
         lines = [f"- **{plain(m['column'])}**: {plain(m['found'], 500)}." for m in facts["measured"]]
         st.markdown("\n".join(lines))
-    st.markdown("**Once the card is signed, you may publish all of these files.**")
+    st.markdown(PUBLISH)
     with st.container(horizontal=True):
         download_all(lambda: made.files, number, key="release-zip", type="primary")
         for name in FIRST:

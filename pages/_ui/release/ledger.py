@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from dpcore.errors import InputError
+from dpcore import InputError
 from dpcore.numbers import brief
 from dpcore.publishing.ledger_store import DataSet, verify
 from dpcore.tags import Tag
@@ -90,11 +90,12 @@ def _kept(ledger: Path) -> None:
             held = not verify(ledger, receipt)
         except InputError:
             held = False
-        download_all(partial(_read, folder), number, key="again-zip", disabled=not held)
+        download_all(partial(contents, folder), number, key="again-zip", disabled=not held)
     st.caption("This release is in the budget record." if held else "This release is not in this budget record.")
 
 
-def _read(folder: Path) -> dict[str, bytes]:
+def contents(folder: Path) -> dict[str, bytes]:
+    """The files of a folder: their bytes by name."""
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
 
 

@@ -6,19 +6,15 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from dpcore.data.domain import Domain
+from dpcore import Budget, PrivacyUnit, read_queries
 from dpcore.data.open_schema import EXPECTED, OpenSchema
-from dpcore.data.privacy_unit import PrivacyUnit
-from dpcore.parsing.queries import read_queries
-from dpcore.privacy.accounting.budget import Budget, Sums
-from dpcore.publishing.open_release import Opening, OpenRecords, OpenRelease, prepare_open
-from dpcore.publishing.request import PreparedRelease, ReleaseRequest, prepare
+from dpcore.privacy.accounting import Sums
+from dpcore.publishing.prepared import Opening, OpenRecords, OpenRelease, PreparedRelease, prepare, prepare_open
+from dpcore.publishing.request import ReleaseRequest
 from dpcore.schemas.plan import default_share
 from dpcore.tags import Tag
-from dpcore.workloads import Workload
 
-from ..jobs.job import watch
-from ..jobs.work import Work, let_go, owned
+from ..jobs.work import Work, result_of
 from ..shell import priced
 from ..shell.frame import heading
 from ..shell.opened import chosen_part, share_slider
@@ -45,7 +41,7 @@ def ready_for(request: ReleaseRequest, table: Table) -> PreparedRelease | None:
         return None
     if not schema.open:
         return prepare(request, found.rows)
-    what = Opening(schema=schema, ask=partial(_asked, request.asked), share=chosen_part())
+    what = Opening(schema=schema, ask=lambda domain: read_queries(list(request.asked), domain)[0], share=chosen_part())
     return prepare_open(request, what, found)
 
 
@@ -53,7 +49,7 @@ def preview(ready: OpenRelease) -> None:
     """What every column to be measured costs, and how far off it may be; what the plan below is made with."""
     measured, division = ready.measuring, ready.division
     part = division.schema / (division.schema + division.rest)
-    heading("The schema is measured first", Tag.PEEK if ready.opening.schema.peeked else Tag.PUBLIC)
+    heading("The schema is measured first", Tag.PEEK if ready.opening.schema.placeholder.peeked else Tag.PUBLIC)
     st.caption(
         f"{part:.1%} of the budget measures it, and {1 - part:.1%} is left for the algorithm. The plan below has "
         f"placeholders: {EXPECTED} values for each column of categories, and the bins you entered for numbers. It is "
@@ -70,19 +66,9 @@ def together(ready: OpenRelease) -> float:
 def _records(table: Table, schema: OpenSchema) -> OpenRecords | None:
     """What can be read beforehand; None while it is read, or where it cannot be."""
     job = partial(_read, table.frame, schema, table.unit)
-    work = owned(READ, (table.version, schema.names), "release-reading", job)
-    if watch(work, READ) and work.state == "done":
-        return work.result
-    if work.state == "stopped":
-        st.button("Read the columns after all", icon=":material/replay:", on_click=let_go, args=(READ,))
-    return None
+    return result_of(READ, (table.version, schema.names), "release-reading", job, "Read the columns after all")
 
 
 def _read(frame: pd.DataFrame, schema: OpenSchema, unit: PrivacyUnit, work: Work) -> OpenRecords:
     words = "The columns are read. Nothing is drawn, and no budget is used"
     return OpenRecords.of(frame, schema, unit, lambda share: work.tell(share, words))
-
-
-def _asked(texts: Sequence[str], domain: Domain) -> Workload:
-    """The questions, read in a domain."""
-    return read_queries(list(texts), domain)[0]

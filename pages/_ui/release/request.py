@@ -1,5 +1,6 @@
 """What is to be released: the data set's name and budget, questions, algorithm, ε and δ, and what leaves."""
 
+import math
 import tempfile
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -10,27 +11,25 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget, InputError, QueryRelease
 from dpcore.data.privacy_unit import COUNTED
-from dpcore.errors import InputError, OverspendError
+from dpcore.errors import OverspendError
 from dpcore.intervals.usefulness import foreseen, foreseen_sizes, uses
 from dpcore.numbers import MAX_ROWS, brief, noun
 from dpcore.params import build
-from dpcore.privacy.accounting.budget import Accounting, Budget
-from dpcore.privacy.accounting.guarantee import cautions
-from dpcore.privacy.accounting.lifetime import Lifetime, events_from_json
-from dpcore.problems import QueryRelease
+from dpcore.privacy.accounting import Accounting, Lifetime, cautions, events_from_json
 from dpcore.publishing import tiles as tiled
 from dpcore.publishing.chain import is_new
-from dpcore.publishing.ledger_store import LONGEST_NAME, DataSet, Reservation, Store
-from dpcore.publishing.open_release import OpenRecords, OpenRelease, prepare_open
-from dpcore.publishing.request import NOISES, PreparedRelease, ReleaseRequest, prepare
-from dpcore.theory.meaning import Promise
+from dpcore.publishing.dataset import LONGEST_NAME, DataSet, Reservation
+from dpcore.publishing.ledger_store import Store
+from dpcore.publishing.prepared import OpenRecords, OpenRelease, PreparedRelease, prepare, prepare_open
+from dpcore.publishing.request import NOISES, ReleaseRequest
+from dpcore.theory.meaning import Promise, guess_tile
 
 from ..jobs import counting
-from ..jobs.job import watch
-from ..jobs.work import Work, let_go, owned
+from ..jobs.work import Work, let_go, result_of
 from ..shell import controls, deployments, questions
 from ..shell import gauge as shared_gauge
 from ..shell.counted import Large, LedgerSource
@@ -42,60 +41,58 @@ from ..shell.table import Table
 from ..shell.text import plain
 from ..shell.verdict import show_tiles
 from . import opened
-from .files import noise
 
 NOISE_WORDS = {"auto": "exact where possible", "exact": "exact", "float": "floating point"}
 LONGEST_REASON = 1000  # characters
 ASKING, KIND = "known-again", "fingerprint"  # its name in a session, and the kind of its work
 NOTHING = pd.DataFrame({"nothing": [0, 1]})  # in place of a table, for a ledger that is not made yet and knows none
+DRAWN = {
+    True: "Noise is exact: drawn without rounding, so that no last digit reveals more.",
+    False: "Noise is drawn with floating-point numbers. The proof is about real numbers, and rounding may leak "
+    "information.",
+}
+CIPHER = "A cipher draws it, whose key is the operating system's entropy, and it cannot be repeated."
 CAUTION = "Explore's numbers may differ a little: a release counts what this algorithm uses with more caution."
 NEIGHBOURS = "Neighbours, the tables that nobody must be able to tell apart, differ in {} and have as many rows."
 
 
 def dataset(table: Table, sets: Sequence[DataSet]) -> dict[str, Any]:
     """The name in the ledger and, for a new one, its total budget; as fields of a ReleaseRequest."""
-    left, middle, right = st.columns(3)
-    name = left.text_input(
+    place = st.container(horizontal=True, vertical_alignment="bottom")
+    name = place.text_input(
         "Data set", dataset_name(table), max_chars=LONGEST_NAME, key=dataset_key(table),
         help="One name for all tables about the same people. The budget record knows the rows again, in any order.",
         persist_state="session",
     ).strip()  # fmt: skip
     found = dataset_of(sets, name)
-    fields: dict[str, Any] = {"dataset": name, "total": None, "new_version": False}
+    fields = {"dataset": name, "total": None, "new_version": False}
     if found is None:
         words = "Fixed at the first release, for all releases of this data set together. It can never be changed."
-        epsilon = middle.number_input(
-            "Whole budget (ε)", 0.01, 1000.0, 3.0, key="total-epsilon", help=words, persist_state="session"
+        epsilon = place.number_input(
+            "Budget of all releases (ε)", 0.01, 1000.0, 3.0, key="total-epsilon", help=words, persist_state="session"
         )
-        delta = right.select_slider(
-            "Whole failure probability (δ)", controls.DELTAS, 1e-6, controls.number, key="total-delta", help=words,
-            persist_state="session",
+        delta = place.popover("For experts", type="tertiary", icon=":material/tune:").select_slider(
+            "Failure probability of all releases together (δ)", controls.DELTAS, 1e-6, controls.number,
+            key="total-delta", help=words, persist_state="session",
         )  # fmt: skip
         fields["total"] = Budget(float(epsilon), delta)
     else:
-        fields["new_version"] = middle.checkbox(
+        fields["new_version"] = place.checkbox(
             "This is a new version: data about the same people", key=f"version-{name}-{len(found.versions)}",
             help="Where the rows themselves have changed. Another schema is no new version. The old budget stays.",
         )  # fmt: skip
-    unit = table.unit
-    person = "one row" if unit.person is None else f"all rows of one person ({unit.most_rows} or fewer)"
-    counted = "" if unit.person is None else f" {COUNTED}"
-    st.caption(
-        "ε does not add up like money. The bar above shows the share that this release really uses.",
-        help=plain(f"Protected: {unit.words}. {NEIGHBOURS.format(person)}{counted}", 900),
-    )
     return fields
 
 
-def request(table: Table, fields: dict[str, Any], reason: str) -> ReleaseRequest:
-    """The widgets of what is asked and by what; the request they say. Raises InputError for bad choices."""
-    left, right = st.columns(2)
-    with left:
-        budget = controls.budget(right)
+def request(table: Table, fields: dict[str, Any], reason: str, place: DeltaGenerator) -> ReleaseRequest:
+    """The widgets of what is asked and by what, ε in its `place`; their request. Raises InputError for bad choices."""
+    fold = st.expander("Columns, questions, algorithm and δ, as chosen on Explore", icon=":material/tune:")
+    with place:
+        budget = controls.budget(fold)
     n, opening = table.n, table.opening
     for caution in cautions(budget, n):
-        st.warning(plain(caution, 300))
-    with st.expander("Columns, questions and algorithm, as chosen on Explore", icon=":material/tune:"):
+        place.warning(plain(caution, 300))
+    with fold:
         left, right = st.columns(2)
         with left:
             workload, texts = questions.choose(table, None if opening is None else opening.placeholder)
@@ -118,8 +115,7 @@ def request(table: Table, fields: dict[str, Any], reason: str) -> ReleaseRequest
         )  # fmt: skip
     return ReleaseRequest(
         frame=table.content, workload=workload, asked=texts, algorithm=build(ALGORITHMS[name], settings), budget=budget,
-        unit=table.unit, reason=reason, rows=int(rows), neutralize=neutralize,
-        noise=noise, **fields,
+        unit=table.unit, reason=reason, rows=int(rows), neutralize=neutralize, noise=noise, **fields,
     )  # fmt: skip
 
 
@@ -141,28 +137,42 @@ def verdict(ready: PreparedRelease, of: tuple) -> None:
     """Draw the tiles of a release that was not made yet, from its plan alone."""
     problem, budget = ready.problem, ready.request.budget
     n, asked, group, laplace = problem.n, problem.workload, ready.request.unit.most_rows, not budget.delta
-    known = (
-        None
-        if isinstance(ready, OpenRelease)
-        else session().memo("foreseen", of, lambda: foreseen(problem, ready.plan))
-    )
-    sizes = foreseen_sizes(known, asked, laplace=laplace)
-    unknown = [("Error", "known after the release", "Explore shows it with repeats of fresh noise")]
-    tiles = tiled.foretold(sizes, None, n, noun(group)) or unknown
+    known = None
+    if not isinstance(ready, OpenRelease):
+        known = session().memo("foreseen", of, lambda: foreseen(problem, ready.plan))
+    tiles = tiled.foretold(foreseen_sizes(known, asked, laplace=laplace), None, n, noun(group))
+    tiles = tiles or [("Error", "known after the release", "Explore shows it with repeats of fresh noise")]
     guess = Promise(budget.epsilon, budget.delta, ready.events).guess()
-    show_tiles([*tiles, tiled.guess(guess, budget.epsilon)], uses(known, n, laplace=laplace).sentence)
+    show_tiles([*tiles, guess_tile(guess)], uses(known, n, laplace=laplace).sentence)
     if ready.plan.accounting is Accounting.ZCDP:
         st.caption(CAUTION)
 
 
-def gauge(ready: PreparedRelease, sets: Sequence[DataSet]) -> None:
-    """Draw the shares of the data set's budget that were used and that this release would use."""
+def shares(ready: PreparedRelease, sets: Sequence[DataSet] | None, head: DeltaGenerator, below: DeltaGenerator) -> None:
+    """Draw in the `head` the shares of the budget used before and by this release; say `below` why these are no ε.
+
+    `sets` is None where no budget record is named.
+    """
     request = ready.request
-    found = dataset_of(sets, request.dataset)
+    found = dataset_of(sets or (), request.dataset)
     if found is None and request.total is None:
         return
     lifetime = Lifetime.fixed_by(request.total, ready.events) if found is None else found.lifetime  # type: ignore[arg-type]
-    shared_gauge.draw(request.dataset or "", lifetime, 0.0 if found is None else found.spent, ready.events)
+    spent = None if sets is None else 0.0 if found is None else found.spent
+    with head:
+        shared_gauge.draw(request.dataset or "", lifetime, spent, ready.events)
+    epsilon, unit = request.budget.epsilon, request.unit
+    times = max(int(lifetime.budget.epsilon / epsilon), 2)
+    together = lifetime.epsilon(times * lifetime.cost(ready.events))
+    if together == math.inf:  # noise that this data set cannot add up; the door says so
+        return
+    words, apart = f"{times:,} releases at ε = {epsilon:g} use ε = {together:.3g} together.", f"{times * epsilon:.3g}"
+    if together < times * epsilon and f"{together:.3g}" != apart:
+        words = f"ε does not add up like money: {words[:-1]}, not {apart}. So the bar counts shares."
+    behind = NEIGHBOURS.format("one row")
+    if unit.person is not None:
+        behind = f"{NEIGHBOURS.format(f'all rows of one person ({unit.most_rows} or fewer)')} {COUNTED}"
+    below.caption(words, help=plain(f"Protected: {unit.words}. {behind}", 900))
 
 
 def preview(ready: PreparedRelease, ledger: Path | None, of: tuple, sets: Sequence[DataSet]) -> Reservation:
@@ -174,7 +184,8 @@ def preview(ready: PreparedRelease, ledger: Path | None, of: tuple, sets: Sequen
         return _reservation(ready, ledger, of)
     except OverspendError as error:
         smaller = session().memo("fits", of, lambda: fitting(ready, sets))
-        raise TooLargeError(f"{error}. {_fits(ready, sets, smaller)}", smaller) from None
+        words = f"The budget does not bear this release. {_fits(ready, sets, smaller)} In numbers: {error}."
+        raise TooLargeError(words, smaller) from None
 
 
 class TooLargeError(OverspendError):
@@ -213,7 +224,7 @@ def details(ready: PreparedRelease, of: tuple) -> None:
             + " It uses all that both may ever need." * isinstance(ready, OpenRelease)
         )
         plan_tables([(c.name, c.value, c.why) for c in plan.choices], [charge.to_json() for charge in plan.charges])
-        st.caption(noise(plan.exact))
+        st.caption(f"{DRAWN[plan.exact]} {CIPHER}")
 
 
 def fitting(ready: PreparedRelease, sets: Sequence[DataSet]) -> float | None:
@@ -228,7 +239,10 @@ def fitting(ready: PreparedRelease, sets: Sequence[DataSet]) -> float | None:
     def fits(epsilon: float) -> bool:
         asked = replace(request, budget=Budget(epsilon, request.budget.delta))
         try:
-            events = _prepared(asked, ready).events
+            if isinstance(ready, OpenRelease):
+                events = prepare_open(asked, ready.opening, OpenRecords(ready.cells, ready.rows)).events
+            else:
+                events = prepare(asked, ready.rows).events
         except InputError:
             return False
         lifetime = Lifetime.fixed_by(total, events) if found is None else found.lifetime
@@ -250,13 +264,6 @@ def _fits(ready: PreparedRelease, sets: Sequence[DataSet], smaller: float | None
     return f"No ε of the slider would fit these settings, though ε = {left:.4g} is left: choose other ones."
 
 
-def _prepared(asked: ReleaseRequest, ready: PreparedRelease) -> PreparedRelease:
-    """Another request of the same table and schema, planned."""
-    if isinstance(ready, OpenRelease):
-        return prepare_open(asked, ready.opening, OpenRecords(ready.cells, ready.rows))
-    return prepare(asked, ready.rows)
-
-
 def ready_for(request: ReleaseRequest, table: Table) -> PreparedRelease | None:
     """The request planned, on the records that this session has read already; None while they are being read."""
     if table.opening is not None:
@@ -268,17 +275,13 @@ def known_again(table: Table, ready: PreparedRelease | OpenRelease, ledger: Path
     """Whether the ledger has looked whether it knows the table; a large one is read for that, beside the page."""
     if table.large is None or session().knows("preview", of):
         return True
-    work = owned(ASKING, of, KIND, partial(_ask_aside, table.large, ready, ledger))
     st.caption("The ledger knows a table by all of its rows, so all of them are read, once.")
-    if not watch(work, ASKING):
+    found = result_of(ASKING, of, KIND, partial(_ask_aside, table.large, ready, ledger), "Read it again")
+    if found is None:
         return False
-    if work.state == "done":
-        found = work.result
-        let_go(ASKING)
-        session().memo("preview", of, lambda: found)
-        return True
-    st.button("Read it again", icon=":material/replay:", on_click=let_go, args=(ASKING,))
-    return False
+    let_go(ASKING)
+    session().memo("preview", of, lambda: found)
+    return True
 
 
 def _ask_aside(large: Large, ready: PreparedRelease, ledger: Path | None, work: Work) -> Reservation | InputError:

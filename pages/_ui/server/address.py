@@ -4,19 +4,30 @@ Streamlit takes along to another page only what widgets have asked for by then; 
 """
 
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
-from streamlit.runtime.state.query_params import QueryParams, _parse_query_string
+from streamlit.runtime.state.common import WidgetMetadata
+from streamlit.runtime.state.query_params import (
+    QueryParams,
+    _coerce_value_for_query_url,
+    _parse_query_string,
+    parse_url_param,
+)  # fmt: skip
+from streamlit.runtime.state.session_state import SessionState
 
+from ..shell import link
 from ..shell.menu import ENTRIES
+from ..shell.session import session
 
 OTHERWISE = "or-"  # begins a parameter of a link that counts where the address it stands on does not name it
 _INDEX = Path(st.__file__).parent / "static/index.html"
 _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 _populate = QueryParams.populate_from_query_string
+_seed = SessionState._seed_widget_from_url
 
 
 def routes() -> list[Route]:
@@ -34,8 +45,12 @@ def completed(asked: str, here: str) -> str:
 
 
 def keep() -> None:
-    """From now on a page that is left takes nothing out of the address, which its entry in the history needs."""
+    """From now on a page that is left takes nothing out of the address, which its entry in the history needs.
+
+    And what a widget finds there and cannot take is noted.
+    """
     QueryParams.populate_from_query_string = _keep  # type: ignore[method-assign]
+    SessionState._seed_widget_from_url = _heard  # type: ignore[method-assign]
 
 
 def _keep(self: QueryParams, query: str, pages: set[str] | None = None) -> None:
@@ -43,3 +58,34 @@ def _keep(self: QueryParams, query: str, pages: set[str] | None = None) -> None:
     for widget, binding in list(self._bindings_by_widget.items()):
         if pages and binding.script_hash not in pages:
             self.unbind_widget(widget)
+
+
+def _heard(self: SessionState, widget: WidgetMetadata, name: str, widget_id: str, asked: str | list[str]) -> bool:
+    """Whether a widget takes a value from the address; notes one of a link that is none of its values."""
+    texts = [asked] if isinstance(asked, str) else asked
+    try:
+        taken = _seed(self, widget, name, widget_id, asked)
+    except OverflowError:  # infinity, where a whole number is wanted
+        self.query_params.remove_param(name)
+        taken = False
+    value = self[name] if taken else widget.deserializer(None)
+    now = _coerce_value_for_query_url(widget.serializer(value), widget.value_type)
+    try:
+        same = parse_url_param(asked, widget.value_type) == parse_url_param(now, widget.value_type)
+    except (ValueError, IndexError):  # of an empty text, too
+        same = False
+    if not same and texts == session().link.get(name):  # not one of a former table, which the address carries along
+        link.note(name, ", ".join(texts), _allowed(widget))
+    return taken
+
+
+def _allowed(widget: WidgetMetadata) -> str:
+    """Return in words what a widget takes: its options, or the steps or the ends of its scale."""
+    scale: Any = getattr(widget.deserializer, "__self__", None)
+    steps = list(getattr(scale, "formatted_option_to_index", ()))
+    if steps:
+        first = next((step for step in steps if step[0].isdigit()), steps[0])
+        return f"{first} … {steps[-1]}, the {len(steps)} steps of its slider"
+    if hasattr(scale, "min_value"):
+        return f"{scale.min_value:,.12g} … {scale.max_value:,.12g}"
+    return ", ".join(widget.formatted_options or ("true", "false"))

@@ -13,14 +13,14 @@ from dpcore.params import Param, parameters
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 
-from .link import Rule
 from .state import unless_given
+from .words import WORDS
 
 AUTO, STAR = "auto", "*"
 EPSILONS = [0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0]
 DELTAS = [0.0] + [float(f"1e-{power}") for power in range(12, 1, -1)]
 WORLDS = 5  # runs with other noise each, unless a person says otherwise
-WHOLE = {"seed": (0, 2**31 - 1), "repeats": (1, 20)}  # whole numbers, from and to
+SEEDS = 0, 2**31 - 1
 KEPT = {"bind": "query-params"}  # in the address, and there when a person comes back to the page
 
 
@@ -53,7 +53,7 @@ def delta_slider(place: Any = st, *, zero: bool = False) -> float:
         return place.select_slider(
             "Failure probability (δ)", DELTAS, 0.0, number, key="no-delta", help=words, disabled=True
         )
-    words = "Probability that the promise of ε does not hold; keep it far below 1/n. 0 asks for pure DP."
+    words = f"{WORDS['δ']} 0 allows no exception."
     return place.select_slider("Failure probability (δ)", DELTAS, 1e-9, number, key="delta", help=words, **KEPT)
 
 
@@ -76,63 +76,29 @@ def worlds() -> tuple[int, ...]:
     """The seeds: of the run that is shown, and of those that replay it with other noise."""
     left, right = st.columns(2)
     words = "Exploring can be repeated: the same number gives the same run."
-    seed = left.number_input("Repeat number", *WHOLE["seed"], 0, key="seed", help=words, **KEPT)
+    seed = left.number_input("Repeat number", *SEEDS, 0, key="seed", help=words, **KEPT)
     words = "Runs with this number and the next ones: the charts show the first, and how far the others lie from it."
-    repeats = right.number_input("Repeats", *WHOLE["repeats"], WORLDS, key="repeats", help=words, **KEPT)
+    repeats = right.number_input("Repeats", 1, 20, WORLDS, key="repeats", help=words, **KEPT)
     return tuple(range(seed, seed + repeats))
 
 
 def settings(
-    name: str, problem: QueryRelease, budget: Budget, apart: Mapping[str, Any] | None = None, inside: Any = None
+    name: str, problem: QueryRelease, budget: Budget, apart: Mapping[str, Any] | None = None, place: Any = st
 ) -> dict[str, str]:
     """One widget for each parameter of an algorithm; returns texts as `params.build` takes them.
 
     Values that the papers' theory gives here become ticks of their own, marked with a star. Parameters whose symbol is
-    in `apart` stand there, the others side by side, or one below the other `inside` a container.
+    in `apart` stand there, the others one below the other in `place`.
     """
     starred = stars(ALGORITHMS[name](), problem, budget)
-    listed, apart = parameters(ALGORITHMS[name]), apart or {}
-    among = [p for p in listed if p.symbol not in apart]
-    columns = iter([inside] * len(among) if inside is not None else st.columns(len(among)) if among else [])
-    chosen = {}
-    for p in listed:
-        place = apart[p.symbol] if p.symbol in apart else next(columns)
-        value = _widget(p, f"{name}.{p.name}", place, starred.get(p.name), named=p.symbol in apart)
+    apart, chosen = apart or {}, {}
+    for p in parameters(ALGORITHMS[name]):
+        own = apart.get(p.symbol, place)
+        value = _widget(p, f"{name}.{p.name}", own, starred.get(p.name), named=p.symbol in apart)
         if p.name in starred:
-            place.caption(f"{p.symbol}{STAR} = {starred[p.name]:.3g}, the paper's value")
+            own.caption(f"{p.symbol}{STAR} = {starred[p.name]:.3g}, the paper's value")
         chosen[p.name] = repr(starred[p.name]) if value == p.symbol + STAR else str(value)
     return chosen
-
-
-def rule(name: str) -> Rule | None:
-    """What the widgets of this file take from the address for a parameter of that name."""
-    if name in ("epsilon", "delta"):
-        return _steps(EPSILONS if name == "epsilon" else DELTAS)
-    if name in WHOLE:
-        low, high = WHOLE[name]
-        return Rule(lambda text: text.isascii() and text.isdigit() and low <= int(text[:20]) <= high, f"{low} … {high}")
-    if name == "algorithm":
-        titles = [cls.about.title for cls in solving(QueryRelease).values()]
-        return Rule(titles.__contains__, ", ".join(titles))
-    algorithm, _, field = name.partition(".")
-    for p in parameters(ALGORITHMS[algorithm]) if algorithm in solving(QueryRelease) else ():
-        if p.name == field:
-            return Rule(p.choices.__contains__, ", ".join(p.choices)) if p.choices else _steps(_options(p), p.symbol)
-    return None
-
-
-def _steps(options: list, symbol: str = "") -> Rule:
-    """Of a slider: the steps it has."""
-    texts = {number(option) for option in options} | ({symbol + STAR} if symbol else set())
-    numbers = [option for option in options if not isinstance(option, str)]
-    words = f"{number(numbers[0])} … {number(numbers[-1])}, the {len(numbers)} steps of its slider"
-    return Rule(texts.__contains__, words)
-
-
-def _options(p: Param) -> list:
-    """The steps of a parameter's slider."""
-    steps = grid(p.low or 0.0, p.high or 0.0, p.kind)
-    return [AUTO, *steps] if p.default is None else sorted({*steps, p.default})
 
 
 def _widget(p: Param, key: str, place: Any, star: float | None, *, named: bool = False) -> Any:
@@ -143,7 +109,8 @@ def _widget(p: Param, key: str, place: Any, star: float | None, *, named: bool =
     words = p.doc[0].upper() + p.doc[1:] + f" ({p.range})." + (f" Auto: from {p.auto}." if p.auto else "")
     if p.choices:
         return place.selectbox(label, p.choices, p.choices.index(p.default), key=key, help=words, **KEPT)
-    options, value = _options(p), AUTO if p.default is None else p.default
+    steps, value = grid(p.low or 0.0, p.high or 0.0, p.kind), AUTO if p.default is None else p.default
+    options = [AUTO, *steps] if p.default is None else sorted({*steps, p.default})
     if star is not None:
         numbers = [o for o in options if not isinstance(o, str)]
         options.insert(len(options) - len(numbers) + sum(o < star for o in numbers), p.symbol + STAR)

@@ -15,7 +15,6 @@ from dpcore.data.sources.text import TextSource
 from dpcore.errors import InputError
 from dpcore.types import Axes, Watch, unwatched
 from dpcore.workloads import Marginals, Workload
-from dpcore.workloads.union import marginal_tables
 
 MOST = 50_000_000  # cells of all tables that are counted at once
 PAIRS = 5_000_000  # cells of all pairs of columns, up to which they are counted beside what is asked
@@ -93,8 +92,7 @@ def questions(workload: Workload) -> WantedTables:
     domain = workload.domain
     if domain.size <= LISTED:
         return WantedTables(domain, (tuple(range(len(domain.shape))),))
-    asked = marginal_tables(workload)
-    tables = {*(asked.axes if asked else ()), *_singles(domain)}
+    tables = {*(workload.base.axes if workload.base else ()), *_singles(domain)}
     if (cells := _cells(domain, tables)) > MOST:
         raise InputError(
             f"these questions need {cells:,} combinations, and {MOST:,} are counted at once: ask fewer, or about fewer "

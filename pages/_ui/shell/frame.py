@@ -1,6 +1,5 @@
 """What every page begins with: its title, the line that says whose table this is, one badge, and the house style."""
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
@@ -31,7 +30,7 @@ ICONS = {
     Tag.PEEK: (":material/visibility:", "orange"),
 }
 MARK = "assets/mark.svg"
-SAMPLE = "sample – real data: do not publish"  # what a public table says in place of `Tag.PEEK`
+SAMPLE = "public sample – on your table: do not publish"  # what a public table says in place of `Tag.PEEK`
 STYLE = """<style>
 .block-container {max-width: 84rem;}
 .block-container > [data-testid="stVerticalBlock"] > [data-testid="stElementContainer"] p {max-width: 70ch;}
@@ -39,6 +38,8 @@ STYLE = """<style>
 .st-key-menu {gap: 0.5rem 1rem;} .st-key-menu h1 {padding: 0;} .st-key-menu > :last-child {margin-left: auto;}
 /* One size of tiles, and one look of the next step, on all pages. */
 .st-key-tiles {gap: 0.2rem 1.2rem;} .st-key-tiles > div {flex: 1 1 9rem; width: auto; min-width: 9rem;}
+.st-key-tiles [data-testid="stMarkdownContainer"] {margin-bottom: 0;}
+@media (min-width: 901px) {.st-key-tiles {flex-wrap: nowrap;} .st-key-tiles > div {flex-basis: auto;}}
 .st-key-tiles p {margin: 0; font-size: 0.875rem; line-height: 1.35;}
 .st-key-tiles strong {font-size: 1.125rem; line-height: 1.2;}
 .st-key-uses > div:first-child {flex: 1 1 16rem; width: auto;}
@@ -50,12 +51,15 @@ STYLE = """<style>
   [data-testid="stHeader"] {z-index: 999993;}
   [data-testid="stTopNav"] {position: fixed; left: 36px; width: calc(100vw - 14rem) !important;}
   [data-testid="stSidebar"]:not([data-collapsed="true"]) [data-testid="stSidebarHeader"] {
-    height: 3.75rem; padding: 0 0 0 1rem; margin: 0 0 0 -30px;}
+    height: 3.75rem; padding: 0 0 0 1rem; margin: 0 -30px; background: light-dark(white, #181614);}
   [data-testid="stSidebarCollapseButton"] {position: absolute; bottom: 0.5rem; right: 0.5rem;}}
-:focus-visible {outline: 3px solid #D55E00 !important; outline-offset: 2px;}
+:focus-visible, label:has(:is([type=radio], [type=checkbox]):focus-visible) {
+  outline: 3px solid #D55E00 !important; outline-offset: 2px;}
 [data-testid="stCaptionContainer"] {color: inherit !important; opacity: 0.8;}
 [data-testid="stSliderThumbValue"], [data-testid="stSliderThumbValue"] p {color: inherit !important;}
 [data-testid="stButtonGroup"] button, [data-testid="stWidgetLabel"] {color: inherit !important;}
+@media (max-width: 767px) {[data-testid="stExpandSidebarButton"] {width: auto !important;}
+  [data-testid="stExpandSidebarButton"]::after {content: "Menu"; font-size: 1rem; padding-left: 0.25rem;}}
 @media (max-width: 640px) {.block-container {padding-left: 0.8rem; padding-right: 0.8rem;}
   .st-key-lead {display: none;} .st-key-gauge p {white-space: normal;}
   [data-testid="stButtonGroup"] > div {flex-wrap: nowrap; overflow-x: auto;}
@@ -82,15 +86,15 @@ def _lit(entry: Entry) -> str:
     if not group:
         return ""
     at = f'[data-testid="stTopNav"] > div:nth-of-type({len(MENU[""]) + group}) [data-testid="stTopNavSection"]'
-    look = "background: var(--st-secondary-background-color, #eee9e1)"
+    look = "background: color-mix(in srgb, currentColor 10%, transparent)"
     return f"<style>{at} {{{look};}} {at} p {{font-weight: 600;}}</style>"
 
 
 def frame(label: str) -> None:
     """Draw the head of the page that the menu calls so; before the page itself."""
-    _drop_endless()
     if link.renamed():
         st.rerun()
+    session()  # which keeps the link that a tab begins with
     entry = ENTRIES[label]
     title = entry.title or label
     uploads.begin_page(label)
@@ -100,7 +104,8 @@ def frame(label: str) -> None:
     )  # fmt: skip
     st.logo(MARK, size="small")
     st.html(STYLE + _lit(entry))
-    link.sample()
+    link.known("sample", SAMPLES)
+    link.known("view", [STAKEHOLDER])
     gone = lost()
     with st.container(horizontal=True, key="menu", vertical_alignment="center"):
         st.title(title, anchor=False, width="content")
@@ -116,6 +121,7 @@ def frame(label: str) -> None:
         with place:
             gauge.of_table(table())
     st.container(key="lead").caption(entry.lead)
+    st.session_state[link.PLACE] = st.empty()
     if gone:
         with st.container(horizontal=True, vertical_alignment="center", key="lost"):
             st.warning(
@@ -191,23 +197,6 @@ def _switch() -> None:
         st.session_state.pop("view", None)
 
 
-def _drop_endless() -> None:
-    """Take numbers without end out of the address, and start anew: a widget of whole numbers would raise on them."""
-    found = [name for name in st.query_params if any(_endless(v) for v in st.query_params.get_all(name))]
-    for name in found:
-        link.note(name, st.query_params[name], "numbers that have an end")
-        del st.query_params[name]
-    if found:
-        st.rerun()
-
-
-def _endless(text: str) -> bool:
-    try:
-        return not math.isfinite(float(text))
-    except ValueError:
-        return False
-
-
 def tag(kind: Tag | None) -> None:
     """Say where the thing beside it comes from, if that is known and differs from the page's badge."""
     if kind is not _badge(st.session_state[HEAD][0]):
@@ -229,11 +218,13 @@ def tried(mine: Table, left: str = REST) -> None:
 
 def unfinished(mine: Table, then: str) -> bool:
     """Whether the schema is not complete; says so, and what can be done when it is: `then`."""
-    if mine.domain is None and mine.opening is not None:
-        st.info(f"Some of this table's schema is to be measured. Try that on the Data page, then {then}.")
-    elif mine.domain is None:
-        st.info(f"The schema of this table is not complete yet. Fill it in on the Data page, then {then}.")
-    return mine.domain is None
+    if mine.domain is not None:
+        return False
+    left = "The schema of this table is not complete yet. Fill it in"
+    if mine.opening is not None:
+        left = "Some of this table's schema is to be measured. Try that"
+    st.info(f"{left} on the Data page, then {then}.")
+    return True
 
 
 def in_memory(mine: Table) -> bool:

@@ -21,12 +21,13 @@ def of_table(table: Table) -> None:
         draw(name, found.lifetime, found.spent)
 
 
-def draw(name: str, lifetime: Lifetime, spent: float, now: Events = ()) -> None:
-    """Draw the shares used by releases whose total is `spent` (ε), and by a release of the events `now`."""
-    picture, words = gauge(lifetime.share(spent), lifetime.cost(now) / lifetime.capacity)
+def draw(name: str, lifetime: Lifetime, spent: float | None, now: Events = ()) -> None:
+    """Draw the shares used by releases whose total is `spent` (ε), None if not known, and by the events `now`."""
+    picture, words = gauge(None if spent is None else lifetime.share(spent), lifetime.cost(now) / lifetime.capacity)
     whole = lifetime.budget
+    used = "what is used is not known yet" if spent is None else f"ε = {spent:.3g} of {whole.epsilon:g} is used"
     behind = (
-        f"Of the data set “{name}” ε = {spent:.3g} of {whole.epsilon:g} is used, at δ = {delta_words(whole.delta)}. "
+        f"Of the data set “{name}” {used}, at δ = {delta_words(whole.delta)}. "
         f"These are shares of what adds up ({lifetime.accounting})."
     )
     with st.container(key="gauge", width="content", gap=None):

@@ -7,8 +7,8 @@ from pathlib import Path
 import streamlit as st
 
 from dpcore.publishing.chain import is_new
-from dpcore.publishing.dataset import DataSet
-from dpcore.publishing.ledger_store import LONGEST_NAME, Store
+from dpcore.publishing.dataset import LONGEST_NAME, DataSet
+from dpcore.publishing.ledger_store import Store
 
 from . import owner
 from .state import public_host

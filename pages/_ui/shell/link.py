@@ -1,18 +1,17 @@
 """The link to what a page shows: a button that copies it, and what was wrong with the one that was opened."""
 
 import re
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Collection
 
 import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS
 
-from .state import SAMPLES
 from .table import Table
 from .text import nickname, plain
 
 BAD = "bad-link"  # what was wrong, kept until a person has read it: a widget takes a bad value out of the address
+PLACE = "_link"  # in the head of the page that is drawn, for that
 COPY = """
 export default function ({ parentElement, data }) {
   const button = parentElement.querySelector("button"), said = parentElement.querySelector("span");
@@ -28,6 +27,43 @@ export default function ({ parentElement, data }) {
 }
 """
 BY_TITLE = ("algorithm", "compared", "learners")  # parameters of the address that name algorithms
+FORMER = {  # what links said once, by what they say now: parameters and values
+    **dict.fromkeys(("pe-epsilon", "choice-epsilon", "recipe-epsilon"), "epsilon"),
+    **dict.fromkeys(("pe-delta", "choice-delta", "recipe-delta", "learn-delta"), "delta"),
+    "Which should I use?": "My own places",  # parts of Evolution
+    "On a table": "My own table",
+    "Research figures": "For experts",
+    "The paper's figures": "For experts",
+    "Two lessons": "For experts",
+    "For experts: two lessons": "For experts",
+    "For experts: research": "For experts",
+    "One column": "A middle value",  # of Learning
+    "Two coefficients": "A straight line",
+    "The whole table": "A prediction",
+    "The guarantee": "For experts",
+    "Beliefs": "Suspicions",  # of Guarantee
+    "Accountants": "Cost",
+    "round": "step",
+    "ε spent": "ε used",
+    "worst question": "largest error",
+    "mean over questions": "typical error",
+    "chance error already in the real table": "luck of the sample",
+    "another sample is as far off": "luck of the sample",
+    "luck: another sample of people": "luck of the sample",
+    **{f"{share} of runs": f"{share} of releases" for share in ("50%", "80%", "90%", "95%", "99%", "99.9%")},
+    "these records": "these rows",
+    "Regularised exponential mechanism, stages by rule": "Regularised exponential mechanism, steps by rule",
+    "classifier, logistic": "a chance (logistic)",
+    "classifier, hinge": "yes or no (hinge)",
+    "regression, absolute": "a number (median)",
+    "regression, Huber": "a number (mean-like, Huber)",
+    "regression, 90% quantile": "a number that 90% stay below",
+    "Quarter disc (the paper's)": "A quarter of a disc",
+    "Two clusters, 70 % and 30 %": "Two towns, with 70% and 30% of the points",
+    "Two clusters, 70% and 30%": "Two towns, with 70% and 30% of the points",
+    "Disc of radius 0.02 (the paper's clustered one)": "A small disc, of radius 0.02",
+    "Disc of radius 0.5 (the paper's spread one)": "A large disc, of radius 0.5",
+}
 STYLE = """
 div {display: flex; gap: 0.6rem; align-items: center; font-size: 0.875rem;}
 button {font: inherit; color: inherit; background: none; border: 1px solid var(--st-border-color, gray);
@@ -41,14 +77,6 @@ _copy = st.components.v2.component(
     css=STYLE,
     js=COPY,
 )
-
-
-@dataclass(frozen=True)
-class Rule:
-    """Which texts a parameter of the address `takes`, and which these are in words."""
-
-    takes: Callable[[str], bool]
-    words: str
 
 
 def arrived(*, back: bool) -> None:
@@ -66,34 +94,14 @@ def copy(table: Table) -> None:
     _copy(data={"said": said}, key="copy-link", width="content")
 
 
-def check(rule: Callable[[str], Rule | None]) -> None:
-    """Name what the address says and no widget takes: which parameter, which value, and what is allowed.
-
-    `rule` says of a parameter which texts are taken, and in words which these are; None of what is not its business. To
-    be called before any widget is drawn, as they drop what they do not take.
-    """
-    kept = st.session_state.setdefault(BAD, {})
-    for name in st.query_params:
-        if (known := rule(name)) is None:
-            continue
-        for value in st.query_params.get_all(name):
-            if not known.takes(value):
-                kept[name] = _words(name, value, known.words)
-    if kept:
-        with st.container(horizontal=True, vertical_alignment="center"):
+def say() -> None:
+    """Name what the address said and nothing takes: which parameter, which value, and what is allowed, until read."""
+    if kept := st.session_state.get(BAD):
+        with st.session_state[PLACE].container(horizontal=True, vertical_alignment="center"):
             st.warning(
                 f"In this link, these values cannot be: {'; '.join(kept.values())}. The usual ones are shown instead."
             )
             st.button("Understood", key="link-read", on_click=_read)
-
-
-def one_of(name: str, values: Collection[str]) -> Callable[[str], Rule | None]:
-    """What `check` asks for where one parameter has to be one of these values."""
-    return lambda asked: Rule(values.__contains__, ", ".join(values)) if asked == name else None
-
-
-def _words(name: str, value: str, allowed: str) -> str:
-    return f"{plain(name)} = {plain(value) or 'nothing'} (allowed: {plain(allowed, 200)})"
 
 
 def _read() -> None:
@@ -101,32 +109,33 @@ def _read() -> None:
 
 
 def note(name: str, value: str, allowed: str) -> None:
-    """Keep in mind a value that is about to be taken out of the address."""
-    st.session_state.setdefault(BAD, {})[name] = _words(name, value, allowed)
+    """Keep in mind a value of the address that nothing takes."""
+    words = f"{plain(name)} = {plain(value) or 'nothing'} (allowed: {plain(allowed, 200)})"
+    st.session_state.setdefault(BAD, {})[name] = words
+
+
+def known(name: str, values: Collection[str]) -> None:
+    """Note the value of a parameter that no widget reads, and take it out, where it is none of these values."""
+    asked = st.query_params.get(name)
+    if asked is not None and asked not in values:
+        note(name, asked, ", ".join(values))
+        del st.query_params[name]
 
 
 def renamed() -> bool:
     """Write what an older link says as links say it now; whether there was any."""
-    found = False
-    for name in list(st.query_params):
-        asked = st.query_params.get_all(name)
-        if (now := [_now(name, value) for value in asked]) != asked:
-            found = True
-            st.query_params[name] = now
-    return found
+    before = {name: st.query_params.get_all(name) for name in st.query_params}
+    last = sorted(before, key=lambda name: name not in FORMER)  # a name of today wins over a former one
+    now = {FORMER.get(name, name): [_now(name, value) for value in before[name]] for name in last}
+    if now != before:
+        st.query_params.from_dict(now)
+    return now != before
 
 
 def _now(name: str, value: str) -> str:
-    """A code name, which settings may follow after a comma, as a title or nickname; steps by that; 1e-09 as 1e-9."""
+    """A code name, which settings may follow after a comma, as a title or nickname; 1e-09 as 1e-9; words of today."""
     if name in BY_TITLE:
         code, comma, settings = value.partition(",")
-        now = ALGORITHMS[code].about.title + comma + settings if code in ALGORITHMS else value
-        return nickname(now) if name == "compared" else now
-    return "step" if (name, value) == ("against", "round") else re.sub(r"^(\d+e-)0(\d)$", r"\1\2", value)
-
-
-def sample() -> None:
-    """Note a sample that the address names and nobody knows; before another one takes its place in the address."""
-    for value in st.query_params.get_all("sample"):
-        if value not in SAMPLES:
-            note("sample", value, ", ".join(SAMPLES))
+        value = ALGORITHMS[code].about.title + comma + settings if code in ALGORITHMS else value
+        value = nickname(value) if name == "compared" else value
+    return FORMER.get(value, re.sub(r"^(\d+e-)0(\d)$", r"\1\2", value))

@@ -29,14 +29,14 @@ MENU: dict[str, list[Entry]] = {
         Entry(
             "pages/start.py",
             "Start",
-            "Make a copy of your table that protects people. First see how far off its answers are.",
-            title="What does privacy cost on my table?",
+            "Its rows are invented, its counts resemble yours. First see how far off they are.",
+            title="Publish a copy of your table that protects people",
             first=True,
         ),
         Entry(
             "pages/data.py",
             "Data",
-            "Bring a table or take a sample. Say what is public about it, and who is protected.",
+            "Bring a table or take a sample. Say what everybody may know about its columns: that is public.",
             says_later=True,
         ),
         Entry(
@@ -66,37 +66,37 @@ MENU: dict[str, list[Entry]] = {
         Entry(
             "pages/guarantee.py",
             "Guarantee",
-            "What does a privacy budget (ε) promise, and to whom?",
+            "What does a person risk?",
             shows=Tag.PUBLIC,
             about_table=True,
         ),
         Entry(
             "pages/audit.py",
             "Audit",
-            "Is the promise kept? Guess which of two tables, one person apart, was released.",
+            "Is the promise kept? A game tests it.",
             shows=Tag.PUBLIC,
         ),
         Entry(
             "pages/lessons.py",
             "Lessons",
-            "Questions for a class or a meeting, five minutes each: guess, reveal, explain. No mathematics.",
+            "Your class guesses the missing bar, then drags the privacy budget (ε) to see it. Five minutes each.",
         ),
         Entry(
             "pages/glossary.py",
             "Glossary",
-            "What each word means, here and in the command line.",
+            "What each word means.",
         ),
     ],
     "Methods": [
         Entry(
             "pages/evolution.py",
             "Evolution",
-            "Publish invented places instead of real ones, such as homes that ambulances drove to.",
+            "Publish a map of ambulance calls, say, without showing anyone's home.",
         ),
         Entry(
             "pages/learning.py",
             "Learning",
-            "What does privacy cost when you learn a number or a model from this table?",
+            "What does privacy cost when you learn from this table?",
             shows=Tag.PEEK,
             about_table=True,
         ),

@@ -52,10 +52,12 @@ class Trial:
     @cached_property
     def words(self) -> str:
         """One line that says what rests on it."""
+        nothing = sum(found.nothing for found in self.found.found)
+        lost = f" It found nothing in {nothing} of {len(self.found.found)} columns: their errors say nothing."
         budget, part = self.division.budget, self.division.schema / (self.division.schema + self.division.rest)
         return (
             f"Schema: measured in a trial with repeat number {self.seed}, for {part:.1%} of "
-            f"ε = {budget.epsilon:g} at δ = {brief(budget.delta)}. A release measures it anew."
+            f"ε = {budget.epsilon:g} at δ = {brief(budget.delta)}. A release measures it anew.{lost * bool(nothing)}"
         )
 
 

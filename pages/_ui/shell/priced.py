@@ -10,9 +10,9 @@ from dpcore.privacy.accounting.budget import Accounting, Sums
 from dpcore.schemas.plan import ENOUGH, SchemaPlan
 
 from .results import as_table
-from .text import clean, plain
+from .text import clean, few, plain
 
-SHOWN = 40  # names in one line
+SHOWN = 400  # characters of names in one line
 
 
 def draw(found: Sequence[dict[str, str]]) -> None:
@@ -21,9 +21,11 @@ def draw(found: Sequence[dict[str, str]]) -> None:
     for one in found:
         same.setdefault((one["charges"], one["how far off"]), []).append(one["column"])
     for (charges, off), names in same.items():
-        named = plain(", ".join(names[:SHOWN]) + f" and {len(names) - SHOWN} more" * (len(names) > SHOWN), 600)
         each = " each" if len(names) > 1 and charges else ""
-        st.markdown(f"**{named}**: {plain(off, 600)}." + f" *Cost{each}: {plain(charges, 400)}.*" * bool(charges))
+        st.markdown(
+            f"**{plain(few(names, SHOWN), 600)}**: {plain(off, 600)}."
+            + f" *Cost{each}: {plain(charges, 400)}.*" * bool(charges)
+        )
     with st.popover("Column by column", type="tertiary", icon=":material/table:"):
         as_table(pd.DataFrame(found), "measuring")
 

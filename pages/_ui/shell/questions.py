@@ -10,6 +10,7 @@ from dpcore.errors import InputError
 from dpcore.parsing.queries import join_names, read_queries
 from dpcore.workloads import Workload
 
+from .session import session
 from .state import give, shared, unless_given
 from .table import COMFORTABLE_CELLS, Table
 from .text import distinct
@@ -43,7 +44,8 @@ def choose(table: Table, domain: Domain | None = None) -> tuple[Workload, list[s
     key = f"columns-{table.version}" if table.uploaded else f"columns-{table.name}"
     words = "Only these are read. The number of combinations is the product of their values."
     first = unless_given(key, few)
-    columns = st.multiselect("Columns", names, first, format_func=distinct(names).get, key=key, help=words, **shared())
+    shown = distinct(names, 16)  # a chip shows no more
+    columns = st.multiselect("Columns", names, first, format_func=shown.get, key=key, help=words, **shared())
     if columns == few != names:
         st.caption(
             f"{len(few)} of {len(names)} columns to begin with: the first of a handy size that are together at most "
@@ -60,7 +62,8 @@ def choose(table: Table, domain: Domain | None = None) -> tuple[Workload, list[s
         raise InputError("choose at least one column and one kind of question")
     domain = domain.project(columns)
     texts = [KINDS[kind](domain) for kind in kinds]
-    return read_queries(texts, domain)[0], texts
+    # One workload as long as it is asked: what was found of it, such as its answers' least error, is found again.
+    return session().memo("asked", (domain, texts), lambda: read_queries(texts, domain)[0]), texts
 
 
 def _ordered(domain: Domain) -> list[str]:

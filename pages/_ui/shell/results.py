@@ -1,6 +1,7 @@
 """How a finding is drawn: a chart with its sentence, its numbers as a table and a download; what a plan spends."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -8,6 +9,7 @@ import streamlit as st
 from plotly.graph_objects import Figure
 
 from dpcore.experiments.pool import PoolJob, Result
+from dpcore.experiments.sweep import SweepPoint
 from dpcore.numbers import brief
 from dpcore.tags import Tag
 
@@ -34,8 +36,14 @@ def below(summary: str, frame: pd.DataFrame, key: str) -> None:
 def as_table(frame: pd.DataFrame, key: str) -> None:
     """The numbers of a chart, and a download of them."""
     st.dataframe(frame.head(1000), hide_index=True)
-    csv = frame.to_csv(index=False)
+    csv = partial(frame.to_csv, index=False)  # written when it is asked for
     st.download_button("Download CSV", csv, f"{key}.csv", "text/csv", key=f"{key}-csv", on_click="ignore")
+
+
+def lacking(points: Iterable[SweepPoint], titles: Mapping[str, str]) -> None:
+    """Name each algorithm that lacks a run, by its title if it has one, and say why."""
+    for name, why in {point.algorithm: point.message for point in points if point.state != "done"}.items():
+        st.caption(plain(f"{titles.get(name, name)} lacks a run: {why}", 400))
 
 
 def curves(results: list[Result]) -> pd.DataFrame:

@@ -32,13 +32,16 @@ class Session:
     """One tab: its `table`, what it `held` under a name each (jobs with shared blocks), its memos, what was looked at.
 
     `looked` holds keyed digests of uploads of which something was shown. They outlive `forget`: what a person has seen
-    stays seen, and a digest says nothing of a table.
+    stays seen, and a digest says nothing of a table. `link` is the address that the tab was opened with.
     """
 
     table: Table | None = None
     held: dict[str, Held] = field(default_factory=dict)
     memos: dict[str, list[tuple[Any, Any]]] = field(default_factory=dict)
     looked: set[int] = field(default_factory=set)
+    link: dict[str, list[str]] = field(
+        default_factory=lambda: {name: st.query_params.get_all(name) for name in st.query_params}
+    )
     opened_with: bytes = b""  # the digest of the ledger key that was typed, kept on the server and not in a widget
     salt: bytes = field(default_factory=lambda: secrets.token_bytes(16), repr=False)
 

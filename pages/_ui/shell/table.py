@@ -55,7 +55,7 @@ class Table:
     source: str
     uploaded: bool
     population: np.ndarray | None = None
-    guesses: tuple[Guess, ...] = ()
+    guesses: dict[str, Guess] = field(default_factory=dict)  # by column
     unit: PrivacyUnit = PrivacyUnit()
     domain: Domain | None = None
     problem: str = ""
@@ -245,21 +245,17 @@ class Table:
 
     def guess(self, name: str) -> Guess:
         """What a column seemed to be; of a table whose schema came with it, nothing."""
-        return self._guess.get(name) or Guess(name=name, kind="categorical")
+        return self.guesses.get(name) or Guess(name=name, kind="categorical")
 
     @cached_property
     def first_values(self) -> dict[str, dict[str, int]]:
         """Bars for the first values of every column: a private peek."""
         return first_values(self.frame)
 
-    @cached_property
-    def _guess(self) -> dict[str, Guess]:
-        return {guess.name: guess for guess in self.guesses}
-
     @property
     def guessed(self) -> bool:
         """Whether something of its schema was guessed or read off the records."""
-        return isinstance(self.schema, Mapping) and bool(self.schema.get("peeked"))
+        return bool(self._stated("peeked"))
 
     @property
     def peeked(self) -> bool:
@@ -269,19 +265,23 @@ class Table:
     @property
     def entries(self) -> dict[str, Entry]:
         """The schema's entries by column, as far as it is one."""
-        found = self.schema.get("columns") if isinstance(self.schema, Mapping) else None
+        found = self._stated("columns")
         return dict(found) if isinstance(found, Mapping) else {}
 
     @property
     def constraints(self) -> list[Any]:
         """What the schema says that cannot be, as it stands there."""
-        found = self.schema.get("constraints") if isinstance(self.schema, Mapping) else None
+        found = self._stated("constraints")
         return list(found) if isinstance(found, list) else []
+
+    def _stated(self, what: str) -> Any:
+        """What a schema says under a name; None where it is no schema, or says nothing."""
+        return self.schema.get(what) if isinstance(self.schema, Mapping) else None
 
     def _write(self, columns: Mapping[str, Entry], constraints: list[Any], told: Told = unheard) -> None:
         """Make this the schema, with its mark, and find out what is wrong with it."""
-        before, measured = self.entries, self.schema.get("measured", []) if isinstance(self.schema, Mapping) else []
-        left = [name for name in measured if name in columns and columns[name] == before.get(name)]
+        before = self.entries
+        left = [name for name in self._stated("measured") or () if columns.get(name) == before.get(name)]
         self.schema = {"columns": dict(columns)} | ({"constraints": constraints} if constraints else {})
         self.schema |= {"measured": left} if left else {}
         self.schema |= {"file": said} if (said := self.format.to_json()) else {}
@@ -291,39 +291,41 @@ class Table:
 
     def _check(self, told: Told = unheard) -> None:
         """Find the domain and all that is wrong; columns that did not change are not looked at again."""
-        self.encoded, self.version, self.domain, self.problems = {}, uuid.uuid4().hex, None, ()
-        self.counts, self._kept = {}, None
-        domain = opening = self.opening = self.trial = None
-        wrong = ""
+        self.encoded, self.counts, self._kept, self.version = {}, {}, None, uuid.uuid4().hex
+        self.domain = self.opening = self.trial = None
+        self.problems, self.problem, entries = (), "", self.entries
         try:
-            if is_open(self.schema) and self.large is not None:
-                wrong = (
-                    "some of this schema is to be measured, and this table is read in parts: measuring needs it whole"
-                )
-            elif is_open(self.schema):
-                opening = open_schema_from_json(self.schema)
-            else:
-                domain = domain_from_json(self.schema)
-            if (of := opening or domain) is not None and of.file != self.format:
-                said = json.dumps(self.format.to_json())
-                wrong = f'the schema says another "file" than the table was read by: say {said}, or save it as UTF-8'
-                domain = opening = None
-        except InputError as error:
-            wrong = str(error)
-        try:
-            found, entries = [], self.entries
             for at, (name, entry) in enumerate(entries.items()):
                 told(at / len(entries), f"Column {at + 1:,} of {len(entries):,} is checked")
-                found += self._problems(name, entry)
-            self.problems = tuple(found)
-            self.problem = self.problems[0].what if self.problems else wrong
-            self.opening = None if self.problem else opening
-            if domain is not None and not self.problem:
-                self.domain = domain
-            if self.domain is not None and self.large is None:
-                self.rows(first_columns(self.domain, COMFORTABLE_CELLS))
+                self.problems += self._problems(name, entry)
+            if self.problems:
+                self.problem = self.problems[0].what
+            elif is_open(self.schema):
+                self.opening = self._opened()
+            else:
+                self.domain = self._read_alike(domain_from_json(self.schema))
+                if self.large is None:
+                    self.rows(first_columns(self.domain, COMFORTABLE_CELLS))
         except InputError as error:
             self.domain, self.problem = None, str(error)
+
+    def _opened(self) -> OpenSchema:
+        if self.large is not None:
+            raise InputError(
+                "some of this schema is to be measured, and this table is read in parts: measuring needs it whole"
+            )
+        opening = open_schema_from_json(self.schema)
+        self._read_alike(opening.placeholder)
+        return opening
+
+    def _read_alike(self, domain: Domain) -> Domain:
+        """Refuse a schema of a file that is written in another way than the table was read."""
+        if domain.file != self.format:
+            said = json.dumps(self.format.to_json())
+            raise InputError(
+                f'the schema says another "file" than the table was read by: say {said}, or save it as UTF-8'
+            )
+        return domain
 
     def _problems(self, name: str, entry: Entry) -> tuple[Problem, ...]:
         """What is wrong with a column; of one that is to be measured no cell is looked at."""

@@ -1,10 +1,11 @@
 """Hostile text made inert: column names, cell values and file names before they reach markdown or a figure."""
 
+import itertools
 import os
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 LONGEST = 60
@@ -56,6 +57,14 @@ def nickname(title: str) -> str:
 def figure_text(text: object, longest: int = 32) -> str:
     """`text` for titles, ticks and hovers of a Plotly figure, which read a few HTML tags."""
     return clean(text, longest).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def few(texts: Collection[object], most: int = 80) -> str:
+    """The first texts, `most` characters in all but at least one text, and how many more there are."""
+    shown = [clean(text) for text in itertools.islice(texts, most)]
+    while len(", ".join(shown)) > most and len(shown) > 1:
+        shown.pop()
+    return ", ".join(shown) + f" and {len(texts) - len(shown):,} more" * (len(texts) > len(shown))
 
 
 def question(label: tuple[tuple[str, str], ...]) -> str:

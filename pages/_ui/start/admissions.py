@@ -13,10 +13,11 @@ from dpcore.evaluation.run import Comparison, Run, compare
 from dpcore.numbers import points
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
-from dpcore.theory.meaning import Promise, times_in_100
+from dpcore.theory.meaning import Promise, guess_tile
 from dpcore.workloads import Marginals
 
 from ..charts.drag import Frames, drag
+from ..shell import link
 from ..shell.controls import EPSILONS, number
 from ..shell.frame import heading
 from ..shell.results import below
@@ -24,9 +25,10 @@ from ..shell.state import sample_table, stakeholder
 
 SAMPLE, ALGORITHM, DELTA = "berkeley", "gaussian_maxent", 1e-9
 SHOWN = ("Gender", "Admission")
-DRAWINGS = 4  # throws of the noise, each kept for all ε: the same seed is the same noise, scaled
-WRONG = 0.05  # a difference of shares that anybody sees
-COINS = ((0.55, "hardly better than a coin’s 50"), (0.7, "better than a coin’s 50"), (2, "far better than a coin’s 50"))
+# Throws of the noise, each kept for all ε: the same seed is the same noise, scaled. The first lies within the range of
+# the others, as most would.
+SEEDS = (0, 1, 4, 7)
+OPENING = 0.1  # where a difference is seen, and is small
 TITLE = "Who was admitted to Berkeley in 1973?"
 
 
@@ -45,12 +47,6 @@ class Releases:
         """The largest difference of shares (drawings, stops)."""
         return np.abs(self.synthetic - self.real).max(axis=2)
 
-    @property
-    def opening(self) -> float:
-        """The largest ε at which the first drawing is visibly wrong; the smallest there is, where none is."""
-        seen = np.flatnonzero(self.errors[0] >= WRONG)
-        return EPSILONS[seen[-1] if len(seen) else 0]
-
 
 @st.cache_data(show_spinner=False)
 def releases() -> Releases:
@@ -58,7 +54,7 @@ def releases() -> Releases:
     table = sample_table(SAMPLE)
     rows = table.rows(table.domain.names)
     problem, shown = QueryRelease(Marginals.all(table.domain, 2), rows.n), Marginals(table.domain, [SHOWN])
-    made = [[_release(problem, rows, epsilon, seed, shown) for epsilon in EPSILONS] for seed in range(DRAWINGS)]
+    made = [[_release(problem, rows, epsilon, seed, shown) for epsilon in EPSILONS] for seed in SEEDS]
     labels = [" ".join(value for _, value in shown.label(j)) for j in range(shown.m)]
     shares = np.array([[both.synthetic for both in row] for row in made])
     guesses = [_promise(problem, epsilon).guess() for epsilon in EPSILONS]
@@ -77,12 +73,12 @@ def _release(problem: QueryRelease, rows: Rows, epsilon: float, seed: int, shown
 
 def chosen() -> float:
     """The ε of the address, else the one chosen on another page, else the opening one."""
-    asked = st.query_params.get("epsilon")
     named = {number(epsilon): epsilon for epsilon in EPSILONS}
-    if asked in named:
+    link.known("epsilon", named)
+    if (asked := st.query_params.get("epsilon")) is not None:
         return named[asked]
     kept = st.session_state.get("epsilon")
-    return kept if kept in EPSILONS else releases().opening
+    return kept if kept in EPSILONS else OPENING
 
 
 def _choose(stop: int) -> None:
@@ -94,42 +90,34 @@ def _choose(stop: int) -> None:
 def draw(epsilon: float) -> None:
     """The bars and their slider, and the numbers of this ε as a table."""
     made, hidden = releases(), stakeholder()
-    with st.container(gap=None, key="hint"):
-        heading(TITLE)
-        st.caption("Drag the slider: left protects people more, right is more accurate.")
-    drag(frames(made, hidden=hidden), EPSILONS.index(epsilon), "start-epsilon", _choose)
+    heading(TITLE)
     at = EPSILONS.index(epsilon)
+    drag(frames(made, hidden=hidden), at, "start-epsilon", _choose)
     frame = pd.DataFrame({"value": made.labels} | ({} if hidden else {"real": made.real}))
     for i, shares in enumerate(made.synthetic[:, at]):
         frame[f"synthetic, noise {i + 1}"] = shares
-    below(f"Shares of {made.n:,} applicants{'' if hidden else ', real and'} with noise.", frame, "start")
+    below(f"{made.n:,} applicants of a public table. With private data, every release uses up budget.", frame, "start")
 
 
 def frames(made: Releases, *, hidden: bool) -> Frames:
     """All frames with their sentences; where what is real is `hidden`, neither it nor an error is in them."""
-    words, spoken = [], []
-    for errors in made.errors:
-        stops = zip(EPSILONS, errors, made.guesses, strict=True)
-        lines = [_said(epsilon, error, guess, made.n, hidden) for epsilon, error, guess in stops]
-        words.append([said for said, _ in lines])
-        spoken.append([short for _, short in lines])
+    words = [
+        [_said(*stop, made.n, hidden) for stop in zip(EPSILONS, errors, made.guesses, strict=True)]
+        for errors in made.errors
+    ]
     return Frames(
         title=TITLE, name="Privacy budget (ε)", stops=[f"ε = {number(epsilon)}" for epsilon in EPSILONS],
         ends=("stronger promise", "more accurate"), labels=made.labels, real=None if hidden else made.real,
-        synthetic=made.synthetic, words=words, spoken=spoken,
+        synthetic=made.synthetic, words=words,
     )  # fmt: skip
 
 
-def _said(epsilon: float, error: float, guess: float, n: int, hidden: bool) -> tuple[str, str]:
-    """The sentence of a frame, and the short one."""
-    right = times_in_100(guess)
-    like = next(words for most, words in COINS if guess < most)
-    words = (
-        f"At **ε = {number(epsilon)}**, someone who knows everyone else guesses one applicant's result right "
-        f"at most **{right}**: {like}."
+def _said(epsilon: float, error: float, guess: float, n: int, hidden: bool) -> str:
+    """The sentences of a frame."""
+    who, right, asked = guess_tile(guess)
+    words = f"At **ε = {number(epsilon)}**: {who} **{right}** {asked}."
+    return (
+        words
+        if hidden
+        else f"{words} The worst bar is off by **{points(error)} points** ({round(n * error):,} people)."
     )
-    short = f"A guess is right at most {right}"
-    if hidden:
-        return words, f"{short}."
-    off = f"the worst bar is off by **{points(error)} points** (≈ {round(n * error):,} people)"
-    return f"{words} Here {off}.", f"{short}; {off.replace('**', '')}."

@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
 
-from tests.serving import serving
+from tests.hands import click, idle
+from tests.serving import eventually, serving
 
 TICKS = os.sysconf("SC_CLK_TCK")
 pytestmark = pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="this system shows no shared memory as files")
@@ -38,25 +38,18 @@ def busy(pid, seconds=1.0):
     return (used() - before) / seconds
 
 
-def eventually(what, seconds=60):
-    until = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < until
-        time.sleep(0.5)
-
-
 def test_what_is_ended_in_mid_run_leaves_no_worker_busy_and_no_memory_held(chromium, tmp_path):
     with serving(tmp_path / "log", "--server.disconnectedSessionTTL", "12") as server:
         page, pid = chromium.new_page(), server.process.pid
         page.goto(f"{server.address}/compare?sample=census")  # a sample, whose runs start by themselves
         for ends in ("Cancel", "the tab"):
             if ends == "the tab":
-                page.get_by_role("button", name="Run the comparison").click()
+                click(page, "button", "Run the comparison")
             eventually(lambda: busy(pid) > 0.2 and blocks(pid))
             processes = len(family(pid))
             if ends == "Cancel":
-                page.get_by_role("button", name="Cancel").click()
-                expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
+                click(page, "button", "Cancel")
+                idle(page)
             else:
                 page.close()
             eventually(lambda: busy(pid) < 0.1)

@@ -9,8 +9,9 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.certificates.browser.test_explore import visit
-from tests.certificates.browser.test_looks import serious, still
+from tests.certificates.browser.test_looks import serious
 from tests.conftest import HOSTILE
+from tests.hands import click, heads, idle, menu, sees, still
 
 ROWS = 2000
 ASIDE = ["[data-testid=stSidebar]"]
@@ -78,8 +79,8 @@ def press(page, label):
 def bring(page, server, path):
     visit(page, server, "/data", "Data")
     page.locator(".st-key-upload input[type=file]").set_input_files(path)
-    expect(page.get_by_text(f"{path.name}: ")).to_be_visible()
-    expect(page.get_by_text("without values or a range")).to_be_visible()
+    sees(page, f"{path.name} · ")
+    sees(page, "without values or a range")
     still(page)
 
 
@@ -90,27 +91,27 @@ def test_a_messy_table_goes_from_upload_to_explore_in_six_clicks_and_a_minute_an
     assert len(names) == 30
     start, clicks = time.perf_counter(), ["Use the year", READ, SPELLINGS, OWN]
     bring(page, server, tmp_path / "messy.csv")
-    expect(page.get_by_text(re.compile("may identify people.*record_id, customerNo, e-mail, born"))).to_be_visible()
+    sees(page, re.compile("may identify people.*record_id, customerNo, e-mail, born"))
     explore = page.get_by_test_id("stPageLink-NavLink").filter(has_text="Explore it")
     expect(explore).to_have_text(re.compile("first decide about 17 columns"))
     uploaded = time.perf_counter() - start
     for label in clicks:
         press(page, label)
         expect(page.get_by_role("button", name=label, exact=True)).to_have_count(0)
-    expect(page.get_by_role("heading", name="Can one person have several rows?")).to_be_visible()
-    expect(page.get_by_text("is outside the promise")).to_be_visible()
+    heads(page, "Nothing left to decide")
+    sees(page, "is outside the promise")
     explore.click()
-    expect(page.get_by_text("columns to begin with")).to_be_visible()
+    sees(page, "columns to begin with")
     ready = time.perf_counter() - start
     assert len([page, *clicks, explore]) <= 6, "the upload, each decision, and the way on"
     assert ready < 60, "seconds, of which a person has most"
-    page.get_by_role("link", name="Compare", exact=True).click()
-    expect(page.get_by_role("heading", name="Compare", exact=True)).to_be_visible()
-    expect(page.get_by_text("columns to begin with")).to_be_visible()
-    page.get_by_role("button", name="Run the comparison").click()
+    menu(page, "Compare")
+    heads(page, "Compare")
+    sees(page, "columns to begin with")
+    click(page, "button", "Run the comparison")
     expect(page.locator(".js-plotly-plot .points path").first).to_be_visible(timeout=90_000)
     first = time.perf_counter() - start
-    expect(page.get_by_role("button", name="Cancel")).to_have_count(0, timeout=600_000)
+    idle(page, timeout=600_000)
     whole = time.perf_counter() - start
     print(f"\nuploaded {uploaded:.1f} s, ready {ready:.1f} s, first dots {first:.1f} s, frontier {whole:.1f} s")
     assert page.locator("img[src*=evil], img[src=x], a[href*=evil], .katex").count() == 0
@@ -120,7 +121,7 @@ TRY = ["Measure them privately", "Try it: measure with noise that can be repeate
 
 
 @pytest.mark.parametrize(
-    ("width", "scheme", "clicks", "then"),
+    "width, scheme, clicks, then",
     [(1440, "light", [READ], "is outside the promise"), (390, "dark", TRY, "What the trial found")],
 )
 def test_the_steps_are_readable_and_a_schema_is_tried_by_two_clicks(
@@ -133,7 +134,7 @@ def test_the_steps_are_readable_and_a_schema_is_tried_by_two_clicks(
     assert serious(page, ASIDE) == [], "before anything is read off"
     for label in clicks:
         press(page, label)
-    expect(page.get_by_text(then).first).to_be_visible()
+    sees(page, then)
     page.wait_for_timeout(500)
     assert serious(page, ASIDE) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width

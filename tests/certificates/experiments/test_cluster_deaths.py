@@ -8,12 +8,11 @@ from contextlib import closing
 
 import pytest
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget
 from dpcore.experiments.cluster import connect, sweep_on
 from dpcore.experiments.sweep import cases, sweep
-from dpcore.privacy.accounting.budget import Budget
 from tests.experiments.test_cluster import cluster, counted_on, parts, patience
-from tests.helpers import task
+from tests.helpers import parametrize, task
 
 __all__ = ["cluster", "parts", "patience"]
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.flaky(reruns=1)]
@@ -36,7 +35,7 @@ def until_idle(client):
         time.sleep(0.1)
 
 
-@pytest.mark.parametrize("read", [False, True])
+@parametrize("read", [False, True])
 def test_the_only_worker_dies_and_what_was_sent_out_with_it_is_sent_again(read):
     """Of all that was shared, and of every result, there is no other copy."""
     distributed = pytest.importorskip("distributed")
@@ -64,7 +63,7 @@ def test_the_only_worker_dies_and_what_was_sent_out_with_it_is_sent_again(read):
 def test_a_worker_killed_midway_neither_loses_nor_doubles_a_row(cluster, parts):
     killed = []
 
-    def kill(client, rows: int) -> None:
+    def kill(client, rows):
         if rows and not killed:
             killed.append(next(iter(client.run(os.getpid).values())))
             os.kill(killed[0], signal.SIGKILL)

@@ -2,12 +2,10 @@
 
 import json
 
-import pytest
-
+from dpcore import Budget
 from dpcore.cli import main
 from dpcore.experiments.schema_transcripts import transcribe_schema
-from dpcore.privacy.accounting.budget import Budget
-from tests.helpers import one_line_of_error
+from tests.helpers import approx, one_line_of_error, parametrize
 
 SHARP = Budget(6.0, 0.1)
 
@@ -15,9 +13,9 @@ SHARP = Budget(6.0, 0.1)
 def test_the_tables_use_all_that_is_charged_and_most_of_it_is_shown():
     counted, passed = transcribe_schema(SHARP, transcripts=4000)
     assert (counted.kind, passed.kind) == ("noise", "failure")
-    assert counted.there == pytest.approx(counted.promised, rel=1e-6)
-    assert passed.there == pytest.approx(passed.promised, rel=1e-3)
-    assert passed.there <= passed.promised == pytest.approx(0.025, rel=1e-6)
+    assert counted.there == approx(counted.promised, rel=1e-6)
+    assert passed.there == approx(passed.promised, rel=1e-3)
+    assert passed.there <= passed.promised == approx(0.025, rel=1e-6)
     for found in (counted, passed):
         assert found.kept
         assert found.low < found.promised
@@ -46,7 +44,7 @@ def test_the_command_line_plays_it(capsys):
     assert "THE PROMISE IS BROKEN" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("extra", [["--delta=0"], ["--runs=100"], ["--set=a=1"]])
+@parametrize("extra", [["--delta=0"], ["--runs=100"], ["--set=a=1"]])
 def test_what_cannot_be_judged_is_one_line(capsys, extra):
     assert main(["audit", "--algorithm=schema", "--delta=0.1", *extra]) == 2
     one_line_of_error(capsys)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dpcore.cli import main
 from dpcore.errors import LONGEST
-from tests.certificates.fuzz.strategies import PLANTED, Case
+from tests.certificates.fuzz.strategies import PLANTED
 from tests.helpers import within
 
 CODES = {0, 2, 3}  # of a command that ran, was refused, or was not paid for
@@ -19,7 +19,7 @@ SECONDS = 180  # by the clock, as others use the machine too: a hang
 REFUSAL = 10  # seconds of the processor: a refusal that takes too long
 
 
-def fall(case: Case) -> str:
+def fall(case):
     """Why a case fell, in words; empty where it stood."""
     before = os.getcwd()
     with tempfile.TemporaryDirectory() as folder:
@@ -35,7 +35,7 @@ def fall(case: Case) -> str:
             os.chdir(before)
 
 
-def _judge(case: Case) -> str:
+def _judge(case):
     out, err, begun, clock = io.StringIO(), io.StringIO(), time.process_time(), time.monotonic()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -52,7 +52,7 @@ def _judge(case: Case) -> str:
     return wrong(code, out.getvalue(), err.getvalue(), codes, peeks="--peek" in case.arguments or case.mixed)
 
 
-def wrong(code: int, out: str, err: str, codes: set[int], *, peeks: bool = False) -> str:
+def wrong(code, out, err, codes, *, peeks=False):
     """What is wrong with an exit code and what was printed; empty if nothing is."""
     lines = err.splitlines()
     if code not in codes:

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
+from dpcore import PointRelease, QueryRelease, RiskMinimisation
 from dpcore.algorithms import solving
-from dpcore.problems import PointRelease, QueryRelease, RiskMinimisation
 from tests.helpers import HUGE
 
 PLANTED = "PLANTED7f3a91"  # stands in a column that no schema names: nothing may ever say it
@@ -24,7 +24,7 @@ SCHEMA = {
     "b": {"kind": "categorical", "values": ["u", "v"]},
     "c": {"kind": "numeric", "low": -1, "high": 1, "bins": 3},
 }
-CORPUS = json.loads((Path(__file__).parent / "corpus.json").read_text(encoding="utf-8"))
+CORPUS = json.loads((Path(__file__).parent / "corpus.json").read_text())
 LONG = [one * 5000 for one in "z9(["]
 NUMBERS = st.sampled_from([*CORPUS["numbers"], *LONG])
 CELLS, JSONS = st.sampled_from([*CORPUS["cells"], *LONG[:2]]), st.sampled_from([*CORPUS["jsons"], HUGE, *LONG])
@@ -41,7 +41,7 @@ class Case:
 
 
 @st.composite
-def damaged(draw, content: bytes) -> bytes:
+def damaged(draw, content):
     """With bytes changed, cut off, doubled, put in, or something else altogether; now and then whole."""
     how = draw(st.sampled_from(["whole", "changed", "changed", "cut", "doubled", "put in", "other"]))
     place = draw(PLACES) % max(len(content), 1)  # the length of an Excel file depends on the second it is written in
@@ -60,7 +60,7 @@ def damaged(draw, content: bytes) -> bytes:
     return draw(st.binary(max_size=300)) if how == "other" else content
 
 
-def packed(frame: pd.DataFrame, ending: str) -> bytes:
+def packed(frame, ending):
     """The table as a file, without what its format cannot hold or pandas refuses to write."""
     out = io.BytesIO()
     if ending == "xlsx":
@@ -77,7 +77,7 @@ def packed(frame: pd.DataFrame, ending: str) -> bytes:
 
 
 @st.composite
-def tables(draw, numbers: bool, bad: bool) -> tuple[str, bytes]:
+def tables(draw, numbers, bad):
     """The ending and the bytes of a table with columns a, b, c and one that nobody asked for; if `bad`, not quite."""
     rng = np.random.default_rng(draw(st.integers(0, 999)))
     n = draw(st.sampled_from([30, 12, 3, 2, 1, 0] if bad else [30, 12, 3, 2]))
@@ -97,7 +97,7 @@ def tables(draw, numbers: bool, bad: bool) -> tuple[str, bytes]:
 
 
 @st.composite
-def schemas(draw, bad: bool) -> bytes:
+def schemas(draw, bad):
     """The schema of such a table, with a key or two of another kind."""
     columns = {name: dict(spec) for name, spec in SCHEMA.items()}
     keys = ["kind", "values", "low", "high", "bins", "edges", "size", "ordered", "missing", "out_of_range", "q"]
@@ -110,7 +110,7 @@ def schemas(draw, bad: bool) -> bytes:
 
 
 @st.composite
-def matrices(draw, bad: bool) -> bytes:
+def matrices(draw, bad):
     """A matrix of queries over the 24 cells, or nearly one."""
     shape, kind, out = (2, 24), float, io.BytesIO()
     if bad:
@@ -124,7 +124,7 @@ def matrices(draw, bad: bool) -> bytes:
     return draw(damaged(content)) if bad and draw(st.booleans()) else content
 
 
-def algorithms(problem: type) -> list[str]:
+def algorithms(problem):
     """Names to draw from, seldom a slow one, never the one that says of itself that it takes minutes."""
     names = [name for name in solving(problem) if name not in ("alternating_sampler", "dp_sgd")]
     return names * 5 + ["dp_sgd"] * ("dp_sgd" in solving(problem))
@@ -148,17 +148,17 @@ COMMANDS = [  # its weight, how many tables it takes, what its algorithms solve,
 
 
 @st.composite
-def cases(draw) -> Case:
+def cases(draw):
     """A command line and its files, one part of them bad: most faults hide behind the ones that are found before."""
     command, sources, problem, needed, further = draw(
         st.sampled_from([rest for weight, *rest in COMMANDS for _ in range(weight)])
     )
     part = draw(st.sampled_from(PARTS))
 
-    def bad(name: str) -> bool:
+    def bad(name):
         return part in (name, "everything")
 
-    def value(name: str) -> str:
+    def value(name):
         known = CORPUS["options"][name]
         if not bad(known["part"]):
             return draw(st.sampled_from(known["good"]))

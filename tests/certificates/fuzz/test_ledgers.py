@@ -6,10 +6,11 @@ from contextlib import closing
 
 import pytest
 
-from dpcore.errors import InputError
+from dpcore import InputError
 from dpcore.publishing import chain
 from dpcore.publishing.ledger_store import Store, verify
-from tests.publishing.test_ledger_file import FRAME, SMALL, SPEND, TOTAL, beside, changed
+from tests.publishing.charges import SPEND, TOTAL, charge
+from tests.publishing.test_ledger_file import beside, changed
 
 MASKS = (0x01, 0x80, 0xFF)
 ODD = ("NULL", "''", "'x'", "0", "-1", "1e308", "9223372036854775807", "x'00'", "'[]'", "'[' || zeroblob(9)")
@@ -23,9 +24,9 @@ def sound(tmp_path):
         db.execute("PRAGMA page_size = 512")
         db.execute("VACUUM")
     store = Store(path, create=True)
-    first = store.reserve(FRAME, SPEND, SMALL, dataset="people", total=TOTAL, settings={"rounds": 3})
+    first = charge(store, dataset="people", total=TOTAL, settings={"rounds": 3})
     store.note(first.number, "released", "{}")
-    store.reserve(FRAME, SPEND[1:], SMALL)
+    charge(store, events=SPEND[1:])
     return store
 
 
@@ -80,6 +81,6 @@ def test_no_other_value_of_any_cell_is_believed(sound, place):
             if not found:
                 assert sound.show() == shown
                 continue
-            for act in (sound.show, lambda: sound.reserve(FRAME, SPEND, SMALL)):
+            for act in (sound.show, lambda: charge(sound)):
                 with pytest.raises(InputError):
                     act()

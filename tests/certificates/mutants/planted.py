@@ -80,19 +80,18 @@ MUTANTS = {
     "a quantile between the smallest and largest record": Mutant(
         "exact minimum and maximum before private quantiles",
         "privacy/statistics/targets.py",
-        "return Density(self.risk(rows), self.region, self.k(unit, spend), 0.0)",
+        "return Density(self.risk(rows), self.region, self.k(unit, spend), self.mu, self.at)",
         "region = type(self.region)(rows.values.min(axis=0), rows.values.max(axis=0))\n"
-        "        return Density(self.risk(rows), region, self.k(unit, spend), 0.0)",
+        "        return Density(self.risk(rows), region, self.k(unit, spend), self.mu, self.at)",
         f"{P}/test_samplers.py::test_ranks_are_drawn_from_their_law",
     ),
     "the table with the largest exact error": Mutant(
         "cliques chosen by exact errors",
         "privacy/table_curator.py",
-        "        scale = 2 * delta / (unit * spend.epsilon)\n        if isinstance(spend, Pure):",
-        "        scale = 2 * delta / (unit * spend.epsilon)\n"
+        "        if isinstance(paid, BoundedRange):",
         "        if isinstance(score, TableErrors):\n"
         "            return int(np.argmax(scores))\n"
-        "        if isinstance(spend, Pure):",
+        "        if isinstance(paid, BoundedRange):",
         f"{P}/test_exact_neighbours.py::test_selection_is_pure_and_bounded_range",
     ),
     "categories that must occur": Mutant(
@@ -111,7 +110,7 @@ MUTANTS = {
     ),
     "a peek that is called typed": Mutant(
         "bounds or categories read off the records without charge",
-        "publishing/publish.py",
+        "publishing/facts.py",
         "    if domain.peeked:\n        return",
         "    if False:\n        return",
         f"{R}::test_a_peeked_schema_needs_a_reason_that_is_kept",
@@ -126,13 +125,15 @@ MUTANTS = {
     "the charge after the touch": Mutant(
         "budget charged after the draw",
         "privacy/table_curator.py",
-        "        self._ledger.charge(verb, spend, times)\n        scores, delta, unit = self._scores(score)\n",
-        "        scores, delta, unit = self._scores(score)\n        self._ledger.charge(verb, spend, times)\n",
+        "        self._ledger.charge(verb, paid, times)\n"
+        "        workload, counts, _ = self._true_counts(score.workload)\n",
+        "        workload, counts, _ = self._true_counts(score.workload)\n"
+        "        self._ledger.charge(verb, paid, times)\n",
         f"{P}/test_curator.py::test_a_charge_is_in_the_ledger_before_the_records_are_touched",
     ),
     "a release that failed is free": Mutant(
         "budget not charged when an exception follows",
-        "publishing/book.py",
+        "publishing/ledger_store.py",
         '        for release in self._releases[row["seq"]]:\n            totals.append',
         '        for release in self._releases[row["seq"]]:\n'
         '            if any(state["state"] == "failed" for state in self._states[release["seq"]]):\n'
@@ -207,25 +208,21 @@ MUTANTS = {
     "no noise where nothing is near the level": Mutant(
         "a data-dependent early stop",
         "privacy/table_curator.py",
-        '        if known is None:\n            self._note("sparse vector")',
+        "        if known is None:\n            if draw is exact",
         "        if values.max() < 0:\n            return None\n"
-        '        if known is None:\n            self._note("sparse vector")',
+        "        if known is None:\n            if draw is exact",
         f"{P}/test_curator.py::test_a_batch_far_below_its_level_is_still_compared_with_noise",
     ),
     "answers kept by their number": Mutant(
         "a cache keyed without the data",
         "privacy/table_curator.py",
-        "        if id(workload) not in self._answers:\n"
-        "            self._answers[id(workload)] = (workload, workload.answers_of_rows(self._rows))\n"
-        "        return self._answers[id(workload)][1]",
-        "        if 1 not in self._answers:\n"
-        "            self._answers[1] = (workload, workload.answers_of_rows(self._rows))\n"
-        "        return self._answers[1][1]",
+        "        return self._counts[id(twin)][1:]",
+        "        return next(iter(self._counts.values()))[1:]",
         f"{P}/test_curator.py::test_two_workloads_of_one_size_have_answers_of_their_own",
     ),
     "totals remembered of another ledger": Mutant(
         "a cache keyed without the data",
-        "publishing/checked.py",
+        "publishing/ledger_store.py",
         'if known["bytes"] != _bytes(db):',
         "if False:",
         "tests/publishing/test_ledger_file.py::test_a_change_is_seen_whatever_is_remembered",
@@ -240,8 +237,8 @@ MUTANTS = {
     "selections for a single row": Mutant(
         "group size ignored in one verb",
         "privacy/table_curator.py",
-        "return score.value(self._true_answers(score.workload)), score.sensitivity, self.unit",
-        "return score.value(self._true_answers(score.workload)), score.sensitivity, self._n",
+        "2 * delta / (self.unit / self._n * paid.epsilon)",
+        "2 * delta / paid.epsilon",
         f"{P}/test_exact_neighbours.py::test_all_records_of_a_person_are_protected_together",
     ),
     "the sum is clipped": Mutant(
@@ -254,7 +251,7 @@ MUTANTS = {
     ),
     "a release drawn over an earlier one": Mutant(
         "a replay that draws new noise",
-        "publishing/files.py",
+        "publishing/drafts.py",
         "if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):",
         "if folder.exists() and not folder.is_dir():",
         f"{R}::test_noise_is_never_the_same_and_cannot_be_seeded",
@@ -262,14 +259,14 @@ MUTANTS = {
     "a threshold blurred anew for every batch": Mutant(
         "a replay that draws new noise",
         "privacy/table_curator.py",
-        '        if known is None:\n            self._note("sparse vector")',
-        '        if True:\n            self._note("sparse vector")',
+        "        if known is None:\n            if draw is exact",
+        "        if True:\n            if draw is exact",
         "tests/algorithms/test_private_multiplicative_weights.py"
         "::test_a_threshold_is_paid_once_and_kept_until_a_query_is_above_it",
     ),
     "a chain that does not hang together": Mutant(
         "evidence that does not depend on what it is evidence of",
-        "publishing/chain.py",
+        "publishing/verifier.py",
         "    text = _in_json([previous, place, list(row)])",
         "    text = _in_json([place, list(row)])",
         "tests/publishing/test_ledger_file.py::test_a_ledger_of_the_first_version_is_read_and_continued",

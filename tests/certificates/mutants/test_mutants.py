@@ -7,13 +7,12 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.certificates.mutants.planted import MUTANTS, Mutant
+from tests.certificates.mutants.planted import MUTANTS
 
 ROOT = Path(__file__).parents[3]
 QUIET = ["-q", "-x", "-p", "no:cacheprovider", "-n0", "-o", "addopts=--import-mode=importlib"]
@@ -22,17 +21,17 @@ FAILED = 1  # the exit code of pytest where a test failed; any other is no kill
 
 
 @contextmanager
-def planted(place: Path, mutant: Mutant) -> Iterator[None]:
+def planted(place, mutant):
     """Put a bug into a copy for that long; ValueError where the text that it replaces does not stand there once."""
     file = place / "dpcore" / mutant.file
-    text = file.read_text(encoding="utf-8")
+    text = file.read_text()
     if text.count(mutant.old) != 1:
         raise ValueError(f"{mutant.file}: found {text.count(mutant.old)} times: {mutant.old}")
-    file.write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
+    file.write_text(text.replace(mutant.old, mutant.new))
     try:
         yield
     finally:
-        file.write_text(text, encoding="utf-8")
+        file.write_text(text)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +44,7 @@ def copy(tmp_path_factory):
     return folder
 
 
-def outcome(place: Path, *killers: str, limit: int = LIMIT) -> tuple[int, str]:
+def outcome(place, *killers, limit=LIMIT):
     """What pytest returns for tests in a copy, and what it says."""
     env = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-m", "pytest", *QUIET, *killers]

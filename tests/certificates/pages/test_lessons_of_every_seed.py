@@ -2,8 +2,7 @@
 
 import pytest
 
-from pages._ui.lessons.lesson import LESSONS
-from pages._ui.lessons.runs import SEEDS
+from pages._ui.lessons.lesson import LESSONS, SEEDS
 
 
 @pytest.mark.parametrize("key", LESSONS)

@@ -5,19 +5,17 @@ import time
 from io import BytesIO
 from pathlib import Path
 
-import numpy as np
 import pytest
 from scipy.stats import mannwhitneyu
 
+from dpcore import Budget
 from dpcore.data.readers import read
-from dpcore.privacy.accounting.budget import Budget, Gaussian
 from dpcore.publishing.ledger_store import Store
 from pages._ui.shell import ledger as shared_ledger
-from pages._ui.shell.session import session
 from tests.pages.headless import ROOT, settled
 from tests.pages.test_release import GUESSES, PEOPLE, for_others, go, unlocked, uploaded
+from tests.publishing.charges import charge
 
-pytestmark = pytest.mark.usefixtures("tab")
 TRIES = 200  # of each table
 CHANCE = 1e-4  # of a false alarm; and far above what a difference of a few milliseconds gives
 
@@ -27,9 +25,7 @@ def released(tmp_path, monkeypatch):
     """A server for others whose ledger holds a release of the second of GUESSES."""
     frame = read(BytesIO(PEOPLE), "people.csv").frame
     store = Store(tmp_path / "ledger.sqlite", create=True)
-    store.reserve(
-        frame, ((Gaussian(0.1), 1),), Budget(1, 1e-6), dataset="hospital", total=Budget(3, 1e-6), algorithm="planted"
-    )
+    charge(store, frame, dataset="hospital", total=Budget(3, 1e-6), algorithm="planted")
     for_others(monkeypatch, tmp_path)
     return [go(uploaded(content), "release") for content in GUESSES]
 
@@ -46,18 +42,6 @@ def times(apps, tries):
 
 def test_the_time_of_a_page_does_not_tell_a_stranger_which_table_was_released(released):
     assert mannwhitneyu(*times(released, TRIES)).pvalue > CHANCE
-
-
-def test_the_same_test_sees_a_page_that_takes_longer_for_the_released_table(released, monkeypatch):
-    where, tables = shared_ledger.where, [app.session_state["session"].table for app in released]
-    late = 0.3 * np.median(times(released, 20))
-
-    def tells():
-        time.sleep(late * (session().table is tables[1]))
-        return where()
-
-    monkeypatch.setattr(shared_ledger, "where", tells)
-    assert mannwhitneyu(*times(released, TRIES)).pvalue < CHANCE
 
 
 def test_no_page_opens_the_ledger_for_a_stranger(released, monkeypatch):

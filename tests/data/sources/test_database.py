@@ -1,14 +1,11 @@
 """A table in a database is counted there, into the very counts of the same table in memory."""
 
-import json
 import os
 import pwd
 import shutil
-import signal
 import socket
 import subprocess
 import tempfile
-import time
 from contextlib import closing
 from pathlib import Path
 
@@ -16,25 +13,25 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore import InputError, Marginals, domain_from_json, gather
+from dpcore import InputError, Marginals, gather, read_json
 from dpcore.cli import main
 from dpcore.data.sources import database
 from dpcore.data.sources.database import DatabaseSource, connect
-from tests.helpers import refused
+from tests.helpers import categorical, domain_of, integer, parametrize, refusal, refused, write_json
 
 ibis = pytest.importorskip("ibis", reason="the extra `sql` is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore")  # the drivers' own
 
 EDGES = [0, 0.1, 0.30000000000000004, 1 / 3, 1.1, 3]
 SCHEMA = {
-    "sex": {"kind": "categorical", "values": ["f", "m", "it's", "NA"], "missing": "category"},
-    "old": {"kind": "integer", "low": 0, "high": 9, "out_of_range": "clip", "missing": "category"},
+    "sex": categorical('f', 'm', "it's", 'NA', missing='category'),
+    "old": integer(0, 9, out_of_range="clip", missing="category"),
     "pay": {"kind": "numeric", "edges": EDGES, "out_of_range": "clip", "missing": "category"},
     "thin": {"kind": "numeric", "edges": [0, 0.1, 0.7, 1], "out_of_range": "clip", "missing": "category"},
-    "code": {"kind": "categorical", "values": ["1", "007", "9007199254740993", "(other)"], "missing": "other"},
-    "rate": {"kind": "categorical", "values": ["0.1", "2", "-0.5"], "missing": "category"},
-    "yes": {"kind": "categorical", "values": ["True", "False"], "missing": "category"},
-    "full": {"kind": "integer", "low": 0, "high": 3, "unreadable": "missing", "out_of_range": "clip"},
+    "code": categorical('1', '007', '9007199254740993', '(other)', missing='other'),
+    "rate": categorical("0.1", "2", "-0.5", missing="category"),
+    "yes": categorical("True", "False", missing="category"),
+    "full": integer(0, 3, unreadable="missing", out_of_range="clip"),
 }  # fmt: skip
 SCHEMA["full"]["missing"] = "category"
 SCHEMA["code"]["out_of_range"] = "other"
@@ -42,10 +39,10 @@ TYPES = "sex text, old bigint, pay double precision, thin real, code bigint, rat
 TYPES += ", \"full\" double precision"  # fmt: skip
 
 
-def table(n: int = 400) -> pd.DataFrame:
+def table(n=400):
     rng = np.random.default_rng(0)
 
-    def drawn(values: list) -> list:
+    def drawn(values):
         return [values[i] for i in rng.integers(0, len(values), n)]
 
     below = [float(np.nextafter(e, -1)) for e in EDGES]
@@ -63,7 +60,7 @@ def table(n: int = 400) -> pd.DataFrame:
     )
 
 
-def given(frame: pd.DataFrame) -> list[list]:
+def given(frame):
     """The rows of a table as plain values."""
     return frame.astype(object).where(frame.notna(), None).to_numpy().tolist()
 
@@ -84,8 +81,8 @@ def postgres():
     psycopg = pytest.importorskip("psycopg", reason="PostgreSQL's driver is not installed")
     found = sorted(map(str, Path("/usr/lib/postgresql").glob("*/bin")))
     place = os.pathsep.join([*reversed(found), os.environ.get("PATH", "")])
-    binaries = [shutil.which(name, path=place) for name in ("initdb", "postgres")]
-    if not all(binaries):
+    initdb, control = (shutil.which(name, path=place) for name in ("initdb", "pg_ctl"))
+    if not initdb or not control:
         pytest.skip("PostgreSQL's server is not installed (Debian: apt-get install postgresql)")
     who = {}
     if os.geteuid() == 0:  # which the server refuses
@@ -100,31 +97,23 @@ def postgres():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    data = str(home / "data")
-    made = subprocess.run(
-        [binaries[0], "-D", data, "-A", "trust", "-U", "me", "-E", "UTF8"], cwd=home, capture_output=True, **who
-    )
-    if made.returncode:
-        pytest.skip(f"initdb: {made.stderr.decode(errors='replace')[-200:]}")
-    options = ["-D", data, "-p", str(port), "-c", "listen_addresses=127.0.0.1", "-k", str(home), "-c", "fsync=off"]
-    server = subprocess.Popen([binaries[1], *options], cwd=home, stderr=subprocess.DEVNULL, **who)
+    data, options = str(home / "data"), f"-p {port} -c listen_addresses=127.0.0.1 -k {home} -c fsync=off"
+
+    def run(*command):
+        return subprocess.run([*command, "-D", data], cwd=home, stdout=subprocess.DEVNULL, **who).returncode
+
+    if run(initdb, "-A", "trust", "-U", "me", "-E", "UTF8") or run(
+        control, "start", "-w", "-l", str(home / "log"), "-o", options
+    ):
+        pytest.skip("PostgreSQL does not start here")
     address = f"postgresql://me@127.0.0.1:{port}/postgres"
     try:
-        deadline = time.monotonic() + 60
-        while True:
-            try:
-                with psycopg.connect(address, autocommit=True) as own:
-                    own.execute(f"CREATE TABLE people ({TYPES})")
-                    own.cursor().executemany(f"INSERT INTO people VALUES ({', '.join(['%s'] * 8)})", given(table()))
-                break
-            except psycopg.OperationalError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.2)
+        with psycopg.connect(address) as own:
+            own.execute(f"CREATE TABLE people ({TYPES})")
+            own.cursor().executemany(f"INSERT INTO people VALUES ({', '.join(['%s'] * 8)})", given(table()))
         yield address
     finally:
-        server.send_signal(signal.SIGINT)  # which does not wait for those who are connected
-        server.wait(timeout=30)
+        run(control, "stop", "-m", "fast")
         shutil.rmtree(home)
 
 
@@ -134,35 +123,35 @@ def source(request):
         yield source
 
 
-def told(rows) -> list:
+def told(rows):
     return [rows.values.tolist(), rows.weights.tolist(), rows.n]
 
 
 def test_codes_are_those_in_memory_bit_for_bit(source):
     for name, spec in SCHEMA.items():
-        domain = domain_from_json({"columns": {name: spec}})
+        domain = domain_of({name: spec})
         assert told(gather(source, domain, [])) == told(domain.encode(table())), name
-    domain = domain_from_json({"columns": SCHEMA})
+    domain = domain_of(SCHEMA)
     rows, pairs = domain.encode(table()), Marginals.all(domain, 2)
     found = source.count(domain, pairs.axes)
     assert found.n == rows.n
     assert all((found.tables[a] == rows.count(a, s)).all() for a, s in zip(pairs.axes, pairs.shapes, strict=True))
 
 
-@pytest.mark.parametrize(
-    ("name", "spec", "message"),
+@parametrize(
+    "name, spec, message",
     [
-        ("old", {"kind": "integer", "low": 0, "high": 9, "missing": "category"}, r"column 'old': '-4' is outside 0..9"),
-        ("old", {"kind": "integer", "low": 0, "high": 9, "out_of_range": "clip"}, "a value is missing"),
-        ("sex", {"kind": "categorical", "values": ["f", "m"], "missing": "category"}, "not one of the allowed"),
+        ("old", integer(0, 9, missing="category"), r"column 'old': '-4' is outside 0..9"),
+        ("old", integer(0, 9, out_of_range="clip"), "a value is missing"),
+        ("sex", categorical("f", "m", missing="category"), "not one of the allowed"),
         ("full", {"kind": "numeric", "edges": [0, 1], "missing": "category"}, "is not a finite number"),
-        ("sex", {"kind": "integer", "low": 0, "high": 9}, "from which its numbers are not made"),
-        ("sex", {"kind": "categorical", "values": ["f"], "read": "any case"}, "reading it as 'any case' needs a file"),
-        ("nobody", {"kind": "integer", "low": 0, "high": 9}, "has no column 'nobody'"),
+        ("sex", integer(0, 9), "from which its numbers are not made"),
+        ("sex", categorical("f", read="any case"), "reading it as 'any case' needs a file"),
+        ("nobody", integer(0, 9), "has no column 'nobody'"),
     ],
 )  # fmt: skip
 def test_what_is_refused_in_memory_is_refused_there(source, name, spec, message):
-    domain = domain_from_json({"columns": {name: spec}})
+    domain = domain_of({name: spec})
     with refused(message) as caught:
         gather(source, domain, [])
     assert str(caught.value).startswith(("duckdb table people", "postgres table people"))
@@ -170,18 +159,64 @@ def test_what_is_refused_in_memory_is_refused_there(source, name, spec, message)
         domain.encode(table())
 
 
+ANY_CASE = {
+    "duck": "",
+    "postgres": "CREATE COLLATION any_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
+}
+
+
+@pytest.mark.parametrize("engine", ANY_CASE)
+def test_a_collation_makes_no_two_texts_one(request, tmp_path, engine):
+    address = request.getfixturevalue(engine) if engine == "postgres" else f"duckdb://{tmp_path}/c.duckdb"
+    connection = __import__("psycopg" if engine == "postgres" else "duckdb").connect
+    collation = "any_case" if engine == "postgres" else "NOCASE"
+    with connection(address.removeprefix("duckdb://")) as own:
+        for query in filter(None, (
+            ANY_CASE[engine],
+            f"CREATE TABLE words (word VARCHAR COLLATE {collation})",
+            "INSERT INTO words VALUES ('a'), ('A'), (' a'), ('NA'), ('na'), (NULL)",
+        )):  # fmt: skip
+            own.execute(query)
+    domain = domain_of({"word": categorical("a", "(other)", missing="category", out_of_range="other")})
+    frame = pd.DataFrame({"word": ["a", "A", " a", "NA", "na", None]})
+    with closing(connect(f"{address}#words")) as source:
+        assert told(gather(source, domain, [])) == told(domain.encode(frame))
+
+
+def test_no_setting_of_a_server_makes_a_value_a_command(postgres):
+    words = ["a\\b", "\\'", "it's"]
+    with __import__("psycopg").connect(postgres) as own:
+        own.execute("CREATE TABLE slashes (word TEXT)")
+        own.cursor().executemany("INSERT INTO slashes VALUES (%s)", [[word] for word in words])
+    domain = domain_of({"word": categorical(*words)})
+    with closing(connect(f"{postgres}?options=-c%20standard_conforming_strings%3Doff#slashes")) as source:
+        assert gather(source, domain, []).weights.tolist() == [1, 1, 1]
+
+
+def test_many_columns_are_checked(postgres):
+    names = [f"c{i}" for i in range(250)]
+    with __import__("psycopg").connect(postgres) as own:
+        own.execute(f"CREATE TABLE many ({', '.join(f'{name} double precision' for name in names)})")
+        own.execute(f"INSERT INTO many VALUES ({', '.join('1' for _ in names)}), ({', '.join('2' for _ in names)})")
+    domain = domain_of({name: integer(0, 3) for name in names})
+    with closing(connect(f"{postgres}#many")) as source:
+        assert source.count(domain, [(249,)]).tables[249,].tolist() == [0, 1, 1, 0]
+        with refused("column 'c249': '2' is outside"):
+            source.count(domain_of({name: integer(0, 3 - (name == "c249") * 2) for name in names}), [])
+
+
 def test_a_table_that_changes_while_it_is_counted_is_refused(duck, monkeypatch):
     source = connect(f"{duck}#people")
     real = DatabaseSource._checked
     monkeypatch.setattr(DatabaseSource, "_checked", lambda self, *a: real(self, *a) + 1)
     with refused("changed while it was counted"):
-        gather(source, domain_from_json({"columns": {"yes": SCHEMA["yes"]}}), [])
+        gather(source, domain_of({"yes": SCHEMA["yes"]}), [])
 
 
 def test_no_query_asks_for_rows(duck, monkeypatch):
     asked, real = [], DatabaseSource._asked
     monkeypatch.setattr(DatabaseSource, "_asked", lambda self, q: (asked.append(real(self, q)), asked[-1])[1])
-    domain = domain_from_json({"columns": {name: SCHEMA[name] for name in ("sex", "old", "yes")}})
+    domain = domain_of({name: SCHEMA[name] for name in ("sex", "old", "yes")})
     connect(f"{duck}#people").count(domain, [(0,), (1, 2)])
     assert len(asked) == 2
     assert asked[0].num_rows == 1
@@ -189,8 +224,8 @@ def test_no_query_asks_for_rows(duck, monkeypatch):
     assert asked[1].num_rows <= domain.size
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
+@parametrize(
+    "text, message",
     [
         ("duckdb:///nowhere/x.duckdb#t", "duckdb: the table 't' cannot be opened"), ("duckdb://x", "is named ENGINE"),
         ("postgres://me:hunter2@127.0.0.1:9/x#t", "postgres: the table 't' cannot be opened"),
@@ -210,7 +245,7 @@ def test_no_file_outside_the_database_is_read(tmp_path):
         made.execute("CREATE TABLE t AS SELECT 1 AS a")
         made.execute("CREATE VIEW v AS SELECT * FROM t")
         made.execute(f"CREATE VIEW outside AS SELECT * FROM read_csv('{secret}')")
-    domain = domain_from_json({"columns": {"a": {"kind": "integer", "low": 0, "high": 3}}})
+    domain = domain_of({"a": integer(0, 3)})
     assert [connect(f"duckdb://{path}#{name}").count(domain, [(0,)]).n for name in ("t", "main.t", "v")] == [1] * 3
     for name in (str(secret), secret.name, "secret", "duckdb_settings", "outside"):
         with pytest.raises(InputError):
@@ -235,18 +270,17 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch):
 
 def test_a_run_on_a_database_is_the_one_in_memory_and_a_release_is_refused(duck, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "s.json").write_text(json.dumps({"columns": {name: SCHEMA[name] for name in ("sex", "pay", "yes")}}))
+    write_json(tmp_path / "s.json", {"columns": {name: SCHEMA[name] for name in ("sex", "pay", "yes")}})
     table().to_parquet("t.parquet")
     command = ["--schema=s.json", "--queries=marginals:2", "--algorithm=mwem", "--epsilon=1"]
     found = []
     for name in (f"{duck}#people", "t.parquet"):
         assert main(["run", name, *command, "--json=out.json"]) == 0
-        found.append(json.loads((tmp_path / "out.json").read_text())["final"])
+        found.append(read_json(tmp_path / "out.json")["final"])
     assert found[0] == found[1]
     own = ["--delta=1e-6", "--ledger=l.sqlite", "--total-epsilon=2", "--total-delta=1e-6", "--out=out"]
     capsys.readouterr()
-    assert main(["release", f"{duck}#people", *command, *own]) == 2
-    assert "rows do not leave a database" in capsys.readouterr().err
+    refusal(main(["release", f"{duck}#people", *command, *own]), capsys, "rows do not leave a database")
 
 
 def test_spaces_are_those_that_python_strips():

@@ -2,19 +2,17 @@
 
 import numpy as np
 import pandas as pd
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcore import PrivacyUnit, gather, limit_rows
-from dpcore.data.sources.frames import FrameSource
 from dpcore.data.sources.people import LimitedSource, limited
-from tests.helpers import codes, refused
+from tests.helpers import InParts, codes, parametrize, refused
 
 DOMAIN = codes(4, 3)
 
 
-def told(rows) -> list:
+def told(rows):
     return [rows.values.tolist(), rows.weights.tolist()]
 
 
@@ -30,17 +28,17 @@ def test_the_rows_kept_are_those_in_memory_wherever_chunks_begin(people, rows, m
     if nobody:
         who[-people[-1] :] = rng.choice(["", " ", "NA", "?"], people[-1])
     frame = pd.DataFrame({"id": who, "a": rng.integers(0, 4, n), "b": rng.integers(0, 3, n), "more": rng.random(n)})
-    source = LimitedSource(FrameSource(frame, rows=rows), "id", most, DOMAIN.names)
+    source = LimitedSource(InParts(frame, rows=rows), "id", most, DOMAIN.names)
     here = DOMAIN.encode(limit_rows(frame, "id", most, DOMAIN.names))
     assert told(gather(source, DOMAIN, [])) == told(here)
-    assert source.fingerprint(b"k") == FrameSource(frame).fingerprint(b"k")
+    assert source.fingerprint(b"k") == InParts(frame).fingerprint(b"k")
 
 
-@pytest.mark.parametrize("rows", [1, 2, 100])
-@pytest.mark.parametrize("who", [["x", "y", "x"], ["17", "x", "17.0"], ["", "x", "NA"], ["x", "y", "z", "w", "y"]])
+@parametrize("rows", [1, 2, 100])
+@parametrize("who", [["x", "y", "x"], ["17", "x", "17.0"], ["", "x", "NA"], ["x", "y", "z", "w", "y"]])
 def test_people_whose_rows_stand_apart_are_refused(rows, who):
     frame = pd.DataFrame({"id": who, "a": 0, "b": 0})
-    source = LimitedSource(FrameSource(frame, rows=rows), "id", 2, DOMAIN.names)
+    source = LimitedSource(InParts(frame, rows=rows), "id", 2, DOMAIN.names)
     with refused("the rows of some value of 'id' are far apart"):
         gather(source, DOMAIN, [])
 
@@ -49,9 +47,9 @@ def test_a_person_without_end_a_missing_column_and_a_database_are_refused(monkey
     monkeypatch.setattr("dpcore.data.sources.people.MOST", 3)
     frame = pd.DataFrame({"id": "x", "a": [0] * 9, "b": 0})
     with refused("more than 3 rows name one person"):
-        gather(LimitedSource(FrameSource(frame, rows=2), "id", 2, DOMAIN.names), DOMAIN, [])
+        gather(LimitedSource(InParts(frame, rows=2), "id", 2, DOMAIN.names), DOMAIN, [])
     with refused("has no column 'who'"):
-        gather(LimitedSource(FrameSource(frame), "who", 2, DOMAIN.names), DOMAIN, [])
+        gather(LimitedSource(InParts(frame), "who", 2, DOMAIN.names), DOMAIN, [])
     database = type("Other", (), {"name": "a database"})()
     with refused("limited in files and in memory only, not in a database"):
         limited(database, PrivacyUnit("id", 2), DOMAIN.names)

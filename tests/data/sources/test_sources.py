@@ -5,17 +5,15 @@ import os
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore import (
-    ALGORITHMS,
-    Budget,
-    Domain,
     Marginals,
     QueryRelease,
-    Run,
     TableQueries,
     Union,
     domain_from_json,
@@ -26,22 +24,21 @@ from dpcore.data import text_file
 from dpcore.data.fingerprint import fingerprint
 from dpcore.data.readers import read
 from dpcore.data.sources import counting, parquet
-from dpcore.data.sources.frames import FrameSource
 from dpcore.data.sources.parquet import ParquetSource
 from dpcore.data.sources.text import TextSource
-from tests.helpers import codes, refused
+from tests.helpers import InParts, categorical, codes, domain_of, finished, integer, parametrize, refused, seeded
 
 MESSY = {
-    "sex": {"kind": "categorical", "values": ["f", "m"], "missing": "category"},
-    "age": {"kind": "integer", "low": 0, "high": 9, "out_of_range": "clip", "missing": "category"},
+    "sex": categorical("f", "m", missing="category"),
+    "age": integer(0, 9, out_of_range="clip", missing="category"),
     "pay": {"kind": "numeric", "edges": [0, 0.1, 0.3, 1.1, 3], "out_of_range": "clip", "missing": "category"},
-    "when": {"kind": "integer", "low": 1990, "high": 1995, "out_of_range": "clip", "read": "year of d/m/y"},
+    "when": integer(1990, 1995, out_of_range="clip", read="year of d/m/y"),
 }  # fmt: skip
 MESSY["when"]["missing"] = "category"
 
 
-def table(n: int = 300, seed: int = 0) -> pd.DataFrame:
-    rng = np.random.default_rng(seed)
+def table(n=300, seed=0):
+    rng = seeded(seed)
     return pd.DataFrame(
         {
             "sex": rng.choice(["f", "m", " m", "NA", ""], n),
@@ -53,17 +50,17 @@ def table(n: int = 300, seed: int = 0) -> pd.DataFrame:
     )
 
 
-def told(rows) -> list:
+def told(rows):
     return [rows.values.tolist(), rows.weights.tolist(), rows.n, rows.values.dtype, rows.weights.dtype]
 
 
 @pytest.fixture(scope="module")
-def domain() -> Domain:
-    return domain_from_json({"columns": MESSY})
+def domain():
+    return domain_of(MESSY)
 
 
-@pytest.mark.parametrize("rows", [29, 10_000])
-@pytest.mark.parametrize(("ending", "sep"), [("csv", ","), ("tsv", "\t"), ("csv", ";"), ("parquet", "")])
+@parametrize("rows", [29, 10_000])
+@parametrize("ending, sep", [("csv", ","), ("tsv", "\t"), ("csv", ";"), ("parquet", "")])
 def test_the_rows_are_those_in_memory(tmp_path, domain, monkeypatch, rows, ending, sep):
     monkeypatch.setattr(text_file, "BYTES", 20 * rows)
     monkeypatch.setattr(parquet, "ROWS", rows)
@@ -76,7 +73,7 @@ def test_the_rows_are_those_in_memory(tmp_path, domain, monkeypatch, rows, endin
         source = TextSource(path)
     here = domain.encode(read_table(path))
     assert told(gather(source, domain, [])) == told(here)
-    assert told(gather(FrameSource(frame, rows=rows), domain, [])) == told(here)
+    assert told(gather(InParts(frame, rows=rows), domain, [])) == told(here)
 
 
 WIDE = {name: 20 for name in "abcdefgh"}  # 2.56e10 cells, which nobody lists
@@ -86,7 +83,7 @@ WIDE = {name: 20 for name in "abcdefgh"}  # 2.56e10 cells, which nobody lists
 def wide(tmp_path_factory):
     """A wide domain, a table of it as file and folder, and its records in memory."""
     home = tmp_path_factory.mktemp("wide")
-    rng = np.random.default_rng(1)
+    rng = seeded(1)
     cells = (rng.random((4000, 8)) ** 2 * 20).astype(np.uint8)
     cells[:, 1] = cells[:, 0] // 2 + cells[:, 1] // 2
     frame, domain = pd.DataFrame(cells, columns=list(WIDE)), codes(*WIDE.values())
@@ -98,7 +95,7 @@ def wide(tmp_path_factory):
     return domain, frame, home
 
 
-@pytest.mark.parametrize("path", ["one.parquet", "parts"])
+@parametrize("path", ["one.parquet", "parts"])
 def test_tables_of_a_domain_that_nobody_lists_are_those_in_memory(wide, path):
     domain, frame, home = wide
     rows = domain.encode(frame)
@@ -112,13 +109,13 @@ def test_tables_of_a_domain_that_nobody_lists_are_those_in_memory(wide, path):
     assert all(table.dtype == np.int64 for table in counts.tables.values())
 
 
-@pytest.mark.parametrize("name", ["gaussian_maxent", "aim", "residual"])
+@parametrize("name", ["gaussian_maxent", "aim", "residual"])
 def test_a_run_is_the_same_bit_for_bit(wide, name):
     domain, frame, home = wide
     rows, workload = domain.encode(frame), Marginals(domain, [("a", "b"), ("b", "c"), ("c", "d", "e"), ("g", "h")])
     problem = QueryRelease(workload, rows.n)
     counts = gather(ParquetSource(home / "one.parquet"), domain, workload.axes)
-    here, there = (Run(ALGORITHMS[name](), problem, r, Budget(1.0, 1e-6), seed=3).finish() for r in (rows, counts))
+    here, there = (finished(name, problem, r, seed=3) for r in (rows, counts))
     assert there.events == here.events
     assert (there.release.answers(workload) == here.release.answers(workload)).all()
     assert there.records[-1].empirical == here.records[-1].empirical
@@ -139,6 +136,13 @@ def test_counts_sent_elsewhere_refuse_what_was_not_counted(wide):
     )
 
 
+def test_a_zone_that_nobody_knows_is_refused_in_words(tmp_path):
+    times = pa.array([0, 1], pa.timestamp("us", "Nowhere/Land"))
+    pq.write_table(pa.table({"a": times}), tmp_path / "t.parquet")
+    with refused("row group 1: not readable as parquet"):
+        gather(ParquetSource(tmp_path / "t.parquet"), domain_of({"a": categorical("x")}), [])
+
+
 def test_two_processes_count_what_one_does_and_tell_how_far_they_are(wide):
     domain, _, home = wide
     seen = []
@@ -154,12 +158,12 @@ class Enough(Exception):
     pass
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@parametrize("workers", [1, 2])
 def test_reading_ends_between_chunks_when_whoever_watches_says_so(wide, workers):
     domain, _, home = wide
     seen = []
 
-    def watch(rows: int) -> None:
+    def watch(rows):
         seen.append(rows)
         if rows >= 900:
             raise Enough
@@ -169,10 +173,7 @@ def test_reading_ends_between_chunks_when_whoever_watches_says_so(wide, workers)
     assert seen[-1] < 4000
 
 
-@given(
-    shape=st.lists(st.integers(1, 40), min_size=1, max_size=9),
-    data=st.data(),
-)
+@given(shape=st.lists(st.integers(1, 40), min_size=1, max_size=9), data=st.data())
 def test_tables_are_put_together_and_summed_out_without_loss(shape, data):
     d = len(shape)
     every = [axes for w in (1, 2, 3) for axes in itertools.combinations(range(d), w)]
@@ -181,7 +182,7 @@ def test_tables_are_put_together_and_summed_out_without_loss(shape, data):
     sizes = {axes: int(np.prod([shape[a] for a in axes])) for axes in {*wide, *tables}}
     assert all(sizes[axes] <= counting.WIDE or axes in tables for axes in wide)
     assert all(any(set(axes) <= set(other) for other in wide) for axes in tables)
-    drawn = [np.random.default_rng(a).integers(0, size, 50) for a, size in enumerate(shape)]
+    drawn = [seeded(a).integers(0, size, 50) for a, size in enumerate(shape)]
     counted = {axes: np.zeros(sizes[axes], dtype=np.int64) for axes in wide}
     counting.add(counted, [c[:20] for c in drawn], shape)
     counting.add(counted, [c[20:] for c in drawn], shape)
@@ -197,8 +198,8 @@ def test_large_tables_are_counted_too(monkeypatch):
     assert counted[0, 1].tolist() == [0, 1, *[0] * 9, 2]
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
+@parametrize(
+    "content, message",
     [
         (b"a,b\n1,2\n3,4,5\n", "line 3 has 3 values, the header has 2"),
         (b"a,b\n1,2\n", "has 1 row; at least 2"),
@@ -214,7 +215,7 @@ def test_text_that_cannot_be_counted_says_why(tmp_path, content, message):
     assert str(caught.value).startswith(str(tmp_path / "t.csv"))
 
 
-@pytest.mark.parametrize(
+@parametrize(
     "content",
     [
         b"x;y\r\n1,5;a\r\n;b\r\n-0,1;a", b"x;y\n1,5;a\n1.5;b\n2,5;a\n",
@@ -222,7 +223,7 @@ def test_text_that_cannot_be_counted_says_why(tmp_path, content, message):
         "x,y\n1,é\n2,".encode() + b"\xe9\n", "x,y\n1,é\n2,a\n".encode("utf-16"), b"x,y\n1\n\n2,a\n",
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("size", [1, 5, 1 << 20])
+@parametrize("size", [1, 5, 1 << 20])
 def test_text_is_cut_into_the_same_cells(tmp_path, monkeypatch, content, size):
     path = tmp_path / "t.csv"
     path.write_bytes(content)
@@ -230,7 +231,7 @@ def test_text_is_cut_into_the_same_cells(tmp_path, monkeypatch, content, size):
     monkeypatch.setattr(text_file, "BYTES", size)
     monkeypatch.setattr(text_file, "ROWS", 1 if size == 1 else 1000)
     source = TextSource(path, whole.format)
-    parts = pd.concat([chunk.frame for chunk in source.chunks(source.columns)])
+    parts = pd.concat([chunk.table for chunk in source.chunks(source.columns)])
     assert parts.to_numpy().tolist() == whole.frame.to_numpy().tolist()
     assert list(source.columns) == whole.frame.columns.tolist()
 
@@ -266,7 +267,7 @@ def test_folders_and_files_that_are_no_tables_say_why(tmp_path):
             gather(ParquetSource(tmp_path / path), domain_from_json({"a": 5}), [])
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@parametrize("ending", ["csv", "parquet"])
 def test_a_fingerprint_is_that_in_memory_whatever_the_order(tmp_path, monkeypatch, ending):
     monkeypatch.setattr(text_file, "BYTES", 400)
     frame = table(100)
@@ -277,5 +278,5 @@ def test_a_fingerprint_is_that_in_memory_whatever_the_order(tmp_path, monkeypatc
         version.to_csv(path, index=False) if ending == "csv" else version.to_parquet(path, row_group_size=30)
         seen |= {source.fingerprint(b"k"), fingerprint(read_table(path), b"k")}
     assert len(seen) == 1
-    assert FrameSource(frame.iloc[1:]).fingerprint(b"k") not in seen
-    assert FrameSource(frame).fingerprint(b"l") not in seen
+    assert InParts(frame.iloc[1:]).fingerprint(b"k") not in seen
+    assert InParts(frame).fingerprint(b"l") not in seen

@@ -7,22 +7,23 @@ import numpy as np
 import pytest
 
 from dpcore.privacy.accounting import conversions
+from tests.helpers import parametrize
 
 DELTAS = [1e-300, 3e-279, 1e-199, 1e-66, 1e-30, 2e-14, 1e-9, 1e-6, 1e-3, 0.05, 0.4, 0.5, 0.6, 0.9, 0.99]
 EPSILONS = 10.0 ** np.linspace(-6, 9, 46)
 
 
-every_delta = pytest.mark.parametrize("delta", DELTAS, ids=str)
+every_delta = parametrize("delta", DELTAS, ids=str)
 
 
-def gaussian_log_delta(epsilon: float, mu: float) -> mpmath.mpf:
+def gaussian_log_delta(epsilon, mu):
     """log of Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ)."""
     e, m = mpmath.mpf(epsilon), mpmath.mpf(mu)
     below = [mpmath.erfc(-x / mpmath.sqrt(2)) / 2 for x in (m / 2 - e / m, -m / 2 - e / m)]
     return mpmath.log(below[0] - mpmath.exp(e) * below[1])
 
 
-def kairouz_log_delta(epsilon: float, each: float, times: int) -> mpmath.mpf:
+def kairouz_log_delta(epsilon, each, times):
     """log of Σ_i C(T, i) [e^((T−i)ε₀) − e^(ε+iε₀)]₊/(1 + e^ε₀)^T."""
     e, one = mpmath.mpf(epsilon), mpmath.exp(mpmath.mpf(each))
     terms = [mpmath.binomial(times, i) * max(one ** (times - i) - mpmath.exp(e) * one**i, 0) for i in range(times + 1)]
@@ -52,7 +53,7 @@ def test_the_gaussian_room_is_rounded_down_and_next_to_nothing_is_lost(delta):
         assert conversions.gdp_log_delta(epsilon, mu) >= gaussian_log_delta(epsilon, mu)
 
 
-@pytest.mark.parametrize("mu", [1e-5, 1e-3, 0.1, 1, 3, 10, 20])
+@parametrize("mu", [1e-5, 1e-3, 0.1, 1, 3, 10, 20])
 def test_the_delta_of_gaussian_noise_is_the_hockey_stick_divergence_and_rounded_up(mu):
     for epsilon in (0, 1e-4, 0.1, 1, 5, 50, 200):
         if epsilon / mu < 150:  # beyond, δ < exp(−10000)
@@ -60,7 +61,7 @@ def test_the_delta_of_gaussian_noise_is_the_hockey_stick_divergence_and_rounded_
             assert exact <= found <= exact + 1e-8 + 1e-9 * abs(exact)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@parametrize("seed", range(2))
 def test_the_gaussian_room_is_rounded_down_at_random_budgets(seed):
     """Of 700 such budgets 37 had more room than they should."""
     rng = np.random.default_rng(seed)
@@ -108,8 +109,8 @@ def test_the_room_of_zcdp_is_rounded_down_and_used(delta):
         assert bound((low + high) / 2) <= mpmath.mpf(epsilon), f"epsilon={epsilon}"
 
 
-@pytest.mark.parametrize("times", [1, 2, 7, 40])
-@pytest.mark.parametrize("delta", [1e-300, 1e-30, 1e-9, 0.05, 0.6])
+@parametrize("times", [1, 2, 7, 40])
+@parametrize("delta", [1e-300, 1e-30, 1e-9, 0.05, 0.6])
 def test_the_share_of_equal_releases_is_rounded_down(times, delta):
     target = mpmath.log(mpmath.mpf(delta))
     for epsilon in (10.0 ** np.linspace(-6, 6, 13)).tolist():

@@ -4,31 +4,31 @@ import itertools
 import math
 
 import numpy as np
-import pytest
 from scipy.stats import norm
 
 from dpcore.privacy.accounting import guarantee
 from dpcore.privacy.accounting.conversions import gdp_log_delta
+from tests.helpers import approx, parametrize
 
 PROMISES = [(0.1, 0.0), (1.0, 0.0), (1.0, 1e-3), (0.3, 0.2), (3.0, 0.05), (10.0, 1e-9)]
 PRIORS = [1e-4, 0.01, 0.1, 0.5, 0.8, 0.99]
-each_promise = pytest.mark.parametrize(("epsilon", "delta"), PROMISES)
+each_promise = parametrize("epsilon, delta", PROMISES)
 
 
-def worst(epsilon: float, delta: float) -> tuple[np.ndarray, np.ndarray]:
+def worst(epsilon, delta):
     """P_1 and P_0 of: the truth with probability δ, else a randomised response."""
     yes, no = 1 / (1 + math.exp(-epsilon)), 1 / (1 + math.exp(epsilon))
     P_1 = np.array([delta, (1 - delta) * yes, (1 - delta) * no, 0.0])
     return P_1, P_1[::-1]
 
 
-def events(P_1, P_0) -> tuple[np.ndarray, np.ndarray]:
+def events(P_1, P_0):
     """The probabilities of all events."""
     every = np.array(list(itertools.product([0, 1], repeat=len(P_1))))
     return every @ P_1, every @ P_0
 
 
-def some_mechanisms(number: int = 40):
+def some_mechanisms(number=40):
     """Random pairs of laws on five outcomes, some of which only one of them has."""
     rng = np.random.default_rng(0)
     for _ in range(number):
@@ -37,20 +37,20 @@ def some_mechanisms(number: int = 40):
         yield P[0] / P[0].sum(), P[1] / P[1].sum()
 
 
-def delta_of(P_1, P_0, epsilon: float) -> float:
+def delta_of(P_1, P_0, epsilon):
     """The least δ in both directions."""
     scale = math.exp(epsilon)
     return max(np.maximum(P_1 - scale * P_0, 0).sum(), np.maximum(P_0 - scale * P_1, 0).sum())
 
 
-def gaussian_deltas(epsilons, mu: float) -> np.ndarray:
+def gaussian_deltas(epsilons, mu):
     return np.exp([gdp_log_delta(e, mu) for e in epsilons])
 
 
 @each_promise
 def test_the_worst_mechanism_has_the_worst_profile(epsilon, delta):
     P_1, P_0 = worst(epsilon, delta)
-    assert delta_of(P_1, P_0, epsilon) == pytest.approx(delta, abs=1e-12)
+    assert delta_of(P_1, P_0, epsilon) == approx(delta, abs=1e-12)
     at = np.array([-20, -3, -1, -0.3, -0.05, 0, 0.05, 0.3, 1, 2.9, 5])
     in_1, in_0 = events(P_1, P_0)
     brute = [(in_1 - math.exp(a) * in_0).max() for a in at]
@@ -58,11 +58,11 @@ def test_the_worst_mechanism_has_the_worst_profile(epsilon, delta):
 
 
 @each_promise
-@pytest.mark.parametrize("prior", PRIORS)
+@parametrize("prior", PRIORS)
 def test_the_best_guess_is_that_of_the_best_event_and_randomised_response_allows_it(epsilon, delta, prior):
     in_1, in_0 = events(*worst(epsilon, delta))
     brute = (prior * in_1 + (1 - prior) * (1 - in_0)).max()
-    assert guarantee.best_guess(prior, epsilon, delta) == pytest.approx(brute, abs=1e-12)
+    assert guarantee.best_guess(prior, epsilon, delta) == approx(brute, abs=1e-12)
 
 
 def test_no_mechanism_that_keeps_the_promise_does_better_at_guesses_trade_offs_or_evidence():
@@ -85,39 +85,39 @@ def test_no_mechanism_that_keeps_the_promise_does_better_at_guesses_trade_offs_o
     assert tried > 40
 
 
-@pytest.mark.parametrize(("epsilon", "delta", "failure"), [(1.0, 1e-3, 0.1), (0.2, 0.05, 0.08), (2.0, 1e-6, 1e-4)])
+@parametrize("epsilon, delta, failure", [(1.0, 1e-3, 0.1), (0.2, 0.05, 0.08), (2.0, 1e-6, 1e-4)])
 def test_the_evidence_bound_is_reached(epsilon, delta, failure):
     """One outcome of chance η and log ratio t, the rest spread evenly, is (ε, δ)-DP and no smaller t would do."""
     t = guarantee.evidence_bound(epsilon, delta, failure)
     assert t > epsilon
     P_1 = np.array([failure, 1 - failure])
     P_0 = np.array([failure * math.exp(-t), 1 - failure * math.exp(-t)])
-    assert delta_of(P_1, P_0, epsilon) == pytest.approx(delta, rel=1e-9)
+    assert delta_of(P_1, P_0, epsilon) == approx(delta, rel=1e-9)
 
 
 def test_without_delta_the_evidence_is_epsilon_and_where_delta_is_too_large_nothing_is_bounded():
     assert guarantee.evidence_bound(1.5, 0.0, 0.0) == 1.5
     assert guarantee.evidence_bound(1.5, 0.1, 0.1) == math.inf
-    assert guarantee.evidence_bound(np.array([1.5, 0.5]), np.array([1e-9, 0.1]), 0.01) == pytest.approx(1.5, abs=1e-6)
-    assert 0 < guarantee.small_failure(1e-9) == pytest.approx(1e-7)
-    assert guarantee.small_failure(0.01) == pytest.approx(0.1)
+    assert guarantee.evidence_bound(np.array([1.5, 0.5]), np.array([1e-9, 0.1]), 0.01) == approx(1.5, abs=1e-6)
+    assert 0 < guarantee.small_failure(1e-9) == approx(1e-7)
+    assert guarantee.small_failure(0.01) == approx(0.1)
 
 
-@pytest.mark.parametrize("prior", PRIORS)
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+@parametrize("prior", PRIORS)
+@parametrize("epsilon", [0.1, 1.0, 5.0])
 def test_the_posterior_is_bayes_rule_and_randomised_response_reaches_both_ends(prior, epsilon):
     P_1, P_0 = worst(epsilon, 0.0)
     after = prior * P_1[1:3] / (prior * P_1[1:3] + (1 - prior) * P_0[1:3])
-    assert guarantee.posterior(prior, epsilon) == pytest.approx(after[0])
-    assert guarantee.posterior(prior, -epsilon) == pytest.approx(after[1])
+    assert guarantee.posterior(prior, epsilon) == approx(after[0])
+    assert guarantee.posterior(prior, -epsilon) == approx(after[1])
 
 
-@pytest.mark.parametrize("mu", [0.05, 0.5, 2.0])
-@pytest.mark.parametrize("prior", PRIORS)
+@parametrize("mu", [0.05, 0.5, 2.0])
+@parametrize("prior", PRIORS)
 def test_gaussian_noise_is_guessed_as_its_best_threshold_allows(prior, mu):
     thresholds = np.linspace(-200, 200, 400_001)
     brute = (prior * norm.sf(thresholds - mu) + (1 - prior) * norm.cdf(thresholds)).max()
-    assert guarantee.gaussian_guess(prior, mu) == pytest.approx(brute, abs=1e-8)
+    assert guarantee.gaussian_guess(prior, mu) == approx(brute, abs=1e-8)
     assert guarantee.gaussian_guess(prior, 0.0) == max(prior, 1 - prior)
     epsilons = np.linspace(0, 10, 4001)
     deltas = gaussian_deltas(epsilons, mu)
@@ -125,7 +125,7 @@ def test_gaussian_noise_is_guessed_as_its_best_threshold_allows(prior, mu):
     assert brute - 1e-9 <= drawn <= brute + 1e-4, "an upper bound, and exact where the curve has a pair"
 
 
-@pytest.mark.parametrize("mu", [0.2, 1.0])
+@parametrize("mu", [0.2, 1.0])
 def test_a_curve_of_pairs_draws_the_gaussian_trade_off_from_below(mu):
     alarms = np.linspace(0, 1, 51)
     epsilons = np.linspace(0, 8, 2001)
@@ -139,16 +139,16 @@ def test_a_curve_of_pairs_draws_the_gaussian_trade_off_from_below(mu):
 
 
 @each_promise
-@pytest.mark.parametrize("times", [1, 2, 3, 5])
+@parametrize("times", [1, 2, 3, 5])
 def test_composition_is_that_of_all_outcomes_of_so_many_worst_mechanisms(epsilon, delta, times):
     P_1, P_0 = worst(epsilon, delta)
     together = [np.array([1.0]), np.array([1.0])]
     for _ in range(times):
         together = [np.outer(a, b).ravel() for a, b in zip(together, (P_1, P_0), strict=True)]
     epsilons, deltas = guarantee.compose_any(epsilon, delta, times)
-    assert epsilons[0] == pytest.approx(times * epsilon)
+    assert epsilons[0] == approx(times * epsilon)
     for e, d in zip(epsilons, deltas, strict=True):
-        assert d == pytest.approx(delta_of(*together, e), abs=1e-12)
+        assert d == approx(delta_of(*together, e), abs=1e-12)
     for total in (1.5 * deltas[0] + 1e-4, 0.3 + 0.7 * deltas[0]):
         e = guarantee.composed_epsilon(epsilon, delta, times, total)
         assert delta_of(*together, e) <= total + 1e-12
@@ -156,7 +156,7 @@ def test_composition_is_that_of_all_outcomes_of_so_many_worst_mechanisms(epsilon
             assert delta_of(*together, e - 1e-6) > total - 1e-12
 
 
-@pytest.mark.parametrize("delta", [1e-300, 1e-18, 1e-13, 1e-9, 1e-6, 1e-3, 0.2])
+@parametrize("delta", [1e-300, 1e-18, 1e-13, 1e-9, 1e-6, 1e-3, 0.2])
 def test_two_releases_at_twice_their_delta_gain_what_its_square_allows(delta):
     left = (delta / (1 - delta)) ** 2  # 1 − (1 − 2δ)/(1 − δ)², all that the sum of both δ leaves
     gain = -math.log1p(-left * (1 + math.exp(-1)) ** 2)  # as (e² − e^ε)/(1 + e)² = left

@@ -8,11 +8,11 @@ import pytest
 from dpcore import Marginals
 from dpcore.privacy.statistics.residuals import Residuals
 from dpcore.workloads.residuals import spaces_of
-from tests.helpers import codes, random_rows, refused, signs
+from tests.helpers import codes, parametrize, random_rows, refused, signs
 from tests.privacy.test_exact_neighbours import RESIDUALS, measured
 
 
-@pytest.mark.parametrize("name", RESIDUALS)
+@parametrize("name", RESIDUALS)
 def test_where_pairs_of_records_are_too_many_each_term_is_bounded(monkeypatch, name):
     (exact,) = measured(name)
     monkeypatch.setattr("dpcore.workloads.residuals.MOST_PATTERNS", 0)
@@ -33,7 +33,7 @@ def test_its_values_are_the_tables_centred_along_each_column():
     assert parts[where] == pytest.approx(6 * statistic.weights[spaces.type_of[(0, 1)]] * table.ravel())
 
 
-@pytest.mark.parametrize("weights", [[0, 0.1], [0.1], [0.1] * 3, [-0.1, 0.1], [np.nan, 0.1], [0.3, 0.3], [1e-9] * 2])
+@parametrize("weights", [[0, 0.1], [0.1], [0.1] * 3, [-0.1, 0.1], [np.nan, 0.1], [0.3, 0.3], [1e-9] * 2])
 def test_weights_that_do_not_fit_are_refused(weights):
     tables = Marginals(codes(3, 3), [["a", "b"]])  # two types: a column, and both
     with refused("residuals of 2 types of tables|scale it up"):

@@ -1,18 +1,17 @@
 """The row space of explicit queries: an orthonormal basis, the same answers, and no privacy lost if it is wrong."""
 
 import numpy as np
-import pytest
 
 from dpcore import Explicit
 from dpcore.privacy.statistics.answers import CellAnswers
 from dpcore.workloads import RowSpace, row_space
 from dpcore.workloads import explicit as module
-from tests.helpers import codes, random_rows
+from tests.helpers import approx, codes, parametrize, random_rows
 
 RNG = np.random.default_rng(0)
 
 
-def dependent(m: int, rank: int, k: int) -> np.ndarray:
+def dependent(m, rank, k):
     return RNG.uniform(-1, 1, (m, rank)) @ RNG.uniform(-1, 1, (rank, k)) / rank
 
 
@@ -25,7 +24,7 @@ MATRICES = {
     "badly scaled": (np.vstack([np.eye(6), 1e-9 * np.arange(6.0)]), 6),
     "nearly dependent": (KAHAN, 40),
 }
-each = pytest.mark.parametrize("name", MATRICES)
+each = parametrize("name", MATRICES)
 
 
 @each
@@ -34,8 +33,8 @@ def test_the_factors_are_orthonormal_and_give_the_matrix_back(name):
     space = row_space(A)
     assert space.basis.shape == (rank, A.shape[1])
     assert space.coordinates.shape == (len(A), rank)
-    assert space.basis @ space.basis.T == pytest.approx(np.eye(rank), abs=1e-13)
-    assert space.coordinates @ space.basis == pytest.approx(A, abs=1e-13)
+    assert space.basis @ space.basis.T == approx(np.eye(rank), abs=1e-13)
+    assert space.coordinates @ space.basis == approx(A, abs=1e-13)
 
 
 @each
@@ -44,7 +43,7 @@ def test_a_small_rank_is_found_from_random_combinations_and_a_larger_one_is_not_
     found = row_space(A, rank)
     if name != "badly scaled":  # where rounding leaves it to the check
         assert found is not None
-        assert found.coordinates @ found.basis == pytest.approx(A, abs=1e-12)
+        assert found.coordinates @ found.basis == approx(A, abs=1e-12)
         assert len(found.basis) == rank
     if rank > 0:
         assert row_space(A, rank - 1) is None
@@ -54,22 +53,22 @@ def test_answers_and_adjoint_through_the_space_equal_those_by_the_matrix():
     A, D, w = dependent(300, 6, 400), RNG.dirichlet(np.ones(400)), RNG.normal(size=300)
     workload = Explicit(codes(20, 20), A)
     assert isinstance(workload._short, RowSpace)
-    assert workload.answers(D) == pytest.approx(A @ D, abs=1e-14)
-    assert workload.adjoint(w) == pytest.approx(w @ A, abs=1e-12)
+    assert workload.answers(D) == approx(A @ D, abs=1e-14)
+    assert workload.adjoint(w) == approx(w @ A, abs=1e-12)
     rows = random_rows(workload.domain, 50)
     P_n = np.bincount(workload.domain.index(rows.values), rows.weights / 50, 400)
-    assert workload.answers_of_rows(rows) == pytest.approx(workload.answers(P_n), abs=1e-14)
+    assert workload.answers_of_rows(rows) == approx(workload.answers(P_n), abs=1e-14)
 
 
 def test_no_space_is_looked_for_where_that_costs_too_much(monkeypatch):
     monkeypatch.setattr(module, "FACTOR_WORK", 300 * 300 * 400 - 1)
     workload = Explicit(codes(20, 20), dependent(300, 6, 400))
     assert workload.row_space is None
-    assert workload.answers(np.full(400, 1 / 400)) == pytest.approx(workload.matrix.mean(axis=1))
-    assert CellAnswers(workload, subspace=True).l2 == pytest.approx(np.sqrt(2))
+    assert workload.answers(np.full(400, 1 / 400)) == approx(workload.matrix.mean(axis=1))
+    assert CellAnswers(workload, subspace=True).l2 == approx(np.sqrt(2))
 
 
-@pytest.mark.parametrize("stretch", [1.0, 1.3, 0.8])
+@parametrize("stretch", [1.0, 1.3, 0.8])
 def test_the_noise_covers_what_leaves_even_of_a_wrong_basis(monkeypatch, stretch):
     workload = Explicit(codes(3, 4), dependent(5, 3, 12))
     right = row_space(workload.matrix)

@@ -6,14 +6,14 @@ import pytest
 from dpcore import Explicit, Marginals
 from dpcore.privacy.accounting.budget import BoundedRange
 from dpcore.privacy.statistics.scores import TableErrors
-from tests.helpers import codes, histogram, random_rows, refused
+from tests.helpers import codes, histogram, parametrize, random_rows, refused
 from tests.privacy.enumeration import curator_of
 
 CUBE = codes(2, 2, 2)
 TABLES = Marginals(CUBE, [["a"], ["b", "c"], ["a", "b", "c"]])
 
 
-def score(workload=TABLES, answers=0.1, penalties=(0.3, 0.0, 1.0), weights=(1.0, 0.2, 0.0)) -> TableErrors:
+def score(workload=TABLES, answers=0.1, penalties=(0.3, 0.0, 1.0), weights=(1.0, 0.2, 0.0)):
     return TableErrors(workload, np.resize(answers, workload.m), np.asarray(penalties), np.asarray(weights))
 
 
@@ -43,7 +43,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("wrong", "message"), WRONG)
+@parametrize("wrong, message", WRONG)
 def test_what_has_no_derived_sensitivity_is_refused_and_costs_nothing(wrong, message):
     curator = curator_of(random_rows(CUBE, 50), BoundedRange(1.0))
     with refused(message):

@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-import pytest
 from scipy.special import ndtri
 
 from dpcore import Budget
@@ -15,7 +14,7 @@ from dpcore.privacy.accounting.budget import Approximate, BoundedRange, Gaussian
 from dpcore.privacy.accounting.calibrations import regularised_stages
 from dpcore.privacy.statistics.gradients import MeanGradient, RegularisedMinimiser
 from dpcore.privacy.statistics.targets import PerturbedRisk, PlainRisk, RankError, RegularisedRisk, largest_shift
-from tests.helpers import refused
+from tests.helpers import approx, parametrize, refused
 from tests.privacy.enumeration import over_neighbours
 from tests.risk_tasks import quadrature
 
@@ -45,16 +44,16 @@ def hockey_stick(p, q, epsilon):
 LOCATIONS = [pinball(0.5), pinball(0.1), absolute(), huber(0.3)]
 GLMS = [Logistic(), hinge()]
 POINTS = SquaredDistance((-1.0,), (1.0,))
-every_loss = pytest.mark.parametrize("loss", [*LOCATIONS, *GLMS], ids=lambda loss: loss.name)
+every_loss = parametrize("loss", [*LOCATIONS, *GLMS], ids=lambda loss: loss.name)
 
 
-def values_of(loss) -> list:
+def values_of(loss):
     """The records to try with a loss: numbers, or features and labels."""
     return [(v,) for v in VALUES] if loss in LOCATIONS or loss is POINTS else RECORDS
 
 
-@pytest.mark.parametrize("stages", [1, 2, 3, 6])
-@pytest.mark.parametrize("theta", [0, 0.01, 0.3])
+@parametrize("stages", [1, 2, 3, 6])
+@parametrize("theta", [0, 0.01, 0.3])
 def test_the_error_of_the_sampler_is_part_of_delta(stages, theta):
     budget = Budget(0.7, 1e-5)
     spend, s = regularised_stages(budget, stages, theta)
@@ -62,7 +61,7 @@ def test_the_error_of_the_sampler_is_part_of_delta(stages, theta):
     delta = math.exp(conversions.gdp_log_delta(0.7, spend.mu * math.sqrt(stages)))
     assert delta + (1 + math.exp(0.7)) * tau <= 1e-5
     assert delta + (1 + math.exp(0.7)) * tau >= 1e-5 * (1 - 1e-6), "and all of it is used"
-    assert s == pytest.approx(spend.mu * math.sqrt(stages))
+    assert s == approx(spend.mu * math.sqrt(stages))
 
 
 def worst(target, spend, values, epsilon):
@@ -70,7 +69,7 @@ def worst(target, spend, values, epsilon):
     return max(hockey_stick(p, q, epsilon) for p, q in laws)
 
 
-@pytest.mark.parametrize("mu", [0.3, 3.0])
+@parametrize("mu", [0.3, 3.0])
 @every_loss
 def test_a_regularised_density_is_at_least_as_private_as_a_gaussian(loss, mu):
     target, s = RegularisedRisk(loss, UNIT, mu, loss in LOCATIONS), 0.8
@@ -89,12 +88,12 @@ def test_on_a_wide_region_with_a_strong_regulariser_no_noise_is_wasted():
 def test_the_squared_distance_on_r_d_is_exactly_the_gaussian_mechanism():
     target = RegularisedRisk(POINTS, Space(np.zeros(1), 1.0), 0.0)
     k = target.k(N, Gaussian(0.6))
-    assert k**-0.5 == pytest.approx((2 / N) / 0.6), "σ = Δ₂/s"
+    assert k**-0.5 == approx((2 / N) / 0.6), "σ = Δ₂/s"
     p, q = (target.density(rows(data), N, Gaussian(0.6)) for data in ((-1, 0, 0), (1, 0, 0)))
     x = np.linspace(-8, 8, 40_001)[:, None]
     a, b = (quadrature(d.potential(x), x[1, 0] - x[0, 0]) for d in (p, q))
     delta = float(np.maximum(a - math.e * b, 0).sum() * (x[1, 0] - x[0, 0]))
-    assert delta == pytest.approx(math.exp(conversions.gdp_log_delta(1, 0.6)), rel=1e-4)
+    assert delta == approx(math.exp(conversions.gdp_log_delta(1, 0.6)), rel=1e-4)
 
 
 @every_loss
@@ -119,8 +118,8 @@ def test_ranks_are_of_bounded_range():
     assert 0.45 < max(spans) <= 0.9 + 1e-9
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 0.05), (0.5, 1e-4)])
-@pytest.mark.parametrize("loss", [Logistic(), huber(0.5)], ids=lambda loss: loss.name)
+@parametrize("epsilon, delta", [(1.0, 0.05), (0.5, 1e-4)])
+@parametrize("loss", [Logistic(), huber(0.5)], ids=lambda loss: loss.name)
 def test_objective_perturbation_keeps_its_promise(loss, epsilon, delta):
     """In one dimension x ↦ ξ is monotone, so the law of x is exact: φ(ξ(x)/σ) ξ'(x)/σ."""
     target = PerturbedRisk(loss, Space(np.zeros(1), 1.0), 0.2)
@@ -138,7 +137,7 @@ def test_objective_perturbation_keeps_its_promise(loss, epsilon, delta):
         laws = over_neighbours(values, N, lambda data: density(data, sigma))
         return max(float(np.maximum(p - math.exp(epsilon) * q, 0).sum() * step) for p, q in laws)
 
-    assert density((RECORDS[0],) * N, sigma).sum() * step == pytest.approx(1, abs=2e-3)
+    assert density((RECORDS[0],) * N, sigma).sum() * step == approx(1, abs=2e-3)
     apart = [(0.0, 1.0), (1.0, -1.0), (1.0, 1.0)]
     assert max(worst(sigma, RECORDS[:4]), worst(sigma, apart)) <= delta
     assert worst(sigma / 4, apart) > delta
@@ -147,7 +146,7 @@ def test_objective_perturbation_keeps_its_promise(loss, epsilon, delta):
         target.settle(N, N, Approximate(epsilon, 0.0))
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-6), (1.0, 1e-6), (3.0, 1e-9), (1.0, 1e-2)])
+@parametrize("epsilon, delta", [(0.1, 1e-6), (1.0, 1e-6), (3.0, 1e-9), (1.0, 1e-2)])
 def test_the_tilt_of_objective_perturbation_is_what_its_bound_asks_for(epsilon, delta):
     """Two records whose features meet at any angle, by quadrature over the plane of the tilt."""
     s = largest_shift(epsilon, delta)
@@ -168,7 +167,7 @@ def test_the_tilt_of_objective_perturbation_is_what_its_bound_asks_for(epsilon, 
     assert s > 1.05 * 2 * epsilon / (t + math.sqrt(t * t + 2 * epsilon)), "four tails in a union cost more"
 
 
-@pytest.mark.parametrize("loss", [*GLMS, absolute(), POINTS], ids=type)
+@parametrize("loss", [*GLMS, absolute(), POINTS], ids=type)
 def test_a_minimiser_moves_by_no_more_than_its_sensitivity(loss):
     statistic = RegularisedMinimiser(loss, UNIT, 0.4, 0.01, N)
     values = values_of(loss if loss is POINTS else GLMS[0])[:4]
@@ -177,8 +176,8 @@ def test_a_minimiser_moves_by_no_more_than_its_sensitivity(loss):
     assert max(moves) > 0.2 * statistic.l2 / N
 
 
-@pytest.mark.parametrize("clip", [0.2, 1.0, 3.0])
-@pytest.mark.parametrize("loss", [*LOCATIONS, *GLMS, POINTS], ids=lambda loss: loss.name)
+@parametrize("clip", [0.2, 1.0, 3.0])
+@parametrize("loss", [*LOCATIONS, *GLMS, POINTS], ids=lambda loss: loss.name)
 def test_a_clipped_gradient_moves_by_no_more_than_its_sensitivity(loss, clip):
     values, largest = values_of(loss)[:4], 0.0
     for x in (-1.0, -0.3, 0.0, 0.9):
@@ -188,7 +187,7 @@ def test_a_clipped_gradient_moves_by_no_more_than_its_sensitivity(loss, clip):
     assert 0.3 < largest <= 1 + 1e-12
 
 
-@pytest.mark.parametrize("clip", [0.1, 0.7, 1.0, 2.0, 9.0])
+@parametrize("clip", [0.1, 0.7, 1.0, 2.0, 9.0])
 def test_a_mean_s_gradient_moves_by_the_spread_of_its_box_however_it_is_clipped(clip):
     """In the plane, from inside the box and from far outside; clipped or not, no pair of records is further apart."""
     low, high, rng = (-1.0, 0.0), (1.0, 1.0), np.random.default_rng(0)
@@ -197,7 +196,7 @@ def test_a_mean_s_gradient_moves_by_the_spread_of_its_box_however_it_is_clipped(
     points = np.concatenate([corners, rng.uniform(low, high, (30, 2))])
     for x in (np.array([0.0, 0.5]), np.array([1.0, 1.0]), np.array([5.0, -3.0])):
         statistic = MeanGradient(loss, Ball(np.array([0.0, 0.5]), 1.2), x, clip)
-        assert statistic.l2 == pytest.approx(min(2 * clip, loss.spread))
+        assert statistic.l2 == approx(min(2 * clip, loss.spread))
         cut = np.array([statistic.clipped_sum(p[None], np.ones(1)) for p in points])
         apart = np.linalg.norm(cut[:, None] - cut[None], axis=2).max()
         assert apart <= statistic.l2 * (1 + 1e-12)

@@ -13,32 +13,32 @@ from dpcore.privacy.accounting.ledger import Charge, Ledger, Plan
 from dpcore.privacy.point_curator import PointCurator
 from dpcore.privacy.statistics.votes import CodeVotes, Votes
 from dpcore.privacy.table_curator import TableCurator
-from tests.helpers import hockey_stick
+from tests.helpers import approx, hockey_stick, parametrize, seeded
 from tests.privacy.enumeration import ask, largest_move
 
 PLACES = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]])  # where private points may be
 CANDIDATES = np.array([[0.1, 0.0], [0.9, 0.1], [0.1, 1.8], [5.0, 5.0]])
 
 
-def rows_at(places: np.ndarray, data) -> Rows:
+def rows_at(places, data):
     values, weights = np.unique(places[list(data)], axis=0, return_counts=True)
     return Rows(values, weights)
 
 
-def brute(distances: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def brute(distances, weights):
     """Shares of the votes for the first of the nearest candidates, from all distances (r, v)."""
     return np.bincount(distances.argmin(axis=1), weights, distances.shape[1]) / weights.sum()
 
 
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("d", [1, 2, 5])
+@parametrize("seed", range(6))
+@parametrize("d", [1, 2, 5])
 def test_every_point_votes_for_its_nearest_candidate_the_first_of_several(d, seed):
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     lattice = rng.integers(0, 4, (60, d)) / 2.0  # many ties, many candidates twice
     V = np.concatenate([lattice, rng.random((5, d))])[: 65 if seed else 1]
     X, weights = np.unique(rng.integers(0, 7, (80, d)) / 4.0, axis=0, return_counts=True)
     distances = ((X[:, None] - V) ** 2).sum(axis=2)
-    assert Votes(V).value(Rows(X, weights)) == pytest.approx(brute(distances, weights), abs=1e-15)
+    assert Votes(V).value(Rows(X, weights)) == approx(brute(distances, weights), abs=1e-15)
 
 
 def test_more_ties_than_are_looked_for_at_once():
@@ -50,10 +50,10 @@ def test_more_ties_than_are_looked_for_at_once():
     assert np.flatnonzero(found).tolist() == [int(distances.argmin())]
 
 
-@pytest.mark.parametrize("block", [20_000_000, 50])
+@parametrize("block", [20_000_000, 50])
 def test_rows_vote_by_the_sum_of_distances_over_columns(block, monkeypatch):
     monkeypatch.setattr("dpcore.privacy.statistics.votes.BLOCK", block)
-    rng = np.random.default_rng(0)
+    rng = seeded(0)
     bins = (np.array([0, 1, 2, 2]), np.array([0, 0, 1, 1, 2, 3]), np.arange(3))
     positions = (None, np.array([3, 5, 9, 20]), None)
     V = np.column_stack([rng.integers(0, k, 40) for k in (3, 4, 3)])
@@ -64,10 +64,10 @@ def test_rows_vote_by_the_sum_of_distances_over_columns(block, monkeypatch):
     distances = different + np.abs(positions[1][X[:, 1]][:, None] - positions[1][V[:, 1]])
     statistic = CodeVotes(V, bins, positions, 8)
     statistic.check()
-    assert statistic.value(Rows(values, weights)) == pytest.approx(brute(distances, weights), abs=1e-15)
+    assert statistic.value(Rows(values, weights)) == approx(brute(distances, weights), abs=1e-15)
 
 
-@pytest.mark.parametrize(
+@parametrize(
     "statistic",
     [
         Votes(np.zeros((0, 2))),
@@ -96,19 +96,17 @@ ROWS = np.array([[0, 0], [1, 2], [1, 1]])
 ROW_VOTES = CodeVotes(np.array([[0, 0], [1, 2], [0, 1]]), (np.arange(2), np.arange(3)), (None, np.array([0, 4, 9])), 8)
 
 
-@pytest.mark.parametrize(
-    ("statistic", "places"), [(Votes(CANDIDATES), PLACES), (ROW_VOTES, ROWS)], ids=["points", "rows"]
-)
-@pytest.mark.parametrize(("spend", "order"), [(Gaussian(0.7), 2), (Pure(0.7), 1)])
-@pytest.mark.parametrize("n", [2, 3])
+@parametrize("statistic, places", [(Votes(CANDIDATES), PLACES), (ROW_VOTES, ROWS)], ids=["points", "rows"])
+@parametrize("spend, order", [(Gaussian(0.7), 2), (Pure(0.7), 1)])
+@parametrize("n", [2, 3])
 def test_noise_on_votes_matches_the_largest_change_between_neighbours(asked, statistic, places, spend, order, n):
     """One point or row after the other beside the same others."""
     seen = [ask_votes(asked, statistic, spend, (*[0] * (n - 1), last), places) for last in range(3)]
     largest, scale = largest_move(seen, order)
-    assert scale * 0.7 == pytest.approx(largest, rel=1e-12)
+    assert scale * 0.7 == approx(largest, rel=1e-12)
 
 
-def law(share: float, scale: float, height: float, edges: np.ndarray) -> np.ndarray:
+def law(share, scale, height, edges):
     """The probability that a share leaves as 0, or between two edges above the threshold."""
     if share == 0:
         return np.append(1.0, np.zeros(len(edges)))
@@ -118,8 +116,8 @@ def law(share: float, scale: float, height: float, edges: np.ndarray) -> np.ndar
     return np.concatenate([[1 - above[0]], above[:-1] - above[1:], above[-1:]])
 
 
-@pytest.mark.parametrize("spend", [Approximate(1.0, 0.01), Approximate(0.2, 1e-4), Approximate(2.0, 0.4)], ids=str)
-@pytest.mark.parametrize("group", [1, 2])
+@parametrize("spend", [Approximate(1.0, 0.01), Approximate(0.2, 1e-4), Approximate(2.0, 0.4)], ids=str)
+@parametrize("group", [1, 2])
 def test_thresholded_laplace_noise_keeps_its_promise(asked, spend, group):
     n = 4
     sets = list(itertools.combinations_with_replacement(range(3), n))
@@ -128,14 +126,14 @@ def test_thresholded_laplace_noise_keeps_its_promise(asked, spend, group):
         values, height = ask_votes(asked, Votes(CANDIDATES), spend, data, group=group)
         seen[data] = values, asked.pop()[1], height
     ((scale, height),) = {noise for _, *noise in seen.values() for noise in [tuple(noise)]}
-    edges = np.union1d(height + np.linspace(0, 1.2, 25), [k / n for k in range(n + 1) if k / n > height])
+    edges = np.union1d(height + np.linspace(0, 1.2 * n, 25), [k for k in range(n + 1) if k > height])
     edges = edges[edges >= height]
-    laws = {k: law(k / n, scale, height, edges) for k in range(n + 1)}
+    laws = {k: law(k, scale, height, edges) for k in range(n + 1)}
 
-    def outcome(data) -> np.ndarray:
+    def outcome(data):
         out = np.ones(1)
-        for share in seen[data][0][:3]:
-            out = np.outer(out, laws[round(share * n)]).ravel()
+        for votes in seen[data][0][:3]:
+            out = np.outer(out, laws[round(votes)]).ravel()
         return out
 
     worst = 0.0
@@ -147,11 +145,11 @@ def test_thresholded_laplace_noise_keeps_its_promise(asked, spend, group):
     assert worst <= spend.failure * (1 + 1e-9)
     if group == 1:
         assert worst >= spend.failure * (1 - 1e-4), "no noise is wasted"
-        needed = 2 * math.log(1 / (2 * spend.failure)) / (n * spend.epsilon) + 1 / n
-        assert height == pytest.approx(needed, rel=1e-5)
+        needed = 2 * math.log(1 / (2 * spend.failure)) / spend.epsilon + 1
+        assert height == approx(needed, rel=1e-5)
 
 
-@pytest.mark.parametrize("times", [1, 14, 200])
+@parametrize("times", [1, 14, 200])
 def test_equal_thresholded_releases_use_the_budget_and_not_more(times):
     budget = Budget(1, 1e-4)
     spend = equal_thresholded(budget, times)

@@ -1,10 +1,14 @@
-"""Remains of a release that was killed: its ledger knows the folder, and the next command tidies up."""
+"""The draft of a release: a hidden folder beside its future one, which it becomes when all is written.
+
+Of a release that was killed the ledger knows both folders, and the next command tidies up.
+"""
 
 import json
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 
 from ..errors import InputError
@@ -20,9 +24,28 @@ except ImportError:  # where folders cannot be held, nothing is tidied
 ENDINGS = (".csv", ".parquet", ".npz", ".json", ".html", ".yaml", ".py")  # endings of the files of a release
 
 
+def check_folder(folder: Path) -> None:
+    """Raise InputError unless `folder` is new or empty and can be made: no release is ever overwritten."""
+    try:
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise InputError(f"{str(folder)[:200]}: is there already and not empty; a release is never written over")
+        parent = folder.absolute().parent
+        usable = parent.is_dir() and os.access(parent, os.W_OK)
+    except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        usable = False
+    if not usable:
+        raise InputError(f"{str(folder)[:200]}: cannot be made here")
+
+
 @contextmanager
 def draft(folder: Path) -> Iterator[Path]:
-    """A hidden folder beside the release's future one, locked by this process until the release is noted."""
+    """A hidden folder beside the release's future one, locked by this process until the release is noted.
+
+    Raises InputError unless the future one is new or empty and can be made.
+    """
+    check_folder(folder)
     try:
         made = Path(tempfile.mkdtemp(prefix=_prefix(folder), dir=folder.absolute().parent))
     except OSError as error:
@@ -32,6 +55,20 @@ def draft(folder: Path) -> Iterator[Path]:
             yield made
     finally:
         _remove(made)
+
+
+def complete(made: Path, folder: Path, charged: str) -> None:
+    """Make a finished draft the release's folder, in one last step after which nothing is left to do.
+
+    Its files get the time of the charge: a later one would tell how long the release took.
+    """
+    time = datetime.fromisoformat(charged).timestamp()
+    for path in (*made.iterdir(), made):
+        os.utime(path, (time, time))
+    made.chmod(0o755)
+    if folder.exists():
+        folder.rmdir()  # only an empty folder goes
+    made.rename(folder)
 
 
 def tidied(ledger: Path) -> list[str]:
@@ -47,11 +84,11 @@ def tidied(ledger: Path) -> list[str]:
         folder, made = Path(settings["folder"]), Path(settings["draft"])
         if made.parent != folder.parent or not made.name.startswith(_prefix(folder)):
             continue  # this program never wrote it
-        with _held(made) as free, _held(folder) as complete:
-            if free is False or complete is False:
+        with _held(made) as free, _held(folder) as there:
+            if free is False or there is False:
                 continue
-            if complete and _is_release(folder, ledger, number):
-                store.note(number, "released", json.dumps(noted(folder)))
+            if there and _is_release(folder, ledger, number):
+                store.note(number, "released", noted(folder))
                 said.append(f"release {number} was killed after it was written; {folder} is whole, and noted now")
                 continue
             _remove(made)
@@ -63,10 +100,10 @@ def tidied(ledger: Path) -> list[str]:
     return said
 
 
-def noted(folder: Path) -> dict[str, str]:
+def noted(folder: Path) -> str:
     """The note that a ledger keeps of a finished release: the hashes of its data files and of its signature."""
     facts = json.loads((folder / "release.json").read_text(encoding="utf-8"))
-    return {**facts["files"], verifier.SIGNED: verifier.digest(folder / verifier.SIGNED)}
+    return json.dumps({**facts["files"], verifier.SIGNED: verifier.digest(folder / verifier.SIGNED)})
 
 
 @contextmanager

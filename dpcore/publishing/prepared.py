@@ -1,0 +1,219 @@
+"""Releases prepared for the charge: encoded and planned, while nothing was drawn and no budget is used.
+
+Of a release that measures its schema first, public facts alone are planned; it is charged whole, and then settled.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..algorithms import registered_name
+from ..algorithms.base import make_plan
+from ..algorithms.forecasts import affordable
+from ..data.cells import RawCells
+from ..data.domain import Domain, Rows
+from ..data.open_schema import OpenSchema
+from ..data.privacy_unit import PrivacyUnit
+from ..data.sources.base import Source
+from ..data.sources.counts import Counts, gather
+from ..data.sources.people import limited
+from ..errors import InputError
+from ..privacy.accounting.ledger import Choice, Plan
+from ..privacy.accounting.lifetime import Event, Filtered, reserved
+from ..privacy.column_curator import ColumnCurator
+from ..privacy.curator import check_readable
+from ..problems import QueryRelease
+from ..schemas.measure import ColumnFindings, MeasuredSchema, measure_schema
+from ..schemas.plan import Division, SchemaPlan, check_whole, exactly, plan_schema, plan_within, share_of
+from ..types import Rng, Watch, unwatched
+from ..workloads import Workload
+from .dataset import Reservation
+from .ledger_store import Store
+from .request import ReleaseRequest
+
+WHY_EXACT = "noise without rounding, so that no last digit reveals more than the budget allows"
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedRelease:
+    """A request checked against table and schema, and planned; nothing has been drawn or charged."""
+
+    request: ReleaseRequest
+    problem: QueryRelease
+    rows: Rows | Counts
+    plan: Plan
+    events: tuple[tuple[Event, int], ...]
+
+    @property
+    def findings(self) -> tuple[ColumnFindings, ...]:
+        """The findings on every column that is measured with this release."""
+        return ()
+
+    def reserve(self, store: Store, *, preview: bool = False, **leaving: str) -> Reservation:
+        """Charge the release in the ledger, or with `preview` only show the charge; see `Store.reserve`.
+
+        `leaving` is kept in the ledger with the settings: the key that signs it, and where it is written.
+        """
+        request = self.request
+        settings = {c.name: json_value(c.value) for c in self.plan.choices}
+        return store.reserve(
+            request,
+            self.events,
+            algorithm=registered_name(request.algorithm),
+            settings=settings | {"asked": list(request.asked)} | leaving,
+            reason=request.reason,
+            preview=preview,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Opening:
+    """The part of a release that is unknown at first: its schema, the queries' reading in it, and a given share."""
+
+    schema: OpenSchema
+    ask: Callable[[Domain], Workload]
+    share: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class OpenRelease(PreparedRelease):
+    """A prepared release whose `problem`, `rows` and `plan` are placeholders, made of public facts alone.
+
+    `events` are all that schema and algorithm may ever spend.
+    """
+
+    opening: Opening
+    cells: list[RawCells]
+    division: Division
+    measuring: SchemaPlan
+
+    def measure(self, noise: Rng) -> MeasuredSchema:
+        """The measured schema; to be called only after the charge."""
+        curator = ColumnCurator(self.cells, self.problem.n, self.measuring.plan, noise, group=self.problem.group)
+        return measure_schema(self.opening.schema, self.measuring, curator)
+
+    def settle(self, found: MeasuredSchema) -> "SettledRelease":
+        """The release that a measured schema allows; InputError where it is too large, or leaves no question."""
+        request = replace(self.request, workload=self.opening.ask(found.domain))
+        rows = found.domain.encode(request.unit.limited(request.table, found.domain.names))
+        problem = _problem(request, self.problem.n)
+        plan = plan_within(request.algorithm, problem, self.division, exact=self.measuring.plan.exact)
+        request.check_exact(plan.exact)
+        first = self.measuring.plan
+        check_whole(self.division, first, plan, request.algorithm.adaptive)
+        additive = first.budget.delta > 0
+        events = tuple(
+            (Filtered(c.spend.rho, c.spend.failure) if additive else c.spend, c.times) for c in first.charges
+        )
+        return SettledRelease(request, problem, rows, plan, self.events, found, first, self.division, events)
+
+
+@dataclass(frozen=True, eq=False)
+class SettledRelease(PreparedRelease):
+    """A settled release: prepared with the schema that was measured.
+
+    `measured_events` were charged for it; their failure probabilities add up unchanged.
+    """
+
+    found: MeasuredSchema
+    measuring: Plan
+    division: Division
+    measured_events: tuple[tuple[Event, int], ...]
+
+    @property
+    def findings(self) -> tuple[ColumnFindings, ...]:
+        """The findings on every column that was measured with this release."""
+        return self.found.found
+
+
+@dataclass(frozen=True, eq=False)
+class OpenRecords:
+    """A table's rows before its schema is measured, with a placeholder for each column still to be measured."""
+
+    cells: list[RawCells]
+    rows: Rows
+
+    @classmethod
+    def of(
+        cls,
+        frame: pd.DataFrame,
+        schema: OpenSchema,
+        unit: PrivacyUnit,
+        told: Watch = unwatched,
+    ) -> "OpenRecords":
+        """The rows of a table; values that a public column refuses raise here. `told` receives the progress."""
+        limited, many = unit.limited(frame, schema.names), len(schema.open) + 1
+        cells = schema.cells(limited, lambda done: told(done / many))
+        told(1 - 1 / many)
+        return cls(cells, schema.placeholder.encode(limited))
+
+
+def prepare(request: ReleaseRequest, rows: Rows | Counts | None = None) -> PreparedRelease:
+    """The prepared release: its table encoded, its plan made. Rows that the schema refuses raise InputError here.
+
+    The plan keeps its promise by what adds up, as the data set's ledger does. `rows` are this very table's, where they
+    are encoded already.
+    """
+    if rows is None:
+        rows = records_of(request.frame, request.workload, request.unit)
+    problem = _problem(request, rows.n)
+    plan = make_plan(request.algorithm, problem, replace(request.budget, additive=True))
+    if request.noise != "float":
+        plan = exactly(plan)
+    request.check_exact(plan.exact)
+    if plan.exact:
+        plan = replace(plan, choices=(*plan.choices, Choice("noise", "exact", WHY_EXACT)))
+    check_readable(rows, plan)
+    return PreparedRelease(request, problem, rows, plan, reserved(plan, request.algorithm.adaptive))
+
+
+def prepare_open(request: ReleaseRequest, opening: Opening, records: OpenRecords | None = None) -> OpenRelease:
+    """An open release, checked and planned with placeholders; it neither draws nor charges anything.
+
+    `records` are those of this very table, where they are read already.
+    """
+    if request.start is not None:
+        raise InputError("a public start needs a schema that is known: it says how likely each combination is")
+    if records is None:
+        records = OpenRecords.of(request.table, opening.schema, request.unit)
+    n, group, columns = records.rows.n, request.unit.most_rows, opening.schema.open
+    problem = _problem(request, n)
+    exact = request.noise != "float"
+    share = share_of(columns, opening.share, n, group, request.budget)
+    division, plan = share.planned(request.algorithm, problem, request.budget, exact=exact)
+    request.check_exact(plan.exact)
+    measuring = plan_schema(columns, n, group, division, exact=exact)
+    return OpenRelease(
+        request, problem, records.rows, plan, division.events, opening, records.cells, division, measuring
+    )
+
+
+def _problem(request: ReleaseRequest, n: int) -> QueryRelease:
+    """The problem of a request about n rows; InputError where its algorithm needs more memory than there is."""
+    problem = QueryRelease(request.workload, n, request.unit.most_rows, request.start)
+    affordable(request.algorithm, problem, request.budget)
+    return problem
+
+
+def records_of(
+    table: pd.DataFrame | Source, workload: Workload, unit: PrivacyUnit, watch: Watch = unwatched
+) -> Rows | Counts:
+    """A table's rows in a workload's domain; of a source, only counts of the tables asked for.
+
+    Rows of one person are limited first. `watch` is told how much of a source is read.
+    """
+    domain = workload.domain
+    if isinstance(table, pd.DataFrame):
+        return domain.encode(unit.limited(table, domain.names))
+    tables = workload.base.axes if workload.base else ()
+    return gather(limited(table, unit, domain.names), domain, tables, watch)
+
+
+def json_value(value: Any) -> Any:
+    """The value of a plan's choice as a number or text that JSON can hold."""
+    return (
+        value.item() if isinstance(value, np.generic) else value if isinstance(value, (int, float, str)) else str(value)
+    )

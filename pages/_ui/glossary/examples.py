@@ -1,0 +1,71 @@
+"""A number for every word of the glossary: facts of the public samples, and what runs, plans and promises compute."""
+
+import math
+
+import numpy as np
+import streamlit as st
+
+from dpcore.algorithms import ALGORITHMS
+from dpcore.algorithms.base import make_plan
+from dpcore.evaluation.run import pairs_with
+from dpcore.numbers import amount, points
+from dpcore.privacy.accounting.budget import Budget
+from dpcore.privacy.accounting.conversions import gdp_epsilon, gdp_mu
+from dpcore.problems import QueryRelease
+from dpcore.theory.meaning import Promise, delta_words, one_in, times_in_100
+
+from ..lessons import patient
+from ..lessons.lesson import DELTA, LESSONS
+from ..lessons.moving import STOPS
+from ..shell.controls import number
+from ..shell.state import sample_table
+
+EPSILON = 1.0
+TOGETHER = 4  # releases
+FACTS = {  # of the samples, which never change
+    "cell": "The columns of the census have 16,800 combinations.",
+    "marginal": "Berkeley, gender and admission: 4 counts, such as 1,493 of Male, Rejected.",
+    "neighbours": "Titanic with 109 children, and with 108.",
+    "point": "0.5 points ≈ 100 people of 20,000.",
+    "quantile": "Half of the 20,000 people of the census are 42 or younger.",
+    "schema": "Census: ages lie between 17 and 90.",
+    "seed": "0 draws +0.7 and -0.7 people each time.",
+    "sensitivity": "One person of 20,000 moves a count by 1, a share by 0.005 points.",
+    "workload": "All pairs of the census' 7 columns: 401 questions.",
+}
+
+
+def medians(lesson: str) -> dict[float, list[float]]:
+    """Return what the bars of a lesson are in the median of its repeats, by ε."""
+    return dict(zip(STOPS, np.median(LESSONS[lesson].shares, axis=0).tolist(), strict=True))
+
+
+@st.cache_data(show_spinner=False)
+def examples() -> dict[str, str]:
+    """Return a sentence with a number for each word that has one."""
+    census = sample_table("census")
+    questions, rows = pairs_with(census.domain), census.n
+    algorithm, budget = ALGORITHMS["gaussian_maxent"](), Budget(EPSILON, DELTA)
+    promise = Promise.of_plan(make_plan(algorithm, QueryRelease(questions, rows), budget), adaptive=algorithm.adaptive)
+    alone = Promise(EPSILON, DELTA)  # of any algorithm
+    mu = gdp_mu(EPSILON, DELTA)
+    together = gdp_epsilon(math.sqrt(TOGETHER) * mu, DELTA)
+    (exact, _), (noisy, _) = patient.EXACT, patient.published()
+    typical, sampled = medians("epsilon"), medians("population")
+    at = f"ε = {number(EPSILON)}"
+    off = amount(typical[EPSILON][0], rows, "people")
+    return FACTS | {
+        "ε": f"With Gaussian noise at {at} someone who knows everyone else is right at most "
+        f"{times_in_100(promise.guess())} (a coin: 50).",
+        "δ": f"At δ = {delta_words(DELTA)} a suspicion may rise further than promised {one_in(alone.failure)}.",
+        "composition": f"{TOGETHER} releases of Gaussian noise at {at} use ε = {together:.3g} in all.",
+        "disagreement": f"Titanic at ε = 0.3: {LESSONS['small-groups'].found().words}.",
+        "α": f"α = {number(algorithm.alpha)}, unless you choose.",
+        "frontier": f"Census: {points(typical[0.1][0])} points at ε = 0.1, {points(typical[1.0][0])} at ε = 1.",
+        "noise": f"At {at} a count moves by about {1 / mu:.0f} people: {exact} patients become {noisy}.",
+        "release": f"For example {noisy} patients, not the exact {exact}.",
+        "sampling floor": f"Census at ε = 10: off by {points(sampled[10.0][0])} points from the table, by "
+        f"{points(sampled[10.0][1])} from the population.",
+        "synthetic table": f"At {at} the answers of the census' copy are off by {off}.",
+        "trial": f"Known noise of {noisy - exact:+d}, taken off {noisy}, is {exact} again.",
+    }

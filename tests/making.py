@@ -1,0 +1,74 @@
+"""What pages show without running it: `python -m tests.making` makes the lessons' bars and Audit's opening game anew.
+
+It writes assets/lessons.json and assets/audit.json, in some minutes. Needed where a lesson, an algorithm that they use
+or the game changes; tests make a part of it again.
+"""
+
+import json
+from dataclasses import asdict
+
+import numpy as np
+
+from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run
+from dpcore.evaluation.run import compare, pairs_with, subgroups
+from dpcore.experiments.audit import audit, short
+from dpcore.experiments.transcripts import transcribe
+from dpcore.params import build
+from pages._ui.audit import game
+from pages._ui.jobs.runs import LAST
+from pages._ui.lessons import lesson as lessons
+from pages._ui.lessons.moving import STOPS
+from pages._ui.shell.state import sample_table
+
+GAMES = 10_000
+KEPT = 400  # points of a curve
+
+
+def shares(lesson, seeds=lessons.SEEDS, epsilons=STOPS):
+    """What each bar of a lesson is, by seed and ε, to four digits."""
+    return [[[float(f"{share(lesson, bar, e, s):.4g}") for bar in lesson.bars] for e in epsilons] for s in seeds]
+
+
+def share(lesson, bar, epsilon, seed):
+    """A bar's error over all pairs of columns, of one run as Explore makes it; "Child" and the like are groups by age.
+
+    "possible" is the share of released rows whose values are a row of the table.
+    """
+    settings, changed = lesson.settings, dict(bar.changed)
+    name = changed.pop("algorithm", settings["algorithm"])
+    own = {key.split(".")[1]: value for key, value in settings.items() if key.startswith(f"{name}.")}
+    table = sample_table(settings["sample"])
+    domain, rows = table.domain, table.rows(table.domain.names)
+    method, problem = build(ALGORITHMS[name], own | changed), QueryRelease(pairs_with(domain), rows.n)
+    facts = {"seed": seed, "every": LAST, "population": table.population}
+    run = Run(method, problem, rows, Budget(epsilon, lessons.DELTA), **facts).finish()
+    last = run.records[-1]
+    if bar.measure == "possible":
+        whole = compare(run.release, rows, Marginals(domain, [domain.names]))
+        return whole.synthetic[whole.real > 0].sum()
+    if bar.measure == "population":
+        return last.population.max_error
+    if bar.measure in ("typical", "largest"):
+        return last.empirical.mean_error if bar.measure == "typical" else last.empirical.max_error
+    groups = subgroups(compare(run.release, rows, pairs_with(domain, "Age")), "Age")
+    return groups.error[list(groups.labels).index(bar.measure)]
+
+
+def thinned(played, *keep):
+    """A game without its budget, with its curves at about `KEPT` points and at those to `keep`."""
+    at = np.unique([*np.linspace(0, len(played.hits) - 1, KEPT).astype(int), *keep])
+    facts = {name: value for name, value in asdict(played).items() if name != "budget"}
+    return {name: v[at].round(6).tolist() if isinstance(v, np.ndarray) else v for name, v in facts.items()}
+
+
+def game_kept(found):
+    """A thinned game; the point where the guess changes stays."""
+    return thinned(found, int(np.sum(found.thresholds >= found.line)) - 1)
+
+
+if __name__ == "__main__":
+    made = {key: lesson.asked() | {"shares": shares(lesson)} for key, lesson in lessons.LESSONS.items()}
+    lessons.FILE.write_text(json.dumps(made), encoding="utf-8")
+    asked = short(ALGORITHMS["gaussian_maxent"]()), Budget(game.OPENING, game.DELTA)
+    parts = game_kept(audit(*asked, runs=GAMES)), thinned(transcribe(*asked, transcripts=GAMES))
+    game.FILE.write_text(json.dumps(parts), encoding="utf-8")
