@@ -18,7 +18,6 @@ from ...numbers import ROOM
 from ...types import Array
 from ...workloads import Explicit, Marginals, TableQueries, Union, Workload
 from ...workloads.base import largest_distance
-from ...workloads.residuals import spaces_of
 from ..grid import on_steps, step, workload_on_grid
 from ..rounding import NARROWEST, check_range, near
 from .base import Statistic
@@ -26,6 +25,7 @@ from .base import Statistic
 EVERY = slice(None)
 EPS = 2.0**-50  # relative error of up to eight roundings
 _NORMS: "WeakKeyDictionary[Workload, np.ndarray]" = WeakKeyDictionary()  # as a workload is measured many times
+MOST_COLUMNS = 23  # most columns whose 2^d patterns of agreement are all compared; 10⁷ cells have no more
 
 
 def check_workload(workload: Workload) -> None:
@@ -192,9 +192,11 @@ class CellAnswers(WorkloadStatistic):
     + Πξ), and Πξ is standard Gaussian noise within that space, so that noise in the subspace uses Δ₂ = max_{z,z'}
     ‖Π(e_z − e_z')‖₂:
 
-    - Marginals: the indicators of table A span the residual spaces of all S ⊆ A, which are orthogonal, so Π is the sum
-      of the projections on those of all S inside some table: Δ₂² is the largest change, over all patterns of agreement,
-      of information 1/k in each (`ResidualSpaces.moved`). √2 where the patterns are too many to be compared.
+    - Marginals: functions of columns S alone that sum to zero over each of them, for all S, are orthogonal and span
+      everything; E_S = ⊗_{i∈S} (I − J/d_i) ⊗_{i∉S} J/d_i projects on them (J all ones), and the indicators of table A
+      span those with S ⊆ A. So Π is the sum of E_S over all S inside some table, and with a_i = 1[z_i = z'_i] Π_zz' =
+      (1/k) Σ_S Π_{i∈S} (d_i a_i − 1). As Π is a projection with constant diagonal, Δ₂² = 2 max_a (Π_zz − Π_zz') over
+      all patterns a of agreement: the maximum is not always where all columns differ. Beyond 23 columns: √2.
     - TableQueries, and Unions without an explicit member: inside the row space of the tables they read, by its Π.
     - Explicit: the noise is drawn on coordinates VP_n (p,), V an orthonormal basis of the row space, and AVᵀ of it
       leaves; Δ₂ is that of VP_n, the largest distance of V's columns or √2 ‖V‖₂, however exact V is, so that V may
@@ -278,14 +280,24 @@ def _matrix(workload: Workload) -> Explicit | TableQueries:
 
 def _projected_distance(tables: Marginals) -> float:
     """The distance max_{z,z'} ‖Π(e_z − e_z')‖₂ over the tables' row space, rounded up; see `CellAnswers`."""
-    try:
-        spaces = spaces_of(tables)
-    except InputError:  # a table of very many columns
+    shape = tables.domain.shape
+    used = [i for i in sorted({a for axes in tables.axes for a in axes}) if shape[i] > 1]  # size 1: never differs
+    if len(used) > MOST_COLUMNS:
         return math.sqrt(2)
-    if not spaces.listed:
-        return math.sqrt(2)
-    moved = spaces.moved(np.ones(len(spaces.d))) if len(spaces.d) else np.zeros(1)
-    return min(math.sqrt(float(moved.max()) / tables.domain.size), math.sqrt(2)) * ROOM
+    inside = np.zeros((2,) * len(used))  # 1 at the sets S of columns, as 0/1 coordinates, that lie inside some table
+    for axes in tables.axes:
+        inside[tuple(int(i in axes) for i in used)] = 1
+    for axis in range(len(used)):
+        without, within = np.split(inside, 2, axis)
+        np.maximum(without, within, out=without)
+    projection = inside  # coordinate by coordinate from sets S to patterns a: without, within → differ, agree
+    for axis, i in enumerate(used):
+        differ, agree = np.split(projection, 2, axis)
+        differ -= agree
+        agree *= shape[i]
+        agree += differ
+    same = float(projection.flat[-1])
+    return min(math.sqrt(2 * (same - float(projection.min())) / tables.domain.size), math.sqrt(2)) * ROOM
 
 
 def _norms(workload: Workload) -> Array:
