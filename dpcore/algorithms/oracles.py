@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import block_array, csr_array, lil_array
+from scipy.sparse import block_array, csr_array
 
 from ..errors import InputError
 from ..problems import require_enumerable
@@ -118,13 +118,12 @@ class _Conjunctions:
         self.weights, self.shape = weights[chosen], workload.domain.shape
         self.starts = np.cumsum([0, *self.shape[:-1]])
         firsts = np.array([table.start for table in tables.tables])
-        table, named = np.searchsorted(firsts, chosen, side="right") - 1, lil_array((len(chosen), sum(self.shape)))
+        table, named = np.searchsorted(firsts, chosen, side="right") - 1, [np.zeros((2, 0), dtype=int)]
         for t in np.unique(table):
             own = np.flatnonzero(table == t)
             found = np.unravel_index(chosen[own] - firsts[t], tables.shapes[t])
-            for axis, values in zip(tables.axes[t], found, strict=True):
-                named[own, self.starts[axis] + values] = 1.0
-        self.named: Any = named.tocsr()
+            named += [(own, self.starts[axis] + values) for axis, values in zip(tables.axes[t], found, strict=True)]
+        self.named = _ones(*np.concatenate(named, axis=1), width=sum(self.shape))
         self.size = self.named.sum(axis=1)
         self.rows, self.low, self.high = self._rules(table)
 
