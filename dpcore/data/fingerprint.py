@@ -7,7 +7,6 @@ file they came. Without the key it says nothing about the records.
 import hashlib
 import hmac
 import json
-import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -17,6 +16,7 @@ import pandas as pd
 from ..types import Array
 from .cell import canonical, distinct
 from .marks import mixed
+from .readings import number_of
 
 FORMAT = "3:"  # what fingerprints begin with; those of earlier formats begin with "2:", or are bare
 LANES = 4  # number of 64-bit parts of a sum
@@ -87,13 +87,9 @@ def _is_number(dtype: Any) -> bool:
 def _known_by(text: str) -> str:
     """The text that identifies a cell: numbers that are the same float are alike, as 1.50 and 1.5.
 
-    So a table that is saved anew in another format is known again; whole numbers are known by all of their digits.
+    So a table that is saved anew in another format is known again; whole numbers are known by all of their digits, and
+    what no column reads as a number, as `1_0`, by its own signs.
     """
     text = canonical(text)
-    if text.lstrip("-").isdigit():
-        return text
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    return canonical(str(number)) if math.isfinite(number) else text
+    number = number_of(text)
+    return text if text.lstrip("-").isdigit() or number != number else canonical(str(number))

@@ -354,3 +354,8 @@ def test_decimals_and_days_are_the_same_wherever_they_were_written():
     typed = pd.DataFrame({"a": [Decimal("17.00"), Decimal("1.50")], "b": pd.to_datetime(["2020-01-01", "2020-01-02"])})
     texts = pd.DataFrame({"a": ["17.00", "1.50"], "b": ["2020-01-01", "2020-01-02 00:00:00"]})
     assert fingerprint(typed, b"k") == fingerprint(texts, b"k")
+
+
+@parametrize("text, number", [("1_0", "10"), ("１.５", "1.5"), ("1_0.0", "10")])
+def test_a_text_that_no_column_reads_as_a_number_is_not_known_as_one(text, number):
+    assert fingerprint(pd.DataFrame({"a": [text]}), b"k") != fingerprint(pd.DataFrame({"a": [number]}), b"k")
