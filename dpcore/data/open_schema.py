@@ -32,7 +32,6 @@ class OpenColumn:
     name: str
     kind: str
     read: str = AS_WRITTEN
-    ordered: bool = False
     bins: int = BINS
     quantiles: bool = False
 
@@ -139,7 +138,7 @@ def open_schema_from_json(schema: Any) -> OpenSchema:
                     "values yet; drop the constraint, or give the column's bounds or values"
                 )
     probe = domain_from_json({**schema, "columns": {n: known.get(n) or _probe(n, s) for n, s in columns.items()}})
-    own = {c.name: _open(c.name, columns[c.name]) for c in probe.columns if c.name not in known}
+    own = {c.name: _open(c, columns[c.name]) for c in probe.columns if c.name not in known}
     measured = tuple(name for name in probe.names if name in own or name in probe.measured)
     placed = tuple(own[c.name].placeholder if c.name in own else c for c in probe.columns)
     return OpenSchema(replace(probe, columns=placed, measured=measured), tuple(own.values()))
@@ -156,10 +155,14 @@ def open_schema_to_json(schema: OpenSchema) -> Json:
 
 def private_entry(spec: Mapping[str, Any]) -> Json:
     """The schema entry of a column to be measured, from one with less said; bins stay as they were entered."""
-    kept = {key: spec[key] for key in ("kind", "read", "ordered") if key in spec}
     if spec.get("kind") == "categorical":
-        return kept | {"values": PRIVATE}
-    return kept | {"bounds": PRIVATE} | ({"bins": spec["bins"]} if spec.get("bins") is not None else {})
+        return _kept(spec) | {"values": PRIVATE}
+    return _kept(spec) | {"bounds": PRIVATE} | ({"bins": spec["bins"]} if spec.get("bins") is not None else {})
+
+
+def _kept(spec: Mapping[str, Any]) -> Json:
+    """The parts of a column's schema entry that do not depend on its values."""
+    return {key: spec[key] for key in ("kind", "read", "ordered") if key in spec}
 
 
 def _spoken_of(constraint: Any) -> list[str]:
@@ -175,27 +178,26 @@ def is_private(spec: Any) -> bool:
 
 def _probe(name: Any, spec: Mapping[str, Any]) -> Json:
     """A closed column of the same kind and reading, whose checks find errors in the open one."""
-    kept = {key: spec[key] for key in ("kind", "read", "ordered") if key in spec}
-    return kept | ({"values": [OTHER]} if spec.get("kind") == "categorical" else {"low": 0, "high": 1, "bins": 1})
+    return _kept(spec) | (
+        {"values": [OTHER]} if spec.get("kind") == "categorical" else {"low": 0, "high": 1, "bins": 1}
+    )
 
 
-def _open(name: str, spec: Mapping[str, Any]) -> OpenColumn:
+def _open(probe: Column, spec: Mapping[str, Any]) -> OpenColumn:
+    name, found = probe.name, OpenColumn(name=probe.name, kind=probe.kind, read=probe.read)
     if unknown := set(spec) - KEYS:
         raise InputError(f"column {name!r}: {sorted(map(str, unknown))[0]!r} does not go with what is private")
     if spec.get("missing", "category") != "category":
         raise InputError(
             f"column {name!r}: what is measured cannot refuse missing values, because that would reveal them"
         )
-    common: Json = {"name": name, "kind": spec["kind"], "read": spec.get("read", AS_WRITTEN)}
-    if spec["kind"] == "categorical":
+    if found.categorical:
         if spec.get("values") != PRIVATE or "bounds" in spec or "bins" in spec:
             raise InputError(f'column {name!r}: of categories the values are private: "values": "private"')
-        return OpenColumn(**common)
+        return found
     bins = spec.get("bins", BINS)
     if spec.get("bounds") != PRIVATE or "values" in spec:
         raise InputError(f'column {name!r}: of numbers the bounds are private: "bounds": "private"')
     if bins != PRIVATE and (type(bins) is not int or not 1 <= bins <= MOST_BINS):
         raise InputError(f'column {name!r}: bins={str(bins)[:40]} must be "private" or in 1..{MOST_BINS}')
-    return OpenColumn(
-        **common, bins=BINS if bins == PRIVATE else bins, quantiles=bins == PRIVATE, ordered=spec.get("ordered", True)
-    )
+    return replace(found, quantiles=True) if bins == PRIVATE else replace(found, bins=bins)

@@ -27,7 +27,7 @@ from .transcripts import MOST, SHARES, SPARE, TRANSCRIPTS, TRUST, AuditResult, N
 
 NAME = "schema"
 FAR, OFTEN, SURE = 1e6, "a", 12.0  # standard deviations above the threshold
-COLUMNS = (OpenColumn(name="number", kind="numeric", ordered=True), OpenColumn(name="text", kind="categorical"))
+COLUMNS = (OpenColumn(name="number", kind="numeric"), OpenColumn(name="text", kind="categorical"))
 
 
 def transcribe_schema(

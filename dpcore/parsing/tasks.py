@@ -16,7 +16,7 @@ import pandas as pd
 from ..data.domain import Column, Domain, Rows
 from ..errors import InputError, check_rows
 from ..geometry.regions import Ball, Box, Region, Space, check_radius
-from ..learning.losses import Logistic, Loss, SquaredDistance, absolute, hinge, huber, pinball
+from ..learning.losses import Logistic, SquaredDistance, absolute, hinge, huber, pinball
 from ..numbers import read_number
 from ..problems import RiskMinimisation
 from ..types import Array
@@ -56,36 +56,56 @@ def read_task(
     if radius is not None:
         check_radius(radius)
     check_rows(len(frame))
-    chosen = {"radius": radius, "region": region, "group": group, "peeked": domain.peeked}
-    if kind == "mean" and len(parts) == 1:
-        return _mean(_columns(domain, parts[0]), frame, chosen)
+
+    def around(centre: Array, half: float) -> Region:
+        """The region K about a centre; its radius is by default `half`."""
+        R = half if radius is None else radius
+        if not half / MOST_SCALE <= R <= half * MOST_SCALE:
+            served = f"{half / MOST_SCALE:g}..{half * MOST_SCALE:g}"
+            raise InputError(f"radius={R:g} is outside {served}, the radii served for these bounds")
+        if region == "box":
+            return Box(centre - R, centre + R)
+        return (Ball if region == "ball" else Space)(centre, R)
+
     target, *rest = parts
     level = read_number(rest.pop(0), "quantile", float) if kind == "quantile" and rest else None
     features = _columns(domain, rest.pop(0)) if rest else ()
     width = read_number(rest.pop(0), "huber width", float) if kind == "huber" and rest else None
-    classifier = kind in ("logistic", "hinge")
-    if rest or (kind == "quantile" and level is None) or kind == "mean" or (not features and (classifier or width)):
+    classifier, mean = kind in ("logistic", "hinge"), kind == "mean"
+    wrong = level is None if kind == "quantile" else mean and features
+    if rest or wrong or (not features and (classifier or width)):
         raise InputError(f"task {text[:80]!r} is not understood; give {HELP}")
-    (column,) = _columns(domain, target, single=True)
-    if column in features:
-        raise InputError(f"column {column.name!r} is the target and a feature at once")
-    if classifier:
-        loss = Logistic() if kind == "logistic" else hinge()
-        b, middle, half = _labels(column, _cells(frame, column)), 0.0, CLASSIFIER_RADIUS
+    columns = _columns(domain, target) if mean else (domain.column(target),)
+    names = tuple(column.name for column in columns)
+    if mean:
+        middles, halves = np.array([_range(column) for column in columns]).T
+        low, high = middles - halves, middles + halves
+        values = np.column_stack([_numbers(column, frame) for column in columns])
+        loss = SquaredDistance(tuple(low.tolist()), tuple(high.tolist()))
+        own = radius is None and region != "space"
+        K = Box(low, high) if own else around(middles, float(np.linalg.norm(halves)))
     else:
-        middle, half = _range(column)
-        b = _numbers(column, frame)
-        width = HUBER_SHARE * half if width is None else width
-        loss = pinball(level) if level is not None else huber(width) if kind == "huber" else absolute()
-    if not features:
-        K = _region(np.array([middle]), half, chosen)
-        return _problem(loss, K, (column.name,), b[:, None], chosen, location=True)
-    A, names = _features(features, frame)
-    size = math.sqrt(len(features) + 1)
-    centre = np.zeros(len(names))
-    centre[-1] = middle * size
-    K = _region(centre, half if classifier else half * math.sqrt(len(names)), chosen)
-    return _problem(loss, K, names, np.column_stack([A, b]), chosen)
+        (column,) = columns
+        if column in features:
+            raise InputError(f"column {column.name!r} is the target and a feature at once")
+        if classifier:
+            loss = Logistic() if kind == "logistic" else hinge()
+            b, middle, half = _labels(column, _cells(frame, column)), 0.0, CLASSIFIER_RADIUS
+        else:
+            middle, half = _range(column)
+            b = _numbers(column, frame)
+            width = HUBER_SHARE * half if width is None else width
+            loss = pinball(level) if level is not None else huber(width) if kind == "huber" else absolute()
+        if features:
+            A, names = _features(features, frame)
+            centre = np.zeros(len(names))
+            centre[-1] = middle * math.sqrt(len(features) + 1)
+            K = around(centre, half if classifier else half * math.sqrt(len(names)))
+            values = np.column_stack([A, b])
+        else:
+            K, values = around(np.array([middle]), half), b[:, None]
+    location = not (mean or features)
+    return RiskMinimisation(loss, K, len(values), names, location, group, domain.peeked), grouped(values)
 
 
 def task_text(kind: str, target: str, *, level: float | None = None, features: tuple[str, ...] = ()) -> str:
@@ -104,9 +124,9 @@ def _parts(text: str) -> tuple[str, list[str]]:
     return kind, parts
 
 
-def _columns(domain: Domain, text: str, *, single: bool = False) -> tuple[Column, ...]:
-    names = [text] if single else split_names(text)
-    found = tuple(domain.columns[i] for i in domain.axes(names))
+def _columns(domain: Domain, text: str) -> tuple[Column, ...]:
+    names = split_names(text)
+    found = tuple(map(domain.column, names))
     if len(set(names)) < len(names):
         raise InputError(f"a column is named twice in {text[:80]!r}")
     return found
@@ -126,11 +146,10 @@ def _numbers(column: Column, frame: pd.DataFrame) -> Array:
 
 def _range(column: Column) -> tuple[float, float]:
     """The middle and half the width of the public bounds of a numeric column."""
-    if column.values or column.low is None or column.high is None:
-        raise InputError(f"column {column.name!r} holds categories; numbers with public bounds are needed here")
-    if column.low == column.high:
-        raise InputError(f"column {column.name!r} is constant: its public bounds are both {column.low:g}")
-    return (column.low + column.high) / 2, (column.high - column.low) / 2
+    low, high = column.bounds
+    if low == high:
+        raise InputError(f"column {column.name!r} is constant: its public bounds are both {low:g}")
+    return (low + high) / 2, (high - low) / 2
 
 
 def _labels(column: Column, cells: pd.Series) -> Array:
@@ -169,37 +188,7 @@ def _features(columns: tuple[Column, ...], frame: pd.DataFrame) -> tuple[Array, 
     return np.hstack(blocks) / math.sqrt(len(columns) + 1), (*names, INTERCEPT)
 
 
-def _region(centre: Array, radius: float, chosen: dict) -> Region:
-    R = radius if chosen["radius"] is None else chosen["radius"]
-    if not radius / MOST_SCALE <= R <= radius * MOST_SCALE:
-        served = f"{radius / MOST_SCALE:g}..{radius * MOST_SCALE:g}"
-        raise InputError(f"radius={R:g} is outside {served}, the radii served for these bounds")
-    if chosen["region"] == "box":
-        return Box(centre - R, centre + R)
-    return (Ball if chosen["region"] == "ball" else Space)(centre, R)
-
-
-def _mean(columns: tuple[Column, ...], frame: pd.DataFrame, chosen: dict) -> tuple[RiskMinimisation, Rows]:
-    middles, halves = np.array([_range(column) for column in columns]).T
-    low, high = middles - halves, middles + halves
-    values = np.column_stack([_numbers(column, frame) for column in columns])
-    loss = SquaredDistance(tuple(low.tolist()), tuple(high.tolist()))
-    own = Box(low, high) if chosen["radius"] is None and chosen["region"] != "space" else None
-    K = own or _region(middles, float(np.linalg.norm(halves)), chosen)
-    return _problem(loss, K, tuple(column.name for column in columns), values, chosen)
-
-
-def _problem(
-    loss: Loss, K: Region, names: tuple[str, ...], values: Array, chosen: dict,
-    *, location: bool = False,
-) -> tuple[RiskMinimisation, Rows]:  # fmt: skip
-    problem = RiskMinimisation(
-        loss, K, len(values), names, location, chosen["group"], chosen["peeked"]
-    )  # fmt: skip
-    return problem, group(values)
-
-
-def group(values: Array) -> Rows:
+def grouped(values: Array) -> Rows:
     """The distinct rows of numbers (n, p), sorted, and the count of each."""
     counted = pd.DataFrame(values).groupby(list(range(values.shape[1])), sort=True).size()
     distinct = np.asarray(counted.index.to_frame(index=False), dtype=float)

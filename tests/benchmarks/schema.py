@@ -48,7 +48,7 @@ def typed(name, cells):
 def opened(column):
     """The same column, not known."""
     numbers = column.kind != "categorical"
-    return OpenColumn(name=column.name, kind=column.kind, ordered=numbers, quantiles=numbers)
+    return OpenColumn(name=column.name, kind=column.kind, quantiles=numbers)
 
 
 def compare(frame, seeds):

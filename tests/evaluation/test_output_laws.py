@@ -7,7 +7,7 @@ from dpcore import ALGORITHMS, Budget, RiskMinimisation, Rows, Run
 from dpcore.evaluation import output_laws as laws
 from dpcore.geometry.regions import Ball
 from dpcore.learning.losses import Logistic, pinball
-from dpcore.parsing.tasks import group
+from dpcore.parsing.tasks import grouped
 from tests.helpers import approx, parametrize, refused
 from tests.risk_tasks import task
 
@@ -18,7 +18,7 @@ def column(n=5000):
     b = (
         np.random.default_rng(0).gamma(2, 0.15, (n, 1)).clip(0, 2).round(1) - 1
     )  # few values, between which a law is no straight line
-    return RiskMinimisation(pinball(0.5), Ball(np.zeros(1), 1.0), n, ("x",), True), group(b)
+    return RiskMinimisation(pinball(0.5), Ball(np.zeros(1), 1.0), n, ("x",), True), grouped(b)
 
 
 @parametrize("stages, calibration, budget", [(1, "sco", BUDGET), (3, "erm", Budget(8, 1e-6))])

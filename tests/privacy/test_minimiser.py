@@ -7,7 +7,7 @@ import numpy as np
 from dpcore.geometry.regions import Space
 from dpcore.learning.losses import Logistic, absolute, hinge, huber, pinball
 from dpcore.learning.risks import Risk, newton
-from dpcore.parsing.tasks import group
+from dpcore.parsing.tasks import grouped
 from dpcore.privacy import minimiser as module
 from dpcore.privacy.minimiser import minimiser
 from dpcore.privacy.statistics.gradients import RegularisedMinimiser
@@ -22,7 +22,7 @@ LOSSES = [pinball(0.5), absolute(), huber(0.3)]
 def found(loss, b, offset, mu=1e-3):
     statistic = RegularisedMinimiser(loss, Space(np.array([offset]), 3.0), mu, 0.03, N, True)
     statistic.check()
-    return statistic, statistic.value(group((b + offset)[:, None]))
+    return statistic, statistic.value(grouped((b + offset)[:, None]))
 
 
 @parametrize("offset", [2.0**31, -(2.0**40), 2.0**49])
@@ -72,7 +72,7 @@ def test_what_rounding_may_do_is_charged_and_refused_where_it_is_much():
     with refused("mu=1e-09 is too small for n=1,000,000 rows"):
         tiny.check()
     with refused("planned for n=1,000,000 rows, not 200"):
-        fine.value(group(np.column_stack([A, A[:, :1], np.sign(SPREAD)])))
+        fine.value(grouped(np.column_stack([A, A[:, :1], np.sign(SPREAD)])))
 
 
 def test_the_bound_on_rounding_covers_what_is_seen():

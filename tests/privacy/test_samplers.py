@@ -9,7 +9,7 @@ from scipy.stats import kstest
 from dpcore.geometry.regions import Ball, Box, Space
 from dpcore.learning.losses import Logistic, SquaredDistance, absolute, hinge, huber, pinball
 from dpcore.learning.risks import Risk
-from dpcore.parsing.tasks import group
+from dpcore.parsing.tasks import grouped
 from dpcore.privacy.accounting.budget import BoundedRange
 from dpcore.privacy.samplers import SAMPLERS, alternating, choose, envelope, proximal, shapes
 from dpcore.privacy.samplers.line import PiecewiseGaussian, draw_rank
@@ -53,7 +53,7 @@ LINES = {
 
 def line_of(name):
     loss, b, region, mu, k = LINES[name]
-    rows = group(b[:, None])
+    rows = grouped(b[:, None])
     return Density(Risk(loss, rows.values, rows.weights, location=True), region, k, mu)
 
 
@@ -79,7 +79,7 @@ def test_pieces_are_inverted_to_the_last_digits(name):
 
 def test_ranks_are_drawn_from_their_law():
     target = RankError(pinball(0.4), INTERVAL, True)
-    rows = group(np.array([[-0.5], [-0.5], [0.1], [0.7], [0.7]]))
+    rows = grouped(np.array([[-0.5], [-0.5], [0.1], [0.7], [0.7]]))
     density = target.density(rows, 5, BoundedRange(1.2))
     edges = np.linspace(-1, 1, 2001)
     x = (edges[1:] + edges[:-1]) / 2

@@ -8,7 +8,7 @@ from scipy.special import ndtri
 from dpcore import Budget
 from dpcore.geometry.regions import Ball, Space
 from dpcore.learning.losses import Logistic, SquaredDistance, absolute, hinge, huber, pinball
-from dpcore.parsing.tasks import group
+from dpcore.parsing.tasks import grouped
 from dpcore.privacy.accounting import conversions
 from dpcore.privacy.accounting.budget import Approximate, BoundedRange, Gaussian
 from dpcore.privacy.accounting.calibrations import regularised_stages
@@ -29,7 +29,7 @@ ROOM = 1 + 1e-5  # for the quadrature: the bounds are met almost exactly
 
 
 def rows(data):
-    return group(np.array(data, dtype=float).reshape(N, -1))
+    return grouped(np.array(data, dtype=float).reshape(N, -1))
 
 
 def law(target, spend, data):
