@@ -48,7 +48,7 @@ class Support:
 
     def view(self, table: Array) -> Array:
         """The clique's table, a view with the query's columns first, in which `cells` are the query's support."""
-        return np.moveaxis(table, self.axes, range(len(self.axes)))
+        return table.transpose([*self.axes, *(a for a in range(table.ndim) if a not in self.axes)])
 
 
 class Tree:

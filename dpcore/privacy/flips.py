@@ -1,7 +1,8 @@
 """Coins that show heads with probability exactly exp(−x), without rounding.
 
-A coin is heads where a uniform number U in [0, 1) is below exp(−x). The first 53 bits of U settle nearly all of them in
-floating point, with room for its rounding; where they do not, U gets more bits and exp(−x) more digits until they do.
+A coin is heads where a uniform number U in [0, 1) is below exp(−x). The first bits of U, mostly 53, settle nearly all
+of them in floating point, with room for its rounding; where they do not, U gets more bits and exp(−x) more digits until
+they do.
 """
 
 from collections.abc import Callable
@@ -22,23 +23,26 @@ def flips(x: Array, rng: Rng, exactly: Callable[[int], Fraction] | None = None) 
 
     `exactly(i)` is the x that is meant where x[i] is only within a few ulp of it; without it x[i] itself is.
     """
-    words = rng.integers(0, 2**BITS, x.shape)
+    return below(rng.integers(0, 2**BITS, x.shape), BITS, x, rng, exactly)
+
+
+def below(words: Array, bits: int, x: Array, rng: Rng, exactly: Callable[[int], Fraction] | None = None) -> Array:
+    """Whether U < exp(−x[i]) (s,) for uniform numbers U whose first `bits` bits are `words` (s,); see `flips`."""
     with np.errstate(under="ignore"):
-        p = np.exp(-x) * 2.0**BITS
+        p = np.exp(-x) * 2.0**bits
     heads = words + 1 <= p * (1 - SLACK)
     tails = (words >= p * (1 + SLACK)) & (words > 0)  # where x > 40 only the word 0 is not settled here
     for i in np.flatnonzero(~(heads | tails)):
         meant = Fraction(float(x[i])) if exactly is None else exactly(int(i))
-        heads[i] = settled(int(words[i]), lambda meant=meant: (meant, meant), rng)
+        heads[i] = settled(int(words[i]), lambda meant=meant: (meant, meant), rng, bits)
     return heads
 
 
-def settled(word: int, exponent: Callable[[], tuple[Fraction, Fraction]], rng: Rng) -> bool:
-    """Whether U < exp(−x) for the uniform U whose first 53 bits are `word`; further bits are drawn as needed.
+def settled(word: int, exponent: Callable[[], tuple[Fraction, Fraction]], rng: Rng, bits: int = BITS) -> bool:
+    """Whether U < exp(−x) for the uniform U whose first `bits` bits are `word`; further bits are drawn as needed.
 
     Each call of `exponent` gives bounds of x, which are narrower than those before or both x itself.
     """
-    bits = BITS
     while True:
         low, high = exponent()
         if high == 0:

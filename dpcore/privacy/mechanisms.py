@@ -1,6 +1,7 @@
 """The noise itself. The generator is passed in; nothing here knows a row or a budget."""
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -8,9 +9,7 @@ from scipy.special import ndtri
 
 from ..types import Array, Rng
 from .exact import STEPS
-from .flips import flips
-
-MOST_FLIPS = 4_000_000  # coins flipped at once
+from .flips import SLACK, below, flips
 
 
 def gaussian(values: Array, sigma: float, rng: Rng) -> Array:
@@ -41,19 +40,25 @@ def exponential(scores: Array, scale: float, draws: int, rng: Rng) -> Array:
     """Independent draws (draws,) of i with probability ∝ exp(scores[i]/scale), without rounding.
 
     With scale = 2Δ/ε₀ and scores of sensitivity Δ each is ε₀-bounded-range, hence ε₀-DP. Scale 0 stands for scores that
-    no row moves, where every i is as good. Each uniform i is kept with probability exp((scores[i] − max)/scale). How
-    many have to be picked depends on the scores, and so does the time it takes.
+    no row moves, where every i is as good. A point is uniform on a line where i has a piece of whole steps, a little
+    longer than p_i = exp((scores[i] − max)/scale) on a grid of 2^-bits; i is kept where the point lies in its first
+    p_i. The pieces are too long by m/2^bits in all, so that nearly every point is kept, whatever the scores are.
     Source: McSherry, Talwar 2007; Durfee, Rogers 2019.
     """
     if scale == 0:
         return rng.integers(len(scores), size=draws)
-    share = float(np.exp((scores - scores.max()) / scale).mean())  # of the picks that are kept
-    kept = np.empty(0, dtype=np.int64)
+    bits = 61 - len(scores).bit_length()  # for ends below 2^62
+    gaps, exactly = _gaps(scores, scale)
+    with np.errstate(under="ignore"):
+        pieces = np.minimum(np.exp(-gaps) * 2.0**bits * (1 + SLACK) + 1, 2.0**bits).astype(np.int64)
+    ends, kept = np.cumsum(pieces), np.empty(0, dtype=np.int64)
     while len(kept) < draws:
-        picks = min(int(1.2 * (draws - len(kept)) / share) + 50, MOST_FLIPS)
-        found = rng.integers(len(scores), size=picks)
-        kept = np.concatenate([kept, found[flips(*_gaps(scores, scale, found, rng))]])
-    return kept[:draws]
+        points = rng.integers(ends[-1], size=draws - len(kept))
+        found = np.searchsorted(ends, points, side="right")
+        words = points - (ends - pieces)[found]
+        heads = below(words, bits, gaps[found], rng, lambda i, found=found: exactly(found[i]))
+        kept = np.concatenate([kept, found[heads]])
+    return kept
 
 
 def permute_and_flip(scores: Array, scale: float, rng: Rng) -> int:
@@ -66,7 +71,8 @@ def permute_and_flip(scores: Array, scale: float, rng: Rng) -> int:
     """
     if scale == 0:  # no record moves the scores
         return int(np.argmax(scores))
-    heads = np.flatnonzero(flips(*_gaps(scores, scale, np.arange(len(scores)), rng)))
+    gaps, exactly = _gaps(scores, scale)
+    heads = np.flatnonzero(flips(gaps, rng, exactly))
     return int(heads[rng.integers(len(heads))])
 
 
@@ -90,12 +96,12 @@ def first_above(noisy: Array, level: float) -> int | None:
     return int(np.argmax(above)) if above.any() else None
 
 
-def _gaps(scores: Array, scale: float, found: Array, rng: Rng) -> tuple:
-    """The arguments of `flips`: (max − scores[found])/scale as floats, the generator, and the gaps as fractions."""
+def _gaps(scores: Array, scale: float) -> tuple[Array, Callable[[int], Fraction]]:
+    """The gaps (max − scores)/scale (m,) as floats, and each of them as a fraction."""
     top = scores.max()
 
     def exactly(i: int) -> Fraction:
-        return (Fraction(float(top)) - Fraction(float(scores[found[i]]))) / Fraction(float(scale))
+        return (Fraction(float(top)) - Fraction(float(scores[i]))) / Fraction(float(scale))
 
     with np.errstate(over="ignore"):
-        return (top - scores[found]) / scale, rng, exactly
+        return (top - scores) / scale, exactly

@@ -97,6 +97,26 @@ def test_all_coins_at_once_are_the_paper_s_algorithm(scale):
     assert law @ SCORES > softmax(SCORES / scale) @ SCORES, "never below the exponential mechanism in the mean"
 
 
+class Points:
+    """In a generator's place: the points that a test chooses."""
+
+    def __init__(self, *points):
+        self.points = list(points)
+
+    def integers(self, _high, size):
+        return np.array([self.points.pop(0)] * size)
+
+
+def test_a_selection_is_kept_exactly_where_its_point_lies_within_its_probability():
+    """Two scores, one apart: the second one's piece of the line begins at 2^59 and is longer than exp(−1) · 2^59."""
+    start, p = 2**59, int(Decimal(-1).exp() * 2**59)
+    for point, kept in ((0, 0), (start - 1, 0), (start, 1), (start + p - 1, 1)):
+        assert mechanisms.exponential(np.array([1.0, 0.0]), 1.0, 1, Points(point)) == kept
+    rng = Points(start + p + 1, start + p + 10**5, 7)
+    assert mechanisms.exponential(np.array([1.0, 0.0]), 1.0, 1, rng) == 0
+    assert not rng.points, "two points were drawn again"
+
+
 def test_scores_that_no_record_moves_and_scores_far_apart():
     rng = seeded(3)
     assert mechanisms.permute_and_flip(SCORES, 0.0, rng) == 4

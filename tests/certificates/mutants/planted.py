@@ -193,17 +193,12 @@ MUTANTS = {
         "    return values + sigma * z",
         f"{P}/test_mechanisms.py::test_additive_noise_has_the_claimed_scale",
     ),
-    "the first batch and then whatever": Mutant(
+    "all of a first batch": Mutant(
         "a cap on a rejection loop",
         "privacy/mechanisms.py",
-        "    while len(kept) < draws:\n"
-        "        picks = min(int(1.2 * (draws - len(kept)) / share) + 50, MOST_FLIPS)\n"
-        "        found = rng.integers(len(scores), size=picks)\n"
-        "        kept = np.concatenate([kept, found[flips(*_gaps(scores, scale, found, rng))]])\n",
-        "    found = rng.integers(len(scores), size=3 * draws)\n"
-        "    kept = np.concatenate([kept, found[flips(*_gaps(scores, scale, found, rng))]])\n"
-        "    kept = np.concatenate([kept, rng.integers(len(scores), size=draws)])\n",
-        f"{P}/test_mechanisms.py::test_selection_follows_the_exponential_mechanism_and_not_that_of_another_scale",
+        "        kept = np.concatenate([kept, found[heads]])",
+        "        kept = np.concatenate([kept, found])",
+        f"{P}/test_flips.py::test_a_selection_is_kept_exactly_where_its_point_lies_within_its_probability",
     ),
     "no noise where nothing is near the level": Mutant(
         "a data-dependent early stop",
