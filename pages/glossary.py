@@ -1,6 +1,5 @@
 """Glossary: everyday words beside the experts', tags, letters, and algorithms to sort; from their declarations."""
 
-import re
 from html import escape
 
 import pandas as pd
@@ -33,12 +32,11 @@ def card(row: tuple[str, str, str]) -> str:
     """Return a card: what people say, the expert's word, the first sentence of its meaning; the rest and an example."""
     word, said, means = map(escape, row)
     picture = f'<img src="{PICTURES[row[0]]}" alt="" width="56">' if row[0] in PICTURES else ""
-    first, _, rest = means.removesuffix(".").partition(". ")
-    first, rest = (f"{sentence}." * bool(sentence) for sentence in (first, rest))
+    first, stop, rest = means.partition(". ")
     example = f" <i>{escape(examples()[row[0]])}</i>" if row[0] in examples() else ""
     opened = " open" if asked or word in ("ε", "release") else ""
     return (
-        f"<details{opened}><summary>{picture}<b>{said}</b> ({word})<br>{first}</summary>"
+        f"<details{opened}><summary>{picture}<b>{said}</b> ({word})<br>{first}{stop.strip()}</summary>"
         f"<div>{rest}{example}</div></details>"
     )
 
@@ -47,18 +45,13 @@ asked = st.text_input(
     "Search", key="glossary-search", placeholder="Search for a word, a letter or an algorithm",
     label_visibility="collapsed",
 ).casefold()  # fmt: skip
-rows = [(word, PLAIN[word], means) for word, means in WORDS.items()]
-rows += [
-    (letter, said, means[:1].upper() + means[1:])
-    for letter, text in LETTERS.items() if letter not in WORDS
-    for said, means in re.findall("^([^,:;]*)[,:;]? ?(.*)", text)
-]  # fmt: skip
-words, algorithms, tags = st.tabs(("Words", "Algorithms", "What the labels mean"))
+words, algorithms, letters, tags = st.tabs(("Words", "Algorithms", "Letters", "What the labels mean"))
 with words:
+    rows = [(word, PLAIN[word], means) for word, means in WORDS.items()]
     found = [row for row in rows if asked in " ".join(row).casefold()]
     st.html(CARDS.format("".join(map(card, found))))
     if not found:
-        st.caption("No word contains this. Search for a part of it, or look among the algorithms.")
+        st.caption("No word contains this. Search for a part of it, or look behind the other tabs.")
 with algorithms:
     about = {name: cls.about for name, cls in ALGORITHMS.items()}
     names = [name for name, a in about.items() if asked in f"{name} {a.title} {a.brief}".casefold()] or list(about)
@@ -76,6 +69,9 @@ with algorithms:
         for p in parameters(ALGORITHMS[name])
     ]  # fmt: skip
     st.dataframe(pd.DataFrame(settings), hide_index=True)
+with letters:
+    found = [row for row in LETTERS.items() if asked in " ".join(row).casefold()]
+    st.dataframe(pd.DataFrame(found, columns=pd.Index(["letter", "meaning"])), hide_index=True)
 with tags:
     for kind in Tag:
         with st.container(horizontal=True, vertical_alignment="center"):

@@ -12,12 +12,10 @@ from pages._ui.shell.text import plain
 
 table = current_table()
 tried(table)
-left, right = st.columns([5, 4], gap="medium")
-with left:
-    drawing = st.container()
+drawing, right = st.columns([5, 4], gap="medium")
+with right:
     with st.container(horizontal=True):
         epsilon, times = controls.epsilon_slider(), promise.releases()
-with right:
     headline = st.container()
     settings = st.expander("For experts", icon=":material/tune:")
     delta = controls.delta_slider(settings)

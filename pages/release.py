@@ -18,10 +18,7 @@ from pages._ui.shell.frame import heading, line_place, tried, unfinished
 from pages._ui.shell.opened import AGAIN
 from pages._ui.shell.state import table as current_table
 
-CONSEQUENCE = (
-    "This permanently uses the share that the bar shows, even if the release fails later. It saves the files in your "
-    "folder. They leave when you send them."
-)
+CONSEQUENCE = "It uses its share even if it fails. The files are saved in your folder."
 # On a phone the button stays at the foot of the screen.
 IN_SIGHT = """<style>@media (max-width: 640px) {.st-key-in-sight {position: fixed; inset: auto 0 0 0; z-index: 100;
   padding: 0.75rem 0.8rem; align-items: center; background: light-dark(white, #181614);}}</style>"""
@@ -65,13 +62,13 @@ if table.opening is None and (unfinished(table, "release here") or not counting.
 
 try:
     if desk.work is None:
-        with fields_place:
-            fields = release_request.dataset(table, sets)
         with steps:
             heading("2 · What is released?")
             slider, tiles = st.container(), st.container()
+            fold = st.expander("Questions and settings", icon=":material/tune:")
+            fields = release_request.dataset(table, sets, fields_place, fold)
             needed, reason = release_request.reason(table)
-            request = release_request.request(table, fields, reason or "not given yet" * needed, slider)
+            request = release_request.request(table, fields, reason or "not given yet" * needed, slider, fold)
             if not counting.have(table, request.workload):
                 st.stop()
             ready = release_request.ready_for(request, table)
@@ -86,26 +83,20 @@ try:
                 st.stop()
         with leaves:
             heading("3 · What leaves?")
-            columns = len(request.workload.domain.names)
-            release_files.promise(request.rows, columns, measured=isinstance(ready, OpenRelease))
+            release_files.promise(request.rows, measured=isinstance(ready, OpenRelease))
         release_request.preview(ready, ledger, of, sets)
         with gate.container(border=True):
-            named = ledger is not None  # what does not fit its budget was refused above
-            checks = [(True, "Table and questions"), (named, "Name a folder in step 1")]
-            checks.append((named, "Enough budget" if named else "Enough budget: known with the folder"))
-            if needed:
-                checks.append((bool(reason), "Write a reason in step 2"))
-            complete = all(done for done, _ in checks)
-            heading("Ready to release" if complete else "What is still missing?")
-            marks = {True: "check_circle", False: "radio_button_unchecked"}
-            st.markdown("  \n".join(f":material/{marks[done]}: {words}" for done, words in checks))
+            missing = ["A folder in step 1"] * (ledger is None)
+            missing += ["A reason in step 2"] * (needed and not reason)
+            heading("Still missing" if missing else "Ready to release")
+            st.markdown("  \n".join(f":material/radio_button_unchecked: {words}" for words in missing) or CONSEQUENCE)
             st.html(IN_SIGHT)
             st.container(key="in-sight").button(
                 "Release: permanent", type="primary", icon=":material/publish:", key="release-now",
-                disabled=not complete, on_click=desk.start, args=(desk.offer(of) * complete, ready, ledger),
+                disabled=bool(missing), on_click=desk.start, args=(desk.offer(of) * (not missing), ready, ledger),
             )  # fmt: skip
-            st.caption(CONSEQUENCE)
-        release_request.details(ready, of)
+        with fold:
+            release_request.details(ready, of)
 except InputError as error:
     with gate:
         st.error(shared_ledger.words(error, ledger), icon=":material/block:")

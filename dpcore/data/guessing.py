@@ -67,7 +67,7 @@ ASIDE = {
     "id": "looks like an ID, which may name a person",
     "person": "looks like names, addresses, e-mail, phone or person numbers, which identify people",
     "birth": "looks like dates of birth, which help to identify people",
-    "code": "holds codes in too many different values; use their first characters",
+    "code": "codes with too many values; use their first characters",
     "date": "dates are too detailed; use the year, month, weekday or hour",
     "text": "looks like free text, with too many different values to count",
     "unnamed": "no name in the header",

@@ -39,19 +39,17 @@ FROM = {TYPED: "entered by you", GUESSED: "guessed"}
 NUMBER = r"-?[0-9.]+(?:e[-+]?[0-9]+)?"
 RANGE = re.compile(rf"(?P<low>{NUMBER})? *(?:to|–|\.\.\.?) *(?P<high>{NUMBER})?(?:[,;]? *(?P<bins>[0-9]+) groups)?")
 BARS = "how often"  # the column of small charts
+PUBLIC = (
+    "What everybody may know without this table. Values: a; b; c. A range: 0 to 120, or 0 to 120, 12 groups. "
+    f"Unequal groups: 0 to 120, {SPLIT} 18, 65. Where nobody knows: {MEASURED}."
+)
 MORE = "What becomes of missing values and of those out of range, and where each line comes from."
 TALL = 12  # rows of the grid that are seen at once
 GRID = {
-    "column": st.column_config.TextColumn(disabled=True, width=150),
+    "column": st.column_config.TextColumn(disabled=True, width=140),
     "what it is": st.column_config.SelectboxColumn(
         options=[ASIDE, *TAKEN], required=True, help="Choose what it is. A column that is not used is never read."
     ),
-    "public values or range": st.column_config.TextColumn(
-        width=360,
-        help="What everybody may know without this table. Values: a; b; c. A range: 0 to 120, or 0 to 120, 12 groups. "
-        f"Unequal groups: 0 to 120, {SPLIT} 18, 65. Where nobody knows: {MEASURED}.",
-    ),
-    "state": st.column_config.TextColumn(disabled=True),
     "from": st.column_config.TextColumn(disabled=True),
 } | {
     which: st.column_config.SelectboxColumn(options=["refuse", own, "other"], required=True, format_func=POLICIES.get)
@@ -75,9 +73,12 @@ def grid(current: Table, busy: bool) -> None:
     whose = f"{Tag.PEEK.capitalize()}." if current.uploaded else "This sample is public."
     whose = f"How often values occur in the first {ROWS:,} rows. {whose}"
     hidden = {"way", *(() if more else ("missing", "out of range", "from")), *(() if any(rows["next"]) else ("next",))}
+    state, step = (min(30 + 7 * max(map(len, rows[name])), 300) for name in ("state", "next"))
     shown = GRID | {
+        "public values or range": st.column_config.TextColumn(width=min(800 - state - step, 420), help=PUBLIC),
+        "state": st.column_config.TextColumn(disabled=True, width=state),
         BARS: st.column_config.BarChartColumn(width="small", y_min=0, help=whose),
-        "next": st.column_config.ButtonColumn("action", on_click=_act, key="next-step", width=270),
+        "next": st.column_config.ButtonColumn("action", on_click=_act, key="next-step", width=step),
     }  # fmt: skip
     place.data_editor(
         rows, hide_index=True, column_config=shown, column_order=[c for c in rows if c not in hidden],

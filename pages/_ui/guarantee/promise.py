@@ -51,8 +51,9 @@ def picture(right: float) -> None:
     """Draw the two worlds, the release between them, and 100 guesses, and say what is seen."""
     most = times_in_100(right).split()[0]
     words = f"Of 100 guesses at most {most} are right: 50 by luck (grey), the others by the release (arms up)."
-    st.html(promise.two_worlds(math.ceil(float(most)), words))
-    st.caption("Right by luck: grey. By the release: arms up.")
+    drawn = math.ceil(float(most))
+    st.html(promise.two_worlds(drawn, words))
+    st.caption(f"Right: 50 by luck (grey), at most {drawn - 50} by the release (arms up). Unprotected: all 100.")
 
 
 def verdict(budget: Budget, times: int, planned: Planned | None, right: float, table: Table) -> None:
@@ -64,10 +65,8 @@ def verdict(budget: Budget, times: int, planned: Planned | None, right: float, t
         help=f"{whose} ε = {brief(budget.epsilon)} and δ = {brief(budget.delta)} alone allow any algorithm "
         f"{times_in_100(alone.guess())}. A coin is right 50 times.",
     )  # fmt: skip
-    words = f"That is the average over all releases. {alone.suspicion_words}"
-    st.markdown(
-        f"{words} For example: “this patient has diabetes”.", help=_may_fail(alone.failure, budget.delta) or None
-    )
+    words = f"That is the average. {alone.suspicion_words}"
+    st.markdown(f"{words} Example: “this patient has diabetes”.", help=_may_fail(alone.failure, budget.delta) or None)
     rows = SEVERAL if table.unit.person is None else plain(f"Protected is {table.unit.words}.", 200)
     st.markdown(f"**Not promised:** {OTHERS} {rows}")
 

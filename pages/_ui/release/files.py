@@ -40,20 +40,19 @@ WORDS = {
 }
 FIRST = ("card.html", "synthetic.csv")  # each has a button of its own, all others one list
 PROMISED = (
-    "- **Card** for the board, to sign\n"
-    "- **{rows:,} synthetic row{s}**, {columns} column{each}\n"
-    "- **Answers**, with errors where known\n"
-    "- **Proof** that anyone can check\n\n"
-    "Never a real row. "
+    "- **Card** to sign\n"
+    "- **{rows:,} synthetic row{s}**\n"
+    "- **Answers** to your questions\n"
+    "- **Proof** to check\n\n"
+    "No real row. "
 )
 MEASURED = "- **Schema**, as measured by this release; later releases use it as public\n"
-PUBLISH = "**Once the card is signed, you may publish all of these files.**"
+PUBLISH = "**Once the card is signed, you may publish all files.**"
 
 
-def promise(rows: int, columns: int, *, measured: bool = False) -> None:
+def promise(rows: int, *, measured: bool = False) -> None:
     """Say what a release hands over, and what never leaves; with `measured` its schema too."""
-    several = {"s": "s" * (rows != 1), "each": "s" * (columns != 1)}
-    st.markdown(MEASURED * measured + PROMISED.format(rows=rows, columns=columns, **several) + PUBLISH)
+    st.markdown(MEASURED * measured + PROMISED.format(rows=rows, s="s" * (rows != 1)) + PUBLISH)
 
 
 @dataclass(frozen=True, eq=False)

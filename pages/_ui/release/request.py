@@ -53,12 +53,13 @@ DRAWN = {
 }
 CIPHER = "A cipher draws it, whose key is the operating system's entropy, and it cannot be repeated."
 CAUTION = "Explore's numbers may differ a little: a release counts what this algorithm uses with more caution."
+LESS = "ε does not add up like money, so the bar counts shares."
 NEIGHBOURS = "Neighbours, the tables that nobody must be able to tell apart, differ in {} and have as many rows."
 
 
-def dataset(table: Table, sets: Sequence[DataSet]) -> dict[str, Any]:
+def dataset(table: Table, sets: Sequence[DataSet], place: DeltaGenerator, experts: DeltaGenerator) -> dict[str, Any]:
     """The name in the ledger and, for a new one, its total budget; as fields of a ReleaseRequest."""
-    place = st.container(horizontal=True, vertical_alignment="bottom")
+    place = place.container(horizontal=True, vertical_alignment="bottom")
     name = place.text_input(
         "Data set", dataset_name(table), max_chars=LONGEST_NAME, key=dataset_key(table),
         help="One name for all tables about the same people. The budget record knows the rows again, in any order.",
@@ -71,7 +72,7 @@ def dataset(table: Table, sets: Sequence[DataSet]) -> dict[str, Any]:
         epsilon = place.number_input(
             "Budget of all releases (ε)", 0.01, 1000.0, 3.0, key="total-epsilon", help=words, persist_state="session"
         )
-        delta = place.popover("For experts", type="tertiary", icon=":material/tune:").select_slider(
+        delta = experts.select_slider(
             "Failure probability of all releases together (δ)", controls.DELTAS, 1e-6, controls.number,
             key="total-delta", help=words, persist_state="session",
         )  # fmt: skip
@@ -84,9 +85,10 @@ def dataset(table: Table, sets: Sequence[DataSet]) -> dict[str, Any]:
     return fields
 
 
-def request(table: Table, fields: dict[str, Any], reason: str, place: DeltaGenerator) -> ReleaseRequest:
+def request(
+    table: Table, fields: dict[str, Any], reason: str, place: DeltaGenerator, fold: DeltaGenerator
+) -> ReleaseRequest:
     """The widgets of what is asked and by what, ε in its `place`; their request. Raises InputError for bad choices."""
-    fold = st.expander("Columns, questions, algorithm and δ, as chosen on Explore", icon=":material/tune:")
     with place:
         budget = controls.budget(fold)
     n, opening = table.n, table.opening
@@ -166,13 +168,13 @@ def shares(ready: PreparedRelease, sets: Sequence[DataSet] | None, head: DeltaGe
     together = lifetime.epsilon(times * lifetime.cost(ready.events))
     if together == math.inf:  # noise that this data set cannot add up; the door says so
         return
-    words, apart = f"{times:,} releases at ε = {epsilon:g} use ε = {together:.3g} together.", f"{times * epsilon:.3g}"
-    if together < times * epsilon and f"{together:.3g}" != apart:
-        words = f"ε does not add up like money: {words[:-1]}, not {apart}. So the bar counts shares."
+    words, apart = f"{times:,} releases at ε = {epsilon:g} use ε = {together:.3g} together", f"{times * epsilon:.3g}"
     behind = NEIGHBOURS.format("one row")
+    if together < times * epsilon and f"{together:.3g}" != apart:
+        words, behind = f"{words}, not {apart}", f"{LESS} {behind}"
     if unit.person is not None:
         behind = f"{NEIGHBOURS.format(f'all rows of one person ({unit.most_rows} or fewer)')} {COUNTED}"
-    below.caption(words, help=plain(f"Protected: {unit.words}. {behind}", 900))
+    below.caption(f"{words}.", help=plain(f"Protected: {unit.words}. {behind}", 900))
 
 
 def preview(ready: PreparedRelease, ledger: Path | None, of: tuple, sets: Sequence[DataSet]) -> Reservation:
@@ -205,7 +207,7 @@ def way_on(error: InputError) -> None:
 
 
 def details(ready: PreparedRelease, of: tuple) -> None:
-    """Every charge and setting of the plan, and how its noise is drawn, behind one line."""
+    """Every charge and setting of the plan, and how its noise is drawn."""
     request, plan = ready.request, ready.plan
     found, budget, sums = _reservation(ready, None, of), request.budget, plan.sums
     if isinstance(ready, OpenRelease):
@@ -214,17 +216,16 @@ def details(ready: PreparedRelease, of: tuple) -> None:
         by = ready.division.accounting
     else:
         costs, by = f"The plan costs ε = {sums.epsilon(budget.delta, plan.accounting):.6g}", plan.accounting
-    with st.expander("For experts: every use, and what was settled and why", icon=":material/receipt_long:"):
-        st.caption(
-            f"{ready.problem.workload.m:,} questions about {ready.problem.n:,} rows. {costs} at δ = "
-            f"{brief(budget.delta)} by {by}, rounded up. All releases then cost ε = {found.spent:.4g} of "
-            f"{found.lifetime.budget.epsilon:g} at δ = {brief(found.lifetime.budget.delta)} by "
-            f"{found.lifetime.accounting}."
-            + " The algorithm adapts, so it uses all of that room." * request.algorithm.adaptive
-            + " It uses all that both may ever need." * isinstance(ready, OpenRelease)
-        )
-        plan_tables([(c.name, c.value, c.why) for c in plan.choices], [charge.to_json() for charge in plan.charges])
-        st.caption(f"{DRAWN[plan.exact]} {CIPHER}")
+    st.caption(
+        f"{ready.problem.workload.m:,} questions about {ready.problem.n:,} rows. {costs} at δ = "
+        f"{brief(budget.delta)} by {by}, rounded up. All releases then cost ε = {found.spent:.4g} of "
+        f"{found.lifetime.budget.epsilon:g} at δ = {brief(found.lifetime.budget.delta)} by "
+        f"{found.lifetime.accounting}."
+        + " The algorithm adapts, so it uses all of that room." * request.algorithm.adaptive
+        + " It uses all that both may ever need." * isinstance(ready, OpenRelease)
+    )
+    plan_tables([(c.name, c.value, c.why) for c in plan.choices], [charge.to_json() for charge in plan.charges])
+    st.caption(f"{DRAWN[plan.exact]} {CIPHER}")
 
 
 def fitting(ready: PreparedRelease, sets: Sequence[DataSet]) -> float | None:

@@ -36,9 +36,9 @@ def where() -> Path | None:
         st.caption("Budget record: the one that this server's owner has set up.")
         return named()
     typed = st.text_input(
-        "Folder of the budget record, on this machine", key=FOLDER, placeholder="For example /home/you/releases",
+        "Folder of the budget record", key=FOLDER, placeholder="For example /home/you/releases",
         max_chars=1000, persist_state="session",
-        help="The budget record lists every release and how much privacy budget is left. Use one folder for all "
+        help="On this machine. It lists every release and how much privacy budget is left. Use one folder for all "
         f"releases of a table. The first release makes the file {FILE} in it and writes its own files beside it.",
     )  # fmt: skip
     if typed.strip() and named() is None:

@@ -56,7 +56,7 @@ MENU: dict[str, list[Entry]] = {
         Entry(
             "pages/release.py",
             "Release",
-            "Publish one protected release. It is permanent: it cannot be undone or repeated.",
+            "It cannot be undone or repeated.",
             shows=Tag.PUBLIC,
             spends=True,
             about_table=True,
