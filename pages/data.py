@@ -26,8 +26,7 @@ else:
     decisions.summary(current)
 st.text(f"{len(current.names)} columns. {current.source}")
 known = current.domain is not None and not hidden and ready(current)
-if current.opening is not None:
-    measuring.panel(current, place)
+measuring.panel(current, place)
 
 files, rows, impossible, cost = st.tabs(TABS, key="data-part", on_change="rerun")
 with rows:

@@ -12,7 +12,7 @@ from dpcore.data.open_schema import OpenColumn, OpenSchema
 from dpcore.errors import InputError
 from dpcore.evaluation.schema_trial import explore_schema
 from dpcore.privacy.accounting.budget import Budget
-from dpcore.schemas.plan import divide, plan_schema, share_of
+from dpcore.schemas.plan import SchemaPlan, divide, plan_schema, share_of
 from dpcore.tags import Tag
 
 from ..jobs.work import Work, result_of
@@ -51,8 +51,7 @@ def panel(current: Table, place: DeltaGenerator | None) -> None:
     n, group = current.n, current.unit.most_rows
     left, middle, right = st.columns(3)
     with left:
-        epsilon = controls.epsilon_slider()
-    budget = Budget(epsilon, controls.delta_slider(middle))
+        budget = controls.budget(middle)
     usual = share_of(opening.open, None, n, group, budget).part
     with right:
         part = share_slider(usual)
@@ -72,23 +71,18 @@ def panel(current: Table, place: DeltaGenerator | None) -> None:
 
 def _lines(opening: OpenSchema, n: int, group: int, budget: Budget, part: float) -> list[dict[str, str]]:
     """A line for every open column; at δ = 0 those that cannot be measured say so, and cost nothing."""
-    served, refused = opening.open, ""
-    if budget.delta == 0:
-        first = next((column for column in served if column.categorical), None)
-        refused = "" if first is None else _refused(first, n, group, budget, part)
-        served = tuple(column for column in served if not column.categorical)
-    division = divide(budget, part, categories=any(c.categorical for c in served))
-    plan = plan_schema(served, n, group, division, exact=False) if served else None
-    return priced.lines(opening.open, plan, refused)
 
+    def planned(columns: Sequence[OpenColumn]) -> SchemaPlan:
+        division = divide(budget, part, categories=any(c.categorical for c in columns))
+        return plan_schema(columns, n, group, division, exact=False)
 
-def _refused(column: OpenColumn, n: int, group: int, budget: Budget, part: float) -> str:
-    """Why its values cannot be measured, without its name."""
     try:
-        plan_schema([column], n, group, divide(budget, part, categories=True), exact=False)
+        return priced.lines(opening.open, planned(opening.open))
     except InputError as error:
-        return str(error).partition(": ")[2]
-    return ""
+        if budget.delta:
+            raise
+        served = [column for column in opening.open if not column.categorical]
+        return priced.lines(opening.open, planned(served) if served else None, str(error).partition(": ")[2])
 
 
 def _try_it(opening: OpenSchema, place: DeltaGenerator, budget: Budget) -> None:

@@ -7,16 +7,15 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS
-from dpcore.algorithms.base import make_plan
-from dpcore.data.domain import Rows
-from dpcore.evaluation.run import Comparison, Run, compare
+from dpcore.evaluation.run import Run, compare
 from dpcore.numbers import points
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
-from dpcore.theory.meaning import Promise, guess_tile
+from dpcore.theory.meaning import guess_tile
 from dpcore.workloads import Marginals
 
 from ..charts.drag import Frames, drag
+from ..jobs.runs import LAST
 from ..shell import link
 from ..shell.controls import EPSILONS, number
 from ..shell.frame import heading
@@ -54,21 +53,16 @@ def releases() -> Releases:
     table = sample_table(SAMPLE)
     rows = table.rows(table.domain.names)
     problem, shown = QueryRelease(Marginals.all(table.domain, 2), rows.n), Marginals(table.domain, [SHOWN])
-    made = [[_release(problem, rows, epsilon, seed, shown) for epsilon in EPSILONS] for seed in SEEDS]
-    labels = [" ".join(value for _, value in shown.label(j)) for j in range(shown.m)]
-    shares = np.array([[both.synthetic for both in row] for row in made])
-    guesses = [_promise(problem, epsilon).guess() for epsilon in EPSILONS]
-    return Releases(labels, made[0][0].real, shares, rows.n, guesses)
-
-
-def _promise(problem: QueryRelease, epsilon: float) -> Promise:
     algorithm = ALGORITHMS[ALGORITHM]()
-    return Promise.of_plan(make_plan(algorithm, problem, Budget(epsilon, DELTA)), adaptive=algorithm.adaptive)
 
+    def run(epsilon: float, seed: int) -> Run:
+        return Run(algorithm, problem, rows, Budget(epsilon, DELTA), seed=seed, every=LAST).finish()
 
-def _release(problem: QueryRelease, rows: Rows, epsilon: float, seed: int, shown: Marginals) -> Comparison:
-    run = Run(ALGORITHMS[ALGORITHM](), problem, rows, Budget(epsilon, DELTA), seed=seed, every=10**6).finish()
-    return compare(run.release, rows, shown)
+    made = [[run(epsilon, seed) for epsilon in EPSILONS] for seed in SEEDS]
+    both = [[compare(one.release, rows, shown) for one in row] for row in made]
+    labels = [" ".join(value for _, value in shown.label(j)) for j in range(shown.m)]
+    shares = np.array([[one.synthetic for one in row] for row in both])
+    return Releases(labels, both[0][0].real, shares, rows.n, [one.promise.guess() for one in made[0]])
 
 
 def chosen() -> float:
