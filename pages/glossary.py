@@ -10,7 +10,7 @@ from dpcore.params import LETTERS, parameters
 from dpcore.tags import Tag
 from pages._ui.glossary.examples import examples
 from pages._ui.shell.controls import number
-from pages._ui.shell.frame import tag
+from pages._ui.shell.frame import row, tag
 from pages._ui.shell.words import PICTURES, PLAIN, WORDS
 
 CARDS = (  # a card opens on the rest of its meaning and on its example; the first is wide
@@ -74,6 +74,6 @@ with letters:
     st.dataframe(pd.DataFrame(found, columns=pd.Index(["letter", "meaning"])), hide_index=True)
 with tags:
     for kind in Tag:
-        with st.container(horizontal=True, vertical_alignment="center"):
+        with row():
             tag(kind)
             st.markdown(kind.meaning)

@@ -15,7 +15,7 @@ from dpcore.data.recognising import names_one
 from dpcore.publishing.card import PEEKED, UNCOVERED
 from dpcore.tags import Tag
 
-from ..shell.frame import heading
+from ..shell.frame import heading, row
 from ..shell.session import session
 from ..shell.state import stakeholder
 from ..shell.table import Table
@@ -107,7 +107,7 @@ def _draw(at: int, decision: Decision, current: Table) -> None:
     is_open = decision.ways == OPEN
     if decision.needed and not is_open and not stakeholder():  # what is wrong quotes cells
         session().look(current)
-    with st.container(horizontal=True, vertical_alignment="center", key=f"decide-{at}"):
+    with row(key=f"decide-{at}"):
         st.markdown(decision.words if is_open else _words(decision.words), width="stretch")
         for label, way in decision.ways.items():
             peeks = way in repairs.PEEKS
@@ -175,7 +175,7 @@ def summary(current: Table) -> None:
         st.caption(plain(f"Not used, because they may identify people: {few(people)}.", 400))
     if current.guessed:
         guessed = f"Kinds and the choice of columns were guessed from {current.looked_at}. {UNCOVERED}"
-        with st.container(horizontal=True, vertical_alignment="center"):
+        with row():
             st.caption(PEEKED if current.read_off else guessed, width="stretch")
             if not current.read_off and not current.confirmed:
                 st.button(
@@ -214,6 +214,6 @@ def _columns(names: Collection[str]) -> str:
     return f"{len(names)} column{'s' * (len(names) > 1)}"
 
 
-def _words(problem: str, vague: str = "The schema does not serve this table yet.") -> str:
+def _words(problem: str) -> str:
     """What is wrong may quote a cell."""
-    return vague if stakeholder() else plain(problem, 400)
+    return "The schema does not serve this table yet." if stakeholder() else plain(problem, 400)

@@ -17,7 +17,7 @@ from dpcore.tags import Tag
 
 from ..jobs.work import Work, result_of
 from ..shell import controls, priced
-from ..shell.frame import heading, peek, tag
+from ..shell.frame import heading, peek, row, tag
 from ..shell.opened import Trial, chosen_part, share_slider
 from ..shell.results import as_table
 from ..shell.session import session
@@ -87,7 +87,7 @@ def _lines(opening: OpenSchema, n: int, group: int, budget: Budget, part: float)
 
 def _try_it(opening: OpenSchema, place: DeltaGenerator, budget: Budget) -> None:
     """Draw the button that tries the measurement."""
-    with place.container(horizontal=True, vertical_alignment="center", key="try-it"):
+    with place, row(key="try-it"):
         many = len(opening.open)
         words = f"{many} column{'s' * (many > 1)} to be measured privately. Its cost is below."
         refused = budget.delta == 0 and any(column.categorical for column in opening.open)
@@ -153,7 +153,7 @@ def _try() -> None:
 
 def _beside(current: Table) -> dict[str, str]:
     """Return what the records say, by column, once a person asks for it; {} until it is there."""
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with row():
         asked = st.toggle("Show the real rows beside it", key=f"beside-{current.version}")
         if asked:
             tag(Tag.PEEK)

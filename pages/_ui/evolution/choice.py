@@ -13,7 +13,7 @@ from ..charts import evolution as evolution_charts
 from ..jobs.job import watch
 from ..jobs.runs import LAST, Runs, WantedRun, tab_runs
 from ..shell import controls, results
-from ..shell.frame import heading, peek
+from ..shell.frame import heading, peek, row
 from ..shell.state import shared
 from ..shell.table import Table
 from ..shell.text import clean, plain
@@ -51,7 +51,7 @@ def choose() -> None:
         )  # fmt: skip
         with middle:
             budget = controls.budget(right)
-        with st.container(horizontal=True, vertical_alignment="center"):
+        with row():
             pressed = st.button("Compare them", type="primary", icon=":material/play_arrow:", disabled=len(names) < 2)
             runs = f"{len(METHODS) - 1} methods run {RUNS} times each, random points are drawn once"
             st.caption(plain(f"Protects {table.unit.words}. {runs}.", 300))

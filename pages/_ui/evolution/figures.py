@@ -18,7 +18,7 @@ from ..jobs.job import watch
 from ..jobs.runs import LAST, Runs, WantedRun, tab_runs
 from ..shell import results
 from ..shell.controls import KEPT
-from ..shell.frame import heading, peek
+from ..shell.frame import heading, peek, row
 from .player import PE, points
 
 BUDGET = Budget(1.0, 1e-4)  # the paper's
@@ -104,7 +104,7 @@ def figures() -> None:
         runs = right.number_input(
             "Runs of each setting", 2, 100, 20, key="pe-runs", help="Each with its own sample.", **KEPT
         )
-        with st.container(horizontal=True, vertical_alignment="center"):
+        with row():
             pressed = st.button("Run the figure", type="primary", icon=":material/play_arrow:")
             st.caption(
                 "Settings of Gonzalez, Fanti and Ramdas (2025): ε = 1, δ = 1e-4. Every run ends with an exact W1."

@@ -19,7 +19,7 @@ from ..charts import evolution as evolution_charts
 from ..jobs.job import watch
 from ..jobs.runs import LAST, WantedRun, tab_runs
 from ..shell import controls, results
-from ..shell.frame import heading, peek
+from ..shell.frame import heading, peek, row
 from ..shell.verdict import show_tiles
 
 PE = ALGORITHMS["private_evolution"]
@@ -43,9 +43,9 @@ def watch_it() -> None:
     main, side = st.columns([2, 1], gap="large")  # side by side, so that nothing has to be scrolled while it plays
     experts = st.expander("For experts: settings, and budget used")
     with main:
-        place, row, under = st.container(), st.container(horizontal=True, vertical_alignment="center"), st.container()
+        place, below_it, under = st.container(), row(), st.container()
     with side:
-        sample, n, budget, texts, seeds = _settings(experts, row)
+        sample, n, budget, texts, seeds = _settings(experts, below_it)
     problem, rows = points(sample, n)
     algorithm = build(PE, texts)
     plan = algorithm.plan(problem, budget)
@@ -63,7 +63,7 @@ def watch_it() -> None:
         found.setdefault(what, []).append(result)
     if "path" in found and "start" in found:
         with place:
-            _player(rows, found["start"][0], found["path"][0], row, under)
+            _player(rows, found["start"][0], found["path"][0], below_it, under)
     if mine.ended and "curve" in found and "start" in found:
         with side:
             _curve(found, problem)
@@ -71,11 +71,11 @@ def watch_it() -> None:
             results.accounts(next(job for (what, _), job in mine.jobs if what == "curve" and job.results))
 
 
-def _settings(experts: Any, row: Any) -> tuple[str, int, Budget, dict[str, str], int]:
-    """Draw the widgets, ε in a `row` and those for `experts` in their place."""
+def _settings(experts: Any, place: Any) -> tuple[str, int, Budget, dict[str, str], int]:
+    """Draw the widgets, ε in its `place` and those for `experts` in theirs."""
     titles = {sample.title: name for name, sample in POINT_SAMPLES.items()}
     sample = titles[st.selectbox("Public example", list(titles), 1, key="pe-sample", **controls.KEPT)]
-    with row:
+    with place:
         budget = controls.budget(experts)
     with experts:
         n = st.select_slider("n, private points", SIZES, 500, controls.number, key="pe-n", **controls.KEPT)
@@ -109,12 +109,12 @@ def _wanted(
 
 
 @peek
-def _player(rows: Rows, start: Result, path: Result, row: Any, under: Any) -> None:
-    """Draw what evolves; what plays it goes to the `row`, and what is seen in words `under` that."""
+def _player(rows: Rows, start: Result, path: Result, place: Any, under: Any) -> None:
+    """Draw what evolves; what plays it goes to its `place`, and what is seen in words `under` that."""
     heading("Random points evolve into a map like the real one")
     releases = [start.release, *path.path]
     steps = [(release.points, release.weights) for release in releases]
-    _plays(np.repeat(rows.values, rows.weights, axis=0), steps, row)
+    _plays(np.repeat(rows.values, rows.weights, axis=0), steps, place)
     V, weights = steps[-1]
     away = np.linalg.norm(V[weights > 0, None] - rows.values, axis=2).min(axis=1) * WIDTH / 2  # the disc's radius is 1
     summary = (

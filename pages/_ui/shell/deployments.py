@@ -18,9 +18,8 @@ WARNING = (
 @cache
 def stated() -> pd.DataFrame:
     """The deployments that state an ε, smallest first: name, curator, year, variant, ε, δ, unit, model."""
-    table = pd.read_csv(FILE, comment="#")
-    known = table[table["epsilon"].notna() & table["unit"].notna() & table["model"].notna() & table["year"].notna()]
-    return known.sort_values("epsilon", kind="stable").reset_index(drop=True)
+    known = pd.read_csv(FILE, comment="#").dropna(subset=["epsilon", "unit", "model", "year"])
+    return known.sort_values("epsilon", kind="stable", ignore_index=True)
 
 
 @cache
@@ -32,7 +31,7 @@ def listed() -> int:
 def near(epsilon: float) -> pd.Series:
     """The deployment whose ε is nearest, by its ratio."""
     table = stated()
-    return table.iloc[int(np.argmin(np.abs(np.log(table["epsilon"] / epsilon))))]
+    return table.loc[np.log(table["epsilon"] / epsilon).abs().idxmin()]
 
 
 def sentence(found: pd.Series) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -107,9 +107,9 @@ def frame(label: str) -> None:
     link.known("sample", SAMPLES)
     link.known("view", [STAKEHOLDER])
     gone = lost()
-    with st.container(horizontal=True, key="menu", vertical_alignment="center"):
+    with row(key="menu"):
         st.title(title, anchor=False, width="content")
-        place = st.container(horizontal=True, vertical_alignment="center", key="line")
+        place = row(key="line")
         _share()
     st.session_state[HEAD] = entry, place
     if entry.about_table:
@@ -123,7 +123,7 @@ def frame(label: str) -> None:
     st.container(key="lead").caption(entry.lead)
     st.session_state[link.PLACE] = st.empty()
     if gone:
-        with st.container(horizontal=True, vertical_alignment="center", key="lost"):
+        with row(key="lost"):
             st.warning(
                 "Your table is gone. The server keeps a table for one tab, and a reload starts a new one. "
                 f"Bring it again. Until then you see the sample “{SAMPLES[table().name][0]}”."
@@ -136,6 +136,11 @@ def frame(label: str) -> None:
             "and protects nothing. Share ▾ ends it.",
             icon=":material/visibility_off:",
         )
+
+
+def row(**more: Any) -> DeltaGenerator:
+    """Return a container whose parts stand beside each other, each in the middle of its height."""
+    return st.container(horizontal=True, vertical_alignment="center", **more)
 
 
 def line_place() -> DeltaGenerator:
@@ -241,7 +246,7 @@ def heading(text: str, kind: Tag | None = None, words: str | None = None) -> Non
     """A section's finding or question, with a badge where it differs from the page's; `words` are a tooltip."""
     entry, _ = st.session_state[HEAD]
     kind = Tag.PEEK if kind is Tag.PUBLIC and _rests_on_data(entry) else kind
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with row(gap="small"):
         st.subheader(text, width="content", anchor=False, help=words)
         if kind is not Tag.TYPED:
             tag(kind)

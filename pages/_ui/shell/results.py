@@ -13,7 +13,7 @@ from dpcore.experiments.sweep import SweepPoint
 from dpcore.numbers import brief
 from dpcore.tags import Tag
 
-from .frame import heading
+from .frame import heading, row
 from .text import plain
 
 QUIET = {"displaylogo": False, "displayModeBar": False}
@@ -27,7 +27,7 @@ def panel(figure: Figure, summary: str, frame: pd.DataFrame, key: str) -> None:
 
 def below(summary: str, frame: pd.DataFrame, key: str) -> None:
     """What stands under every chart: a sentence, the numbers as a table, and a download of them."""
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with row():
         st.caption(plain(summary, 400))
         with st.popover("Show as table", type="tertiary", icon=":material/table:"):
             as_table(frame, key)
