@@ -64,7 +64,7 @@ class PEP(SelectAndMeasure):
 
     def past(self, ground: Ground) -> Queries:
         """An empty record of past measurements, which lets D stop at the edge of what the slack allows."""
-        return Queries(ground.workload, partial(to_the_edge, slack=self.slack), ground.model, SWEEPS)
+        return Queries(ground, partial(to_the_edge, slack=self.slack), SWEEPS)
 
 
 def to_the_edge(fact: Fact, p: float, variance: float, slack: float) -> float:

@@ -3,8 +3,8 @@
 Sees released objects only, never records.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -14,25 +14,15 @@ from ..theory.evolution import variation_deviation
 from ..types import Array, Rng
 from .evidence import nearest
 
+# A source of about `count` initial points (r, d) of the region, for (region, count, rng). It must not depend on the
+# private points, nor use another generator.
+Random = Callable[[Bounded, int, Rng], Array]
 
-class Random(Protocol):
-    """A source of initial points; it must not depend on the private points, nor use another generator."""
-
-    def __call__(self, region: Bounded, count: int, rng: Rng) -> Array:
-        """The initial set S_0: about `count` points (r, d) of the region."""
-        ...
-
-
-class Variation(Protocol):
-    """A way to vary points; it must not depend on the private points, nor use another generator.
-
-    Evolution converges if this is a (γ, v, α)-API of Appendix F: the variations of a point z hold z itself and are at
-    most v; and for every private z' farther than α, the nearest of them is at (1 − γ) of z's distance on average.
-    """
-
-    def __call__(self, region: Bounded, S: Array, alpha: float, levels: int, rng: Rng) -> Array:
-        """The variations V (v · r, d), all in the region, of points S (r, d), with the points themselves first."""
-        ...
+# A way to vary points S (r, d), for (region, S, alpha, levels, rng): the variations V (v · r, d), all in the region,
+# with the points themselves first. It must not depend on the private points, nor use another generator. Evolution
+# converges if this is a (γ, v, α)-API of Appendix F: the variations of a point z hold z itself and are at most v; and
+# for every private z' farther than α, the nearest of them is at (1 − γ) of z's distance on average.
+Variation = Callable[[Bounded, Array, float, int, Rng], Array]
 
 
 def uniform(region: Bounded, count: int, rng: Rng) -> Array:

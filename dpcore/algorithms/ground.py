@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..models.cells import Cells
-from ..models.tree import Reader, Tree
+from ..models.tree import Tree, TreeReader
 from ..numbers import bisected
 from ..privacy.accounting import (
     MARGIN,
@@ -61,7 +61,7 @@ class Ground:
         return self.normalise(np.zeros(self.model.size))[1]
 
     @property
-    def reader(self) -> Reader:
+    def reader(self) -> Workload | TreeReader:
         """The reader that computes the queries' answers from beliefs."""
         return self.model.reader(self.workload)
 

@@ -10,8 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..models.cells import Cells
-from ..models.tree import Support, Tree
+from ..models.tree import Support
 from ..privacy.accounting import Budget, Charge, Choice, Gaussian, Plan, Pure, select_and_measure
 from ..privacy.measurement import deviation
 from ..privacy.statistics import ONE_TABLE, Sensitivity, SignedErrors, SomeAnswers
@@ -139,7 +138,7 @@ def asked_statistic(workload: Workload, measure: str, j: int) -> SomeAnswers:
 
 def past_of(measure: str, ground: Ground) -> "Queries | Tables":
     """An empty record of measurements of single queries or, for `measure` "marginal", of whole tables."""
-    return Queries(ground.workload, likeliest, ground.model) if measure == "query" else Tables(ground)
+    return Queries(ground, likeliest) if measure == "query" else Tables(ground)
 
 
 @dataclass
@@ -147,18 +146,9 @@ class Fact:
     """A measured query: where the model holds it, its noisy answer, and θ."""
 
     at: Support
-    answer: float
-    precision: float
+    answer: float = 0.0
+    precision: float = 0.0
     theta: float = 0.0
-
-    def hear(self, answer: float, precision: float) -> None:
-        """Average one more noisy answer into the fact, weighted by precision."""
-        self.answer = (self.precision * self.answer + precision * answer) / (self.precision + precision)
-        self.precision += precision
-
-    def turn(self, step: float) -> None:
-        """Change the fact's θ by `step`."""
-        self.theta += step
 
 
 def likeliest(fact: Fact, p: float, variance: float) -> float:
@@ -175,13 +165,9 @@ class Queries:
     """
 
     def __init__(
-        self,
-        workload: Workload,
-        move: Callable[[Fact, float, float], float],
-        model: Tree | None = None,
-        sweeps: tuple[int, int] = SWEEPS,
+        self, ground: Ground, move: Callable[[Fact, float, float], float], sweeps: tuple[int, int] = SWEEPS
     ) -> None:
-        self.workload, self.move, self.model, self.sweeps = workload, move, model or Cells(workload.domain), sweeps
+        self.workload, self.model, self.move, self.sweeps = ground.workload, ground.model, move, sweeps
         self.facts: dict[int, Fact] = {}
 
     def explain(self, D: Array, j: int, y: Array, sigma: float, *, last: bool = False) -> Array:
@@ -189,9 +175,10 @@ class Queries:
 
         A query measured c times counts once, with the mean answer and sigma²/c.
         """
-        fact = self.facts.pop(j, None) or Fact(self.model.support(self.workload, j), 0.0, 0.0)
+        fact = self.facts.pop(j, None) or Fact(self.model.support(self.workload, j))
         precision = max(sigma, TINY) ** -2.0
-        fact.hear(float(y[0]), precision)
+        fact.answer = (fact.precision * fact.answer + precision * float(y[0])) / (fact.precision + precision)
+        fact.precision += precision
         self.facts[j] = fact
         D, parts = D.copy(), {fact.at.part for fact in self.facts.values()}
         for _ in range(self.sweeps[last]):
@@ -214,7 +201,7 @@ class Queries:
         changed = part * np.exp(step * q)
         grown = float(changed.sum() - part.sum())
         whole[fact.at.cells] = changed
-        fact.turn(step)
+        fact.theta += step
         return grown
 
 

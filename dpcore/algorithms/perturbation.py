@@ -56,8 +56,9 @@ class OutputPerturbation(Algorithm):
         why = "strongly convex: none needed" if strong else "pull and noise cost the same"
         weight = self.settled("mu", 0.0 if strong else star, why)
         mu = weight.value
-        _minimiser(problem, mu).check()
-        sigma = deviation(_minimiser(problem, mu), spend, n)
+        statistic = _minimiser(problem, mu)
+        statistic.check()
+        sigma = deviation(statistic, spend, n)
         choices = (
             Choice("rounds", 1, "one solve"),
             weight,
@@ -66,7 +67,7 @@ class OutputPerturbation(Algorithm):
             Choice("s", spend.mu, "GDP parameter"),
             Choice("risk_bound", L * math.sqrt(problem.d) * sigma + mu * R * R / 2, "if the optimum is inside K"),
         )
-        return Plan(budget, (Charge("measure", spend, statistic=_minimiser(problem, mu)),), choices)
+        return Plan(budget, (Charge("measure", spend, statistic=statistic),), choices)
 
     def steps(self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, rng: Rng) -> Iterator[Step]:
         """One step with the release."""

@@ -97,12 +97,6 @@ class Risk:
             return np.eye(self.d)
         return (self.A.T * (self.w * self.loss.bend(self.A @ x, self.b))) @ self.A
 
-    def upper_hessian(self) -> Array:
-        """An upper bound (d, d) on the Hessian ∇²F at every x."""
-        if isinstance(self.loss, SquaredDistance):
-            return np.eye(self.d)
-        return self.loss.curvature * ((self.A.T * self.w) @ self.A)
-
 
 def newton(
     risk: Risk,

@@ -7,7 +7,7 @@ See answers, never records.
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -20,18 +20,6 @@ from ..types import Array, Axes
 from ..workloads import Marginals, Workload
 from .graphical import Graphical, by_clique, tables_under
 from .junction import JunctionTree, junction_tree
-
-
-class Reader(Protocol):
-    """A reader of a workload's answers from a model's beliefs."""
-
-    def answers(self, D: Array) -> Array:
-        """The answers ⟨q_j, D⟩ (m,) from beliefs (size,)."""
-        ...
-
-    def adjoint(self, w: Array) -> Array:
-        """The potentials (size,) that represent the function Σ_j w_j q_j, for weights w (m,)."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,10 +61,6 @@ class Tree:
         self._own = [tuple(i for i, a in enumerate(clique) if a not in sep) for clique, sep in pairs]
         self._readers: WeakKeyDictionary[Workload, TreeReader] = WeakKeyDictionary()
 
-    def home(self, axes: Axes) -> int | None:
-        """The number of the smallest clique that contains all of these columns; None if no clique does."""
-        return self.junction.home(axes)
-
     @cached_property
     def _zeros(self) -> Array | None:
         """The potentials (size,) of the constraints: −∞ for impossible cells, 0 elsewhere; None without
@@ -91,7 +75,7 @@ class Tree:
             tree.tables(out)[home][...] += np.where(wide, 0.0, -np.inf)
         return out
 
-    def reader(self, workload: Workload) -> Reader:
+    def reader(self, workload: Workload) -> "Workload | TreeReader":
         """The reader of a workload's answers from beliefs; InputError where a table lies in no clique."""
         found = self._readers.get(workload)
         if found is None:
@@ -147,7 +131,7 @@ class Tree:
     def support(self, workload: Workload, j: int) -> Support:
         """The clique and the cells that query j is read off, with its values; InputError where no clique holds it."""
         axes, cells, q = workload.support(j)
-        if (part := self.home(axes)) is None:
+        if (part := self.junction.home(axes)) is None:
             raise InputError(f"no clique of the model holds {' × '.join(self.domain.names[a] for a in axes)}")
         clique = self.cliques[part]
         if isinstance(q, Array):

@@ -8,7 +8,9 @@ from scipy.optimize import minimize
 
 from dpcore import Marginals
 from dpcore.algorithms.entropy_projection import to_the_edge
+from dpcore.algorithms.ground import Ground
 from dpcore.algorithms.past_measurements import Fact, Queries
+from dpcore.models.cells import Cells
 from dpcore.models.tree import Support
 from tests.helpers import approx, codes, matrix, parametrize, signs
 
@@ -28,7 +30,8 @@ def test_visits_in_turn_tend_to_the_projection(name, slack, uniform):
     measured = [0, 2, 4, 5]
     A = matrix(workload)[measured]
     a = A @ rng.dirichlet(np.ones(12))
-    past, D = Queries(workload, partial(to_the_edge, slack=slack), sweeps=(2, 2000)), D_0
+    ground = Ground(Cells(DOMAIN), workload, None)
+    past, D = Queries(ground, partial(to_the_edge, slack=slack), sweeps=(2, 2000)), D_0
     for j, answer, deviation in zip(measured, a, sigma, strict=True):
         D = past.explain(D, j, np.array([answer]), deviation)
     D = past.explain(D, measured[0], a[:1], 1e9, last=True)

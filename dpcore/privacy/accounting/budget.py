@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import ClassVar, Protocol, TypeVar
+from typing import ClassVar, TypeVar
 
 from ...errors import InputError
 from ...types import Json
@@ -150,25 +150,6 @@ class SubsampledGaussian:
             raise InputError(f"rate={self.rate} is outside (0, 1)")
 
 
-class Priced(Protocol):
-    """A spend whose cost adds up: ρ, ε where it is pure, and the probability that neither holds."""
-
-    @property
-    def rho(self) -> float:
-        """The ρ of zero-concentrated DP."""
-        ...
-
-    @property
-    def pure(self) -> float:
-        """The ε of pure DP; ∞ where the spend is not pure."""
-        ...
-
-    @property
-    def failure(self) -> float:
-        """The part of δ that the spend takes."""
-        ...
-
-
 Spend = Gaussian | BoundedRange | Pure | Approximate | SubsampledGaussian
 S = TypeVar("S", Gaussian, BoundedRange, Pure, Approximate, SubsampledGaussian)
 
@@ -211,9 +192,9 @@ class Sums:
     joint: Joint | None = Joint()
 
     @classmethod
-    def of(cls, spends: Iterable[tuple[Priced, int]]) -> "Sums":
+    def of(cls, spends: Iterable[tuple[Spend, int]]) -> "Sums":
         """The summed costs of (spend, times) pairs; the sums are correctly rounded and do not depend on the order."""
-        together: Counter[Priced] = Counter()
+        together: Counter[Spend] = Counter()
         for spend, times in spends:
             together[spend] += times
         counted = list(together.items())
@@ -269,7 +250,7 @@ class Sums:
         return found if epsilon(found) <= budget.epsilon else min(Accounting, key=epsilon)
 
 
-def _joint(counted: list[tuple[Priced, int]]) -> Joint | None:
+def _joint(counted: list[tuple[Spend, int]]) -> Joint | None:
     """The joint cost of spends; None where one is of a kind that it does not take."""
     if not all(isinstance(s, (Gaussian, Pure, BoundedRange)) for s, _ in counted):
         return None
