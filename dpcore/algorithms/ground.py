@@ -24,6 +24,7 @@ from ..privacy.accounting import (
     conversions,
     equal_selections,
     measure_once,
+    select_once,
 )
 from ..privacy.statistics import TableErrors
 from ..privacy.table_curator import TableCurator
@@ -91,7 +92,7 @@ class ModelSetup:
         """The spend of one of `times` equal selections, where the algorithm spends on nothing else."""
         if not self.charges or self.left.delta == 0:
             return equal_selections(self.left, times)
-        return BoundedRange(math.sqrt(8 * self.left.rho / times) * MARGIN)  # as ρ it adds up with the charges
+        return select_once(self.left, 1 / times)  # as ρ it adds up with the charges
 
 
 def model_setup(problem: QueryRelease, budget: Budget, most: int | None, who: str) -> ModelSetup:
@@ -110,14 +111,12 @@ def model_setup(problem: QueryRelease, budget: Budget, most: int | None, who: st
     share, times = single_share(tables, n, budget), draws_of(tables, n, budget)
     kept = 1 - share - CHOOSING
     if budget.delta == 0:
-        draw: BoundedRange | Pure = Pure(CHOOSING * budget.epsilon / times * MARGIN)
         left = Budget(kept * budget.epsilon, 0, additive=True)
     else:
-        draw = BoundedRange(math.sqrt(8 * CHOOSING * budget.rho / times) * MARGIN)
         left = promise_of(kept * budget.rho * MARGIN, budget)
     charges = (
         *single_charges(tables, budget, share),
-        Charge("select", draw, times, TableErrors, PAIRS),
+        Charge("select", select_once(budget, CHOOSING / times), times, TableErrors, PAIRS),
     )
     letter = "ρ" if budget.delta > 0 else "ε"
     return ModelSetup(left, charges, (

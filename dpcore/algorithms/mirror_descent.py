@@ -174,7 +174,8 @@ class DPAM(Algorithm):
 
 def _schedule(statistic: Answers | CellAnswers, spend: Gaussian, problem: QueryRelease) -> tuple[float, float]:
     """The regularisation α and the last temperature, from the measured statistic and its noise."""
-    spread = _spread(statistic)
+    # The root mean square of the answers' noise, as a multiple of 1/(nμ).
+    spread = statistic.l2 * float(np.sqrt(np.mean(statistic.norms**2)))
     tau = max(SMOOTHING * spread / (problem.effective_n * spend.mu), TINY)
     return _clipped(ENTROPY / SMOOTHING * spread / statistic.workload.m), tau
 
@@ -182,13 +183,6 @@ def _schedule(statistic: Answers | CellAnswers, spend: Gaussian, problem: QueryR
 def _clipped(alpha: float) -> float:
     """The regularisation α, kept in the range of its parameter."""
     return min(max(alpha, LOWEST_ALPHA), HIGHEST_ALPHA)
-
-
-def _spread(statistic: Answers | CellAnswers) -> float:
-    """The root mean square of the answers' noise, as a multiple of 1/(nμ)."""
-    if isinstance(statistic, Answers):
-        return statistic.l2
-    return statistic.l2 * float(np.sqrt(np.mean(statistic.norms**2)))
 
 
 def _release(workload: Workload) -> tuple[Answers | CellAnswers, str, str]:

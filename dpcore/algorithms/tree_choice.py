@@ -15,8 +15,6 @@ from ..models.junction import JunctionTree, cells, fewest_cells, junction_tree
 from ..models.structural import tied
 from ..models.tree import Tree
 from ..privacy.accounting import (
-    MARGIN,
-    BoundedRange,
     Budget,
     Charge,
     Choice,
@@ -25,6 +23,7 @@ from ..privacy.accounting import (
     Pure,
     enlarged,
     measure_once,
+    select_once,
 )
 from ..privacy.statistics import SomeAnswers, TableErrors, WeightedTables
 from ..privacy.table_curator import TableCurator
@@ -123,7 +122,7 @@ def room_for(candidates: Marginals, free: Array, fixed: list[Axes], junction: Ju
 
 
 def cells_of(
-    tables: Marginals, n: float, budget: Budget, most: int | None, within: tuple[int, int] | None = None
+    tables: Marginals, n: float, budget: Budget, most: int | None, within: tuple[int, int] = STEPWISE
 ) -> Choice:
     """How many cells a tree may hold: `most`, or by n√ρ `within` bounds (STEPWISE where that is left out) and by
     how many tables it answers; single columns and constraints always fit. InputError for tables of too many cells.
@@ -135,7 +134,7 @@ def cells_of(
     alone = tied(tables.domain).cells
     if most:
         return Choice("cells", max(most, alone), "given, or what single columns take")
-    low, high = within or STEPWISE
+    low, high = within
     high = max(low, min(high, MOST_WORK // len(tables.tables)))
     best = round(min(max(SIGNAL * n * math.sqrt(budget.rho), low), high))
     return Choice("cells", max(best, alone), f"of all cliques together: {SIGNAL} n√ρ, within {low:,}..{high:,}")
@@ -173,11 +172,10 @@ def chosen_tables(
         raise InputError("delta=0 cannot be promised with Gaussian noise; choose delta > 0, or gem or rap")
     cells = cells_of(tables, n, budget, most, RANGE)
     times, share = draws_of(tables, n, budget), single_share(tables, n, budget)
-    draw = BoundedRange(math.sqrt(8 * CHOOSING * budget.rho * MARGIN / times))
     left, batches = 1 - share - CHOOSING, min(BATCHES, times)
     charges = (
         *single_charges(tables, budget, share),
-        Charge("select", draw, times, TableErrors, PAIRS),
+        Charge("select", select_once(budget, CHOOSING / times), times, TableErrors, PAIRS),
         Charge("measure", measure_once(budget, left * LEARNING / batches), batches, WeightedTables, BATCH),
         Charge("measure", measure_once(budget, left * (1 - LEARNING)), 1, WeightedTables, TABLES),
     )

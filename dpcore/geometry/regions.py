@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,20 +22,12 @@ NARROWEST = 1e-9  # side of a box over its largest coordinate, as its points are
 INSIDE = 1 - 1e-14  # what is projected on a ball is inside, whatever rounding does
 
 
-@dataclass(frozen=True, eq=False)
-class Ball:
-    """The ball {x: ‖x − c‖ ≤ R} in R^d, c = `centre` (d,)."""
+class _Bounded:
+    """The base of bounded sets with a `centre` (d,), inside the ball of `radius` R = max ‖x − c‖ around it."""
 
-    centre: Array
-    radius: float
+    centre: Any
+    radius: Any
     bounded = True
-
-    def __post_init__(self) -> None:
-        check_radius(self.radius)
-
-    def __str__(self) -> str:
-        place = f"({', '.join(f'{c:g}' for c in self.centre)})" if self.centre.any() else "0"
-        return f"the ball of radius {self.radius:g} about {place}"
 
     @property
     def d(self) -> int:
@@ -43,8 +36,23 @@ class Ball:
 
     @property
     def diameter(self) -> float:
-        """The diameter D: the largest distance of two points of the ball."""
+        """The diameter D: the largest distance of two points."""
         return 2 * self.radius
+
+
+@dataclass(frozen=True, eq=False)
+class Ball(_Bounded):
+    """The ball {x: ‖x − c‖ ≤ R} in R^d, c = `centre` (d,)."""
+
+    centre: Array
+    radius: float
+
+    def __post_init__(self) -> None:
+        check_radius(self.radius)
+
+    def __str__(self) -> str:
+        place = f"({', '.join(f'{c:g}' for c in self.centre)})" if self.centre.any() else "0"
+        return f"the ball of radius {self.radius:g} about {place}"
 
     @property
     def reach(self) -> float:
@@ -80,12 +88,11 @@ class Ball:
 
 
 @dataclass(frozen=True, eq=False)
-class Box:
+class Box(_Bounded):
     """The box {x: low ≤ x ≤ high}, low and high (d,)."""
 
     low: Array
     high: Array
-    bounded = True
 
     def __post_init__(self) -> None:
         if not (self.low < self.high).all():
@@ -93,11 +100,6 @@ class Box:
 
     def __str__(self) -> str:
         return "the box " + " × ".join(f"[{a:g}, {b:g}]" for a, b in zip(self.low, self.high, strict=True))
-
-    @property
-    def d(self) -> int:
-        """The number of coordinates."""
-        return len(self.low)
 
     @cached_property
     def centre(self) -> Array:
@@ -108,11 +110,6 @@ class Box:
     def radius(self) -> float:
         """The radius R = max ‖x − c‖ of the ball around the box: half its diagonal."""
         return math.dist(self.low, self.high) / 2
-
-    @property
-    def diameter(self) -> float:
-        """The diameter D: the largest distance of two points of the box, its diagonal."""
-        return 2 * self.radius
 
     @property
     def reach(self) -> float:

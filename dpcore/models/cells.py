@@ -1,9 +1,6 @@
 """Log-linear distributions on listed cells. Sees answers, never records."""
 
-import numpy as np
-
 from ..data.domain import Domain
-from ..problems import PublicStart
 from ..releases import Histogram
 from ..types import Array
 from ..workloads import Workload
@@ -20,11 +17,6 @@ class Cells(Tree):
     def reader(self, workload: Workload) -> Workload:
         """The reader of a workload's answers from beliefs: the workload, as beliefs are the distribution D."""
         return workload
-
-    def potentials(self, start: PublicStart) -> Array:
-        """The potentials log D_0 (k,), −∞ where D_0 has no mass."""
-        with np.errstate(divide="ignore"):
-            return np.log(start.listed)
 
     def release(self, beliefs: Array) -> Histogram:
         """The distribution to release, as shares of all cells."""

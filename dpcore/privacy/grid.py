@@ -65,6 +65,4 @@ def _rounded(workload: Workload, fine: float) -> Workload:
         return Union(_rounded(member, fine) for member, _ in workload.members)
     if isinstance(workload, TableQueries):
         return workload.rounded(fine)
-    if isinstance(workload, Explicit):
-        return Explicit(workload.domain, np.rint(workload.matrix / fine) * fine)
-    raise InputError(f"a {type(workload).__name__} cannot be put on a grid")
+    return Explicit(workload.domain, np.rint(workload.matrix / fine) * fine)

@@ -30,6 +30,7 @@ from .calibrations import (
     regularised_stages,
     sampled_steps,
     select_and_measure,
+    select_once,
 )
 from .conversions import gdp_epsilon, gdp_log_delta, gdp_mu, root, zcdp_epsilon
 from .guarantee import cautions, worst_profile

@@ -90,12 +90,17 @@ def select_and_measure(
     vector), a mixed plan in zCDP, and then both `enlarged`, if they are the whole plan. δ = 0: permute-and-flip or
     sparse vector, Laplace noise and T(ε₀ + ε₁) = part · ε.
     """
-    if budget.delta == 0:
-        epsilon = part * budget.epsilon / times * MARGIN
-        return Pure((1 - share) * epsilon), Pure(share * epsilon)
-    rho = part * budget.rho / times * MARGIN
-    select, measure = kind(math.sqrt(8 * (1 - share) * rho) / kind.SPANS), Gaussian(math.sqrt(2 * share * rho))
+    select, measure = select_once(budget, (1 - share) * part / times, kind), measure_once(budget, share * part / times)
     return enlarged(budget, (select, times), (measure, times)) if part == 1 else (select, measure)
+
+
+def select_once(
+    budget: Budget, part: float, kind: type[BoundedRange] | type[Pure] = BoundedRange
+) -> BoundedRange | Pure:
+    """The spend of a selection beside other charges: s²/8 = part · ρ, s its range, `SPANS` · ε₀; or ε₀ = part · ε."""
+    if budget.delta == 0:
+        return Pure(part * budget.epsilon * MARGIN)
+    return kind(math.sqrt(8 * part * budget.rho * MARGIN) / kind.SPANS)
 
 
 def measure_once(budget: Budget, part: float) -> Gaussian | Pure:

@@ -22,7 +22,7 @@ class Sampler:
     """A way to draw from a density, described in the file it comes from."""
 
     draw: Callable[[Density, float, Rng], Array]
-    refuses: Callable[[object], str | None]
+    refuses: Callable[[Target], str | None]
     error: str
     needs_error: bool = False
     too_long: Callable[..., str | None] = lambda *_: None
@@ -38,7 +38,7 @@ class Sampler:
         return f"{self.error}: theta must be above 0, and delta too" if lacking else None
 
 
-def _refuses_rank(target: object) -> str | None:
+def _refuses_rank(target: Target) -> str | None:
     return None if isinstance(target, RankError) else "the sampler rank needs a target of ranks"
 
 

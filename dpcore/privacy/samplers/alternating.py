@@ -23,7 +23,7 @@ import numpy as np
 
 from ...learning.losses import SquaredDistance, sloped
 from ...types import Array, Rng
-from ..statistics.targets import Density, RegularisedRisk
+from ..statistics.targets import Density, RegularisedRisk, Target
 
 MOST_RECORDS = 200
 TERMS = 40
@@ -81,14 +81,14 @@ def schedule(target: RegularisedRisk, k: float, error: float) -> tuple[int, floa
     return T, eta  # not reached: T grows by a logarithm of itself
 
 
-def refuses(target: object) -> str | None:
+def refuses(target: Target) -> str | None:
     """The reason why this sampler cannot draw from a target; None when it can."""
     if not isinstance(target, RegularisedRisk) or isinstance(target.loss, SquaredDistance) or target.mu == 0:
         return "the alternating sampler needs a regularised risk with mu > 0"
     return None if target.region.bounded else "the alternating sampler needs a bounded region"
 
 
-def too_long(_target: object, _k: float, _error: float, n: int) -> str | None:
+def too_long(_target: Target, _k: float, _error: float, n: int) -> str | None:
     """The reason why a draw would take too long, from public numbers; None when it would not."""
     return f"the alternating sampler is for n ≤ {MOST_RECORDS}, not {n:,}" if n > MOST_RECORDS else None
 

@@ -37,7 +37,7 @@ from ...geometry.regions import Ball, Box
 from ...learning.losses import Logistic, SquaredDistance, sloped
 from ...learning.risks import Risk, smallest
 from ...types import Array, Rng
-from ..statistics.targets import Density
+from ..statistics.targets import Density, Target
 from . import proximal
 from .shapes import Envelope, Radial, cut_off, phi
 
@@ -49,19 +49,18 @@ ROWS = 8192  # whose products of features are held at once
 LEAST, WORTH = 256, 3  # proposals, and proposals a round of the proximal sampler, before that takes over
 
 
-def refuses_logistic(target: object) -> str | None:
+def refuses_logistic(target: Target) -> str | None:
     """The reason why this sampler cannot draw from a logistic target; None when it can."""
-    region = getattr(target, "region", None)
-    if not isinstance(getattr(target, "loss", None), Logistic) or region is None or isinstance(region, Box):
+    if not isinstance(target.loss, Logistic) or isinstance(target.region, Box):
         return "the sampler logistic needs the logistic loss on a ball or on R^d"
-    if len(region.centre) > MOST_DIMENSIONS:
+    if len(target.region.centre) > MOST_DIMENSIONS:
         return f"the sampler logistic needs d ≤ {MOST_DIMENSIONS}"
     return None
 
 
-def refuses_gaussian(target: object) -> str | None:
+def refuses_gaussian(target: Target) -> str | None:
     """The reason why this sampler cannot draw from a Gaussian target; None when it can."""
-    if not isinstance(getattr(target, "loss", None), SquaredDistance):
+    if not isinstance(target.loss, SquaredDistance):
         return "the sampler gaussian needs the squared distance"
     return None
 

@@ -9,17 +9,17 @@ from scipy.special import erf, erfcx
 from ...errors import InputError
 from ...learning.losses import PiecewiseLinear
 from ...types import Array, Rng
-from ..statistics.targets import Density
+from ..statistics.targets import Density, Target
 from .plane import picked
 
 STEPS = 250  # most steps to invert a piece's distribution function to the last bit
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(10)
 
 
-def refuses(target: object) -> str | None:
+def refuses(target: Target) -> str | None:
     """The reason why this sampler cannot draw from a target; None when it can."""
-    loss = getattr(target, "loss", None)
-    if not isinstance(loss, PiecewiseLinear) or loss.width or loss.margin or not getattr(target, "location", False):
+    loss = target.loss
+    if not isinstance(loss, PiecewiseLinear) or loss.width or loss.margin or not target.location:
         return "the sampler line needs one column and a loss of two slopes: a quantile or the absolute loss"
     return None
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...learning.losses import SquaredDistance, sloped
 from ...types import Array, Rng
-from ..statistics.targets import Density, PlainRisk, RegularisedRisk
+from ..statistics.targets import Density, PlainRisk, RegularisedRisk, Target
 
 MOST_DIMENSIONS = 2
 MOST_BOXES, MOST_STEEP = 20_000, 1e7
@@ -20,10 +20,9 @@ ENOUGH = 0.25
 SETTLED = 0.5  # by how much less than this the log of the envelope's mass falls in a split before it is judged
 
 
-def refuses(target: object) -> str | None:
+def refuses(target: Target) -> str | None:
     """The reason why this sampler cannot draw from a target; None when it can."""
-    region = getattr(target, "region", None)
-    if region is None or not region.bounded or len(region.centre) > MOST_DIMENSIONS:
+    if not target.region.bounded or len(target.region.centre) > MOST_DIMENSIONS:
         return f"the sampler plane needs a bounded region of at most {MOST_DIMENSIONS} dimensions"
     return None
 

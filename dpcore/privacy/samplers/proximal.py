@@ -25,7 +25,7 @@ import numpy as np
 from ...geometry.regions import Region
 from ...learning.losses import Loss, SquaredDistance, sloped
 from ...types import Array, Rng
-from ..statistics.targets import Density, PlainRisk, RegularisedRisk
+from ..statistics.targets import Density, PlainRisk, RegularisedRisk, Target
 from .shapes import cut_off
 
 PROPOSALS = 4
@@ -53,7 +53,7 @@ def _pull(region: Region, k: float) -> float:
     return 2 / (k * region.radius**2)
 
 
-def refuses(target: object) -> str | None:
+def refuses(target: Target) -> str | None:
     """The reason why this sampler cannot draw from a target; None when it can."""
     if isinstance(target, RegularisedRisk | PlainRisk) and not isinstance(target.loss, SquaredDistance):
         regularised = isinstance(target, RegularisedRisk)

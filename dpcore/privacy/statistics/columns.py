@@ -8,6 +8,7 @@ counts fall and b rise, or one by b: Δ₁ = 2b and Δ₂ = √2 b per level. Co
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -30,10 +31,7 @@ def powers() -> Array:
 class _Histogram(Statistic):
     """The base of statistics that count rows in disjoint cells: one histogram, or one for each of `levels`."""
 
-    @property
-    def levels(self) -> int:
-        """The number of histograms."""
-        return 1
+    levels: Any = 1  # number of histograms
 
     @property
     def l1(self) -> float:
@@ -50,12 +48,7 @@ class _Histogram(Statistic):
 class Nodes(_Histogram):
     """The sensitivity of a number of histograms, for a plan that does not know yet which ones they are."""
 
-    number: int
-
-    @property
-    def levels(self) -> int:
-        """The number of histograms."""
-        return self.number
+    levels: int
 
 
 @dataclass(frozen=True, eq=False)

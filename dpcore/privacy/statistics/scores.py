@@ -5,6 +5,7 @@ are those of n · P_n, and the curator divides by n.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -52,14 +53,12 @@ class TableErrors(WorkloadStatistic):
         if np.isnan(self.answers).any() or not 1 / LARGEST <= self.weights.max() <= LARGEST:
             raise InputError(f"answers must be numbers, and the largest weight within {1 / LARGEST:g}..{LARGEST:g}")
 
-    def in_counts(self, workload: Workload, n: int) -> tuple["TableErrors", float]:
+    def in_counts(self, workload: Any, n: int) -> tuple["TableErrors", float]:
         """The scores n times as large, of exact counts, and a bound on what rounding may add to each.
 
         A sum of c cells loses at most (c − 1) 2^-53 of what it is made of, however it is added up: of ≤ n in the
         rows' table, and of the public answers and penalties.
         """
-        if not isinstance(workload, Marginals):
-            raise InputError(f"tables of a {type(workload).__name__} cannot be scored, those of Marginals can")
         answers, penalties = n * self.answers, n * self.penalties
         starts = [table.start for table in self.workload.tables]
         cells = max(table.stop - table.start for table in self.workload.tables)
