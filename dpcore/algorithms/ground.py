@@ -26,7 +26,6 @@ from ..privacy.accounting import (
     measure_once,
     select_once,
 )
-from ..privacy.statistics import TableErrors
 from ..privacy.table_curator import TableCurator
 from ..problems import PublicStart, QueryRelease
 from ..types import Array
@@ -34,15 +33,12 @@ from ..workloads import Workload
 from .evidence import singles_of, tables_read
 from .tree_choice import (
     CHOOSING,
-    PAIRS,
     cells_of,
     choose_tree,
     drawing,
-    draws_of,
+    finding_charges,
     inside_cliques,
     model_of,
-    single_charges,
-    single_share,
 )
 
 HALVINGS = 50  # of a range of log δ
@@ -108,16 +104,12 @@ def model_setup(problem: QueryRelease, budget: Budget, most: int | None, who: st
     tables = tables_read(problem.workload, who)
     n = problem.effective_n
     cells = cells_of(tables, n, budget, most)
-    share, times = single_share(tables, n, budget), draws_of(tables, n, budget)
+    times, share, charges = finding_charges(tables, n, budget)
     kept = 1 - share - CHOOSING
     if budget.delta == 0:
         left = Budget(kept * budget.epsilon, 0, additive=True)
     else:
         left = promise_of(kept * budget.rho * MARGIN, budget)
-    charges = (
-        *single_charges(tables, budget, share),
-        Charge("select", select_once(budget, CHOOSING / times), times, TableErrors, PAIRS),
-    )
     letter = "ρ" if budget.delta > 0 else "ε"
     return ModelSetup(left, charges, (
         cells,

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from ..params import param
 from ..privacy.accounting import Choice
-from ..types import Array
 from .base import About
 from .past_measurements import Rules, SelectAndMeasure
 
@@ -62,7 +61,3 @@ class MWEM(SelectAndMeasure):
     def own_choices(self, sigma: float) -> tuple[Choice, ...]:  # noqa: ARG002 - for others
         """The choices of what is measured, and of what is released."""
         return self.given("measure", "output")
-
-    def released(self, D: Array, total: Array, t: int) -> Array:
-        """The newest distribution, or the mean of all so far."""
-        return D if self.output == "last" else total / t

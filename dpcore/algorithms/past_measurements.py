@@ -83,6 +83,7 @@ class SelectAndMeasure(Algorithm):
     graphical = True
     who: ClassVar[str]  # its name in messages
     measure: ClassVar[str] = "query"  # what a round measures: the query selected, or the "marginal" table that it is in
+    output: ClassVar[str] = "last"  # the distribution that is released, or the "average" over rounds
     shares: ClassVar[dict[str, float]]  # of the budget for measurements, by what is measured
     rules: ClassVar[Rules]  # of T
     work: ClassVar[dict[str, int]]  # rounds times cells at the most, by what is measured; of the rule
@@ -109,10 +110,6 @@ class SelectAndMeasure(Algorithm):
         """An empty record of past measurements, which knows how D will explain them."""
         return past_of(self.measure, ground)
 
-    def released(self, D: Array, total: Array, t: int) -> Array:  # noqa: ARG002 - for others
-        """The distribution that step t releases, from the newest D and the sum of all so far."""
-        return D
-
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Iterator[Step]:
         """Steps of one selection and one measurement each."""
         select, spend, T = plan.spend("select"), plan.spend("measure"), plan["rounds"]
@@ -124,8 +121,8 @@ class SelectAndMeasure(Algorithm):
             m = curator.measure(asked_statistic(workload, self.measure, j), spend)
             D = past.explain(D, j, m.values, m.stddev, last=t == T)
             total = total + D
-            release = ground.model.release(self.released(D, total, t))
-            yield Step(t, release, f"worst: {query_words(workload, j)}")
+            released = D if self.output == "last" else total / t
+            yield Step(t, ground.model.release(released), f"worst: {query_words(workload, j)}")
 
 
 def asked_statistic(workload: Workload, measure: str, j: int) -> SomeAnswers:

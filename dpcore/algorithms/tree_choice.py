@@ -171,11 +171,10 @@ def chosen_tables(
     if budget.delta == 0:
         raise InputError("delta=0 cannot be promised with Gaussian noise; choose delta > 0, or gem or rap")
     cells = cells_of(tables, n, budget, most, RANGE)
-    times, share = draws_of(tables, n, budget), single_share(tables, n, budget)
+    times, share, finding = finding_charges(tables, n, budget)
     left, batches = 1 - share - CHOOSING, min(BATCHES, times)
     charges = (
-        *single_charges(tables, budget, share),
-        Charge("select", select_once(budget, CHOOSING / times), times, TableErrors, PAIRS),
+        *finding,
         Charge("measure", measure_once(budget, left * LEARNING / batches), batches, WeightedTables, BATCH),
         Charge("measure", measure_once(budget, left * (1 - LEARNING)), 1, WeightedTables, TABLES),
     )
@@ -187,6 +186,13 @@ def chosen_tables(
         Choice("first", share, f"share of ρ for 1-way tables: L1 noise of {SINGLE_NOISE:g} on a column, if in range"),
         Choice("choosing", CHOOSING, "share of ρ for drawing pairs"),
     )
+
+
+def finding_charges(tables: Marginals, n: float, budget: Budget) -> tuple[int, float, tuple[Charge, ...]]:
+    """The number of pairs to draw, the share for 1-way tables, and the charges for both."""
+    times, share = draws_of(tables, n, budget), single_share(tables, n, budget)
+    draw = Charge("select", select_once(budget, CHOOSING / times), times, TableErrors, PAIRS)
+    return times, share, (*single_charges(tables, budget, share), draw)
 
 
 def drawing(tables: Marginals, times: int, rest: Gaussian | Pure, n: float) -> tuple[Choice, Choice]:
@@ -219,7 +225,7 @@ def single_share(tables: Marginals, n: float, budget: Budget) -> float:
 
     With s the columns' sizes and S = Σ s^⅔, `single_charges` leave Σ E|noise| = √(2/π) S^1.5/(n √(share ρ)).
     """
-    sizes = Counter(table.stop - table.start for table in singles_of(tables).tables)
+    sizes = Counter(tables.domain.shape_of(columns_read(tables)))
     powers = sum(count * size ** (2 / 3) for size, count in sizes.items())
     needed = 2 / math.pi * powers**3 / ((sizes.total() * SINGLE_NOISE * n) ** 2 * budget.rho)
     return min(max(needed, SINGLES[0]), SINGLES[1])
@@ -230,7 +236,7 @@ def single_charges(tables: Marginals, budget: Budget, share: float) -> tuple[Cha
 
     Σ size · noise is least with μ² ∝ size^⅔, and with ε ∝ √size, as noise is 1/μ or 1/ε.
     """
-    sizes = Counter(table.stop - table.start for table in singles_of(tables).tables)
+    sizes = Counter(tables.domain.shape_of(columns_read(tables)))
     weights = {size: size ** (2 / 3 if budget.delta > 0 else 1 / 2) for size in sorted(sizes)}
     whole = sum(weights[size] * count for size, count in sizes.items())
     return tuple(
@@ -303,10 +309,12 @@ def choose_tree(
         for _ in range(plan["pairs"] * batch // batches - plan["pairs"] * (batch - 1) // batches):
             i = curator.select(TableErrors(pairs, answers, penalties.copy(), weights), plan.spend(PAIRS))
             penalties[i] = DRAWN
-            larger = joined_tree(junction, pairs.axes[i])
-            if larger.cells <= limit and pairs.axes[i] not in (*ties, *new):
+            axes, larger = pairs.axes[i], junction
+            if junction.home(axes) is None:
+                larger = junction_tree(junction.shape, [*junction.cliques, axes])
+            if larger.cells <= limit and axes not in (*ties, *new):
                 junction = larger
-                new.append(pairs.axes[i])
+                new.append(axes)
         ties += new
         if paid:
             spend, measured = plan.spend(BATCH), Marginals.over(tables.domain, new or ties or singles.axes)
@@ -317,12 +325,6 @@ def choose_tree(
             *_, (D, _) = staged(pool.evidence, weight, ITERATIONS, tree, start, known)
             answers = tree.release(D).answers(pairs)
     return TreeFindings(pool, shares, junction, frozenset(ties))
-
-
-def joined_tree(junction: JunctionTree, axes: Axes) -> JunctionTree:
-    """The junction tree after one more table was added to a clique."""
-    held = junction.home(axes) is not None
-    return junction if held else junction_tree(junction.shape, [*junction.cliques, axes])
 
 
 def measure_chosen(
