@@ -54,7 +54,7 @@ def every_table(domain):
 def test_a_junction_tree_covers_its_tables_and_hangs_together(shape, data):
     chosen = tables(data.draw, len(shape))
     tree = junction_tree(shape, chosen)
-    assert all(tree.junction.home(axes) is not None for axes in chosen)
+    assert all(tree.home(axes) is not None for axes in chosen)
     assert set().union(*tree.cliques) == set(range(len(shape)))
     assert tree.parents[0] == -1
     assert all(0 <= parent < i for i, parent in enumerate(tree.parents) if i)
