@@ -1,6 +1,5 @@
 """Data: bring a table, decide what is public about it and whom to protect, see what it will cost before it runs."""
 
-import pandas as pd
 import streamlit as st
 
 from pages._ui.data import choosing, decisions, measuring, memory
@@ -35,7 +34,7 @@ with rows:
     elif rows.open:
         session().look(current)
         heading("First rows")
-        st.dataframe(pd.DataFrame(current.frame.head(50)), hide_index=True)
+        st.dataframe(current.frame.head(50), hide_index=True)
         if current.domain is not None:
             heading("Missing and out of range")
             policies(current)

@@ -2,7 +2,6 @@
 
 from html import escape
 
-import pandas as pd
 import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS
@@ -55,8 +54,9 @@ with words:
 with algorithms:
     about = {name: cls.about for name, cls in ALGORITHMS.items()}
     names = [name for name, a in about.items() if asked in f"{name} {a.title} {a.brief}".casefold()] or list(about)
-    listed = [(about[name].title, about[name].brief, about[name].cost, about[name].source) for name in names]
-    st.dataframe(pd.DataFrame(listed, columns=pd.Index(["algorithm", "in short", "cost", "source"])), hide_index=True)
+    found = [about[name] for name in names]
+    listed = [{"algorithm": a.title, "in short": a.brief, "cost": a.cost, "source": a.source} for a in found]
+    st.dataframe(listed, hide_index=True)
     name = st.selectbox("Show one", names, format_func=lambda name: about[name].title, key="glossary-algorithm")
     st.markdown(
         f"{about[name].summary}\n\n**Use it when** {about[name].use_when}. **Not when** {about[name].avoid_when}."
@@ -68,10 +68,12 @@ with algorithms:
         }
         for p in parameters(ALGORITHMS[name])
     ]  # fmt: skip
-    st.dataframe(pd.DataFrame(settings), hide_index=True)
+    st.dataframe(settings, hide_index=True)
 with letters:
-    found = [row for row in LETTERS.items() if asked in " ".join(row).casefold()]
-    st.dataframe(pd.DataFrame(found, columns=pd.Index(["letter", "meaning"])), hide_index=True)
+    told = [
+        {"letter": sign, "meaning": means} for sign, means in LETTERS.items() if asked in f"{sign} {means}".casefold()
+    ]
+    st.dataframe(told, hide_index=True)
 with tags:
     for kind in Tag:
         with row():

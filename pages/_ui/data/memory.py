@@ -50,10 +50,9 @@ def remember(current: Table) -> None:
 def said(current: Table) -> dict[str, Any] | None:
     """The entries that are not as guessed, None for columns left out, constraints and unit; None for nothing typed."""
     begun = {guess.name: guess.entry for guess in current.guesses.values() if not guess.aside}
-    entries = current.schema.get("columns", {}) if isinstance(current.schema, dict) else {}
-    origins, unit = current.origins, current.unit
-    typed = {name: entries.get(name) for name in current.names if entries.get(name) != begun.get(name)}
-    typed = {name: entry for name, entry in typed.items() if origins.get(name) != READ_OFF}
+    entries, unit = current.entries, current.unit
+    ours = [name for name in current.names if current.origins.get(name) != READ_OFF]
+    typed = {name: entries.get(name) for name in ours if entries.get(name) != begun.get(name)}
     if not typed and not current.constraints and unit.person is None:
         return None
     return {"entries": typed, "constraints": current.constraints, "person": unit.person, "most_rows": unit.most_rows}
@@ -74,7 +73,7 @@ def _found() -> None:
 
 def _restore(found: dict[str, Any], mine: Table, told: Told) -> None:
     entries, constraints = found.get("entries"), found.get("constraints")
-    known = {} if not isinstance(entries, dict) else {name: entries[name] for name in mine.names if name in entries}
-    mine.change({n: e for n, e in known.items() if e is None or (isinstance(e, dict) and "kind" in e)}, told=told)
+    known = [(n, e) for n, e in entries.items() if n in mine.names] if isinstance(entries, dict) else []
+    mine.change({n: e for n, e in known if e is None or (isinstance(e, dict) and "kind" in e)}, told=told)
     if isinstance(constraints, list) and constraints:
         mine.constrain(constraints)

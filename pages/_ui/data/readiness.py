@@ -1,6 +1,5 @@
 """Forecasts from public numbers: how many cells, how much memory and time, which algorithms can serve them."""
 
-import pandas as pd
 import streamlit as st
 
 from dpcore.algorithms import solving
@@ -28,7 +27,7 @@ def readiness(table: Table) -> None:
     st.text(f"{len(domain.names)} columns in use, {size_words(domain.size)} combinations of their values")
     most = table.unit.most_rows
     rows = session().memo("forecasts", (table.version, n, most), lambda: _forecasts(domain, n, most))
-    st.dataframe(pd.DataFrame(rows), hide_index=True)
+    st.dataframe(rows, hide_index=True)
     st.caption("All pairs of columns, ε = 1, δ = 1e-9, on one core, from the number of combinations alone.")
 
 
@@ -53,14 +52,14 @@ def policies(table: Table) -> None:
     if table.large is not None:
         st.caption(f"Of {table.looked_at}; what the schema refuses of any row is said when all of them are counted.")
     for column in table.domain.columns:
-        missing, outside = column.findings(pd.Series(table.frame[column.name]).reset_index(drop=True))
+        missing, outside = column.findings(table.cells(column.name))
         policy = {"missing": column.missing, "out of range": column.out_of_range}
         rows.append({"column": column.name, "missing values": missing, "values out of range": outside, **policy})
-    st.dataframe(pd.DataFrame(rows), hide_index=True)
+    st.dataframe(rows, hide_index=True)
     if table.domain.constraints:
         found = _broken(table)
         lines = [{"constraint": clean(c.words), "rows that break it": count} for c, count in found]
-        st.dataframe(pd.DataFrame(lines), hide_index=True)
+        st.dataframe(lines, hide_index=True)
         st.caption("They are counted as they are. No synthetic row is like them.")
 
 

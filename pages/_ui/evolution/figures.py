@@ -42,7 +42,6 @@ class Figure:
     question: str
     axis: str
     settings: Callable[[int], Settings]
-    log: bool = True
     mark: Callable[[int], tuple[str, float]] | None = None
     every: int = LAST
     sizes: list[int] = field(default_factory=lambda: SIZES)
@@ -75,7 +74,7 @@ def _by_start(_n: int) -> Settings:
 
 FIGURES = {
     "2: initialisation": Figure(
-        "How much does the start matter?", "step", _by_start, log=False, every=1, sizes=[500, 1000]
+        "How much does the start matter?", "step", _by_start, every=1, sizes=[500, 1000]
     ),
     "3: number of steps": Figure(
         "How many steps are best?", "T, number of steps", _by_steps,
@@ -154,6 +153,6 @@ def _draw(mine: Runs, name: str, n: int) -> None:
     if len(both):
         summary += f" {int((gap <= 4).sum())} of {len(both)} means lie within four standard errors of the reference."
     drawn = evolution_charts.settings(
-        found, reference, figure.axis, log=figure.log, mark=None if figure.mark is None else figure.mark(n)
+        found, reference, figure.axis, log=figure.every != 1, mark=None if figure.mark is None else figure.mark(n)
     )
     results.panel(drawn, summary, merged, "figure")

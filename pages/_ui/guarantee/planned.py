@@ -86,9 +86,7 @@ def plan(table: Table, budget: Budget, times: int, place: Any) -> Planned | None
         known = (repr(charges), tuple(deltas), times, budget.delta)
         return session().memo("curves", known, lambda: accountants.curves(charges, deltas, times, budget.delta))
 
-    once = curves(1)
-    both = once if times == 1 else curves(times)
-    return Planned(title, times, charges, ALGORITHMS[name].adaptive, deltas, why, once, both, promise)
+    return Planned(title, times, charges, ALGORITHMS[name].adaptive, deltas, why, curves(1), curves(times), promise)
 
 
 def _made(

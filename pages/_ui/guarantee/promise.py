@@ -117,8 +117,10 @@ def _totals(budget: Budget, times: int, planned: Planned | None) -> None:
     """List ε of all releases together by each accounting."""
     total = promised(budget, times).total_delta
     e = guarantee.composed_epsilon(budget.epsilon, budget.delta, times, total)
-    rows = [(times * budget.epsilon, "sum of ε", "always true, and nearly always too much")]
-    rows.append((e, "optimal for any algorithm", "knows only that each is (ε, δ)-DP (Kairouz, Oh, Viswanath 2015)"))
+    rows = [
+        (times * budget.epsilon, "sum of ε", "always true, and nearly always too much"),
+        (e, "optimal for any algorithm", "knows only that each is (ε, δ)-DP (Kairouz, Oh, Viswanath 2015)"),
+    ]
     if planned is not None:
         at = np.searchsorted(planned.deltas, total) if total else 0
         costs = {name: float(c[at]) for name, c in planned.all.items() if total or name == accountants.PURE}

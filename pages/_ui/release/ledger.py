@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-import pandas as pd
 import streamlit as st
 
 from dpcore import InputError
@@ -25,9 +24,9 @@ def view(ledger: Path | None, sets: Sequence[DataSet]) -> None:
         return
     _kept(ledger)
     with st.expander("Budget record: all releases, and what is left", icon=":material/history:"):
-        st.dataframe(pd.DataFrame([_dataset(d) for d in sets]), hide_index=True)
+        st.dataframe([_dataset(d) for d in sets], hide_index=True)
         lines = [_release(d, release) for d in sets for release in d.releases]
-        st.dataframe(pd.DataFrame(lines).sort_values("entry", ascending=False), hide_index=True)
+        st.dataframe(sorted(lines, key=lambda line: line["entry"], reverse=True), hide_index=True)
         st.caption(
             "Every line has a number, data sets and versions too, so a first release may be entry 3. “All releases” "
             "adds up all of them at the data set's δ. What failed after its budget was used stays used. Times are UTC."

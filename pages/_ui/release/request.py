@@ -177,13 +177,13 @@ def shares(ready: PreparedRelease, sets: Sequence[DataSet] | None, head: DeltaGe
     below.caption(f"{words}.", help=plain(f"Protected: {unit.words}. {behind}", 900))
 
 
-def preview(ready: PreparedRelease, ledger: Path | None, of: tuple, sets: Sequence[DataSet]) -> Reservation:
+def preview(ready: PreparedRelease, ledger: Path | None, of: tuple, sets: Sequence[DataSet]) -> None:
     """Check the release against the budget record; nothing is charged. `of` is the plan's key.
 
     Raises what reserving would; of a budget that does not suffice `TooLarge`, with the ε that would fit.
     """
     try:
-        return _reservation(ready, ledger, of)
+        _reservation(ready, ledger, of)
     except OverspendError as error:
         smaller = session().memo("fits", of, lambda: fitting(ready, sets))
         words = f"The budget does not bear this release. {_fits(ready, sets, smaller)} In numbers: {error}."

@@ -48,13 +48,11 @@ def epsilon_slider() -> float:
 
 def delta_slider(place: Any = st, *, zero: bool = False) -> float:
     """δ on a logarithmic scale with 0 for pure differential privacy; greyed at 0 where it must be `zero`."""
+    first, words, kept = 1e-9, f"{WORDS['δ']} 0 allows no exception.", {"key": "delta"} | KEPT
     if zero:
         words = "This algorithm keeps its promise without any failure probability: δ must be 0."
-        return place.select_slider(
-            "Failure probability (δ)", DELTAS, 0.0, number, key="no-delta", help=words, disabled=True
-        )
-    words = f"{WORDS['δ']} 0 allows no exception."
-    return place.select_slider("Failure probability (δ)", DELTAS, 1e-9, number, key="delta", help=words, **KEPT)
+        first, kept = 0.0, {"key": "no-delta", "disabled": True}
+    return place.select_slider("Failure probability (δ)", DELTAS, first, number, help=words, **kept)
 
 
 def budget(place: Any = st) -> Budget:

@@ -70,8 +70,8 @@ def accounts(job: PoolJob) -> None:
 
 def plan(choices: Iterable[tuple[str, object, str]], charges: Iterable[dict[str, Any]]) -> None:
     """Two tables: what was settled and why, and every charge line by line, as `Charge.to_json` has it."""
-    rows = [(name, _value(value), why) for name, value, why in choices]
-    st.dataframe(pd.DataFrame(rows, columns=pd.Index(["setting", "value", "why"])), hide_index=True)
+    rows = [{"setting": name, "value": _value(value), "why": why} for name, value, why in choices]
+    st.dataframe(rows, hide_index=True)
     lines = [
         {
             "what": charge["what"], "mechanism": charge["kind"], "times": charge["times"],
@@ -80,7 +80,7 @@ def plan(choices: Iterable[tuple[str, object, str]], charges: Iterable[dict[str,
         }
         for charge in charges
     ]  # fmt: skip
-    st.dataframe(pd.DataFrame(lines), hide_index=True)
+    st.dataframe(lines, hide_index=True)
 
 
 def _each(charge: dict[str, Any]) -> str:
