@@ -40,8 +40,8 @@ def round_bounds(numbers: Array, counts: Array, *, whole: bool) -> Json:
 
 def _decades(high: float, kind: type) -> list:
     """The edges 0 and the last BINS of 1, 2, 5, 10, 20, … up to the first that is at least `high`."""
-    powers = range(math.floor(math.log10(high)) - BINS // 3, math.floor(math.log10(high)) + 2)
-    series = [_times(m, 10.0**p) if p < 0 else float(m * 10**p) for p in powers for m in (1, 2, 5)]
+    power = math.floor(math.log10(high))
+    series = [_times(m, 10.0**p) for p in range(power - BINS // 3, power + 2) for m in (1, 2, 5)]
     upto = series[: 1 + next(i for i, v in enumerate(series) if v >= high)]
     return [kind(0), *(kind(v) for v in upto[-BINS:] if kind(v) == v > 0)]
 

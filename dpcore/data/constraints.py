@@ -124,12 +124,12 @@ def merged(tables: Iterator[tuple[Axes, Array]]) -> dict[Axes, Array]:
     return {axes: table for axes, table in found.items() if not table.all()}
 
 
-def witness(shape: Sequence[int], zeros: Mapping[tuple[int, ...], Array]) -> dict[int, int] | None:
+def witness(shape: Sequence[int], zeros: Mapping[Axes, Array]) -> dict[int, int] | None:
     """One possible record: a cell for every column in `zeros`; None if no record is possible.
 
     Column by column, back where a column has no cell left. Raises TimeoutError where that takes too many steps.
     """
-    near: dict[int, list[tuple[int, ...]]] = {}
+    near: dict[int, list[Axes]] = {}
     for axes in zeros:
         for a in axes:
             near.setdefault(a, []).append(axes)

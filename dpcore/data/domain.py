@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Self
 
 import numpy as np
 import pandas as pd
@@ -16,40 +16,37 @@ from .constraints import Constraint, Order, in_order, merged, without_impossible
 from .text_format import UNSTATED, TextFormat
 
 
-class Countable(Protocol):
-    """Records whose tables can be counted: `Rows`, or a source's counts, which have no single records to show."""
+class Countable:
+    """Records whose tables can be counted: `Rows`, or a source's counts, which have no single records to show.
 
-    @property
-    def n(self) -> int:
-        """The number of records."""
-        ...
+    n is their number, `values` (r, d) are the distinct codes and `weights` (r,) the count of each: InputError where
+    only tables are known. Sums over records are left as they are where it is `whole`: answers are counts then, and
+    exactly so.
+    """
+
+    n: int
+    values: Array
+    weights: Array
+    whole: bool
 
     @property
     def divisor(self) -> int:
         """The number that sums over records are divided by: n, which makes them shares, or 1."""
-        ...
+        return 1 if self.whole else self.n
 
     @property
-    def values(self) -> Array:
-        """The distinct codes (r, d); InputError where only tables are known."""
-        ...
-
-    @property
-    def weights(self) -> Array:
-        """The count of each distinct record (r,); InputError where only tables are known."""
-        ...
+    def counted(self) -> Self:
+        """The same records, with sums left undivided as counts."""
+        return replace(self, whole=True)  # type: ignore[type-var] - both are dataclasses
 
     def count(self, axes: Sequence[int], shape: Sequence[int]) -> Array:
         """The number of records in each cell (size,) of the table on these columns, of these sizes."""
-        ...
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """Encoded records, grouped: distinct `values` (r, d) and their counts `weights` (r,); n = Σ weights.
-
-    Sums over records are left as they are where it is `whole`: answers are counts then, and exactly so.
-    """
+class Rows(Countable):
+    """Encoded records, grouped: distinct `values` (r, d) and their counts `weights` (r,); n = Σ weights."""
 
     values: Array
     weights: Array
@@ -59,16 +56,6 @@ class Rows:
     def n(self) -> int:
         """The number of records."""
         return int(self.weights.sum())
-
-    @property
-    def divisor(self) -> int:
-        """The number that sums over records are divided by: n, which makes them shares, or 1."""
-        return 1 if self.whole else self.n
-
-    @property
-    def counted(self) -> "Rows":
-        """The same records, with sums left undivided as counts."""
-        return replace(self, whole=True)
 
     def count(self, axes: Sequence[int], shape: Sequence[int]) -> Array:
         """The number of records in each cell (size,) of the table on these columns, of these sizes."""

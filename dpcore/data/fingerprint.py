@@ -29,8 +29,8 @@ def is_earlier(mark: str) -> bool:
 
 def fingerprint(frame: pd.DataFrame, key: bytes) -> str:
     """The fingerprint of a table in memory."""
-    found = Fingerprint([str(c) for c in frame.columns], key)
-    found.add([pd.Series(frame.iloc[:, i]) for i in range(frame.shape[1])])
+    found = Fingerprint(map(str, frame.columns), key)
+    found.add([cells for _, cells in frame.items()])
     return found.hexdigest()
 
 

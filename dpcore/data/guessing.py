@@ -8,13 +8,12 @@ both, for the command line.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ..errors import InputError
-from ..types import Watch, unwatched
+from ..types import Array, Json, Watch, unwatched
 from .bounds import BINS, round_bounds
 from .cells import RawCells
 from .readings import (
@@ -92,7 +91,7 @@ class Guess:
     unreadable: bool = False
 
     @property
-    def entry(self) -> dict[str, Any]:
+    def entry(self) -> Json:
         """The first schema entry for the guess: kind and reading (of dates and codes the first one), without
         values.
         """
@@ -110,9 +109,9 @@ class Guess:
 def guess_columns(frame: pd.DataFrame, told: Watch = unwatched) -> tuple[Guess, ...]:
     """A guess for every column, from the records themselves; `told` receives the number of columns done."""
     guesses = []
-    for i, name in enumerate(frame.columns):
+    for i, (name, cells) in enumerate(frame.items()):
         told(i)
-        guesses.append(guess_column(str(name), pd.Series(frame.iloc[:, i])))
+        guesses.append(guess_column(str(name), cells))
     return tuple(guesses)
 
 
@@ -146,15 +145,13 @@ def guess_column(name: str, cells: pd.Series) -> Guess:
     return Guess(name=name, kind=kind, read=read, aside=aside, unreadable=unreadable)
 
 
-def read_off(
-    name: str, cells: pd.Series, kind: str, read: str = AS_WRITTEN, *, unreadable: bool = False
-) -> dict[str, Any]:
+def read_off(name: str, cells: pd.Series, kind: str, read: str = AS_WRITTEN, *, unreadable: bool = False) -> Json:
     """The schema entry of one column with its values, or round bounds and bins, taken from the records.
 
     Values stand in their natural order. With `unreadable`, texts that are no number count as missing.
     Raises InputError where that gives no cells: dates and texts as they are, no value, too many different ones.
     """
-    spec: dict[str, Any] = {"kind": kind} | ({"read": read} if read else {})
+    spec: Json = {"kind": kind} | ({"read": read} if read else {})
     seen = RawCells.of(cells, read).said
     if public := of_calendar(read):
         return public | _policy(seen.empty)
@@ -180,7 +177,7 @@ def read_off(
     return spec | round_bounds(found, counts, whole=spec["kind"] == "integer") | _policy(seen.empty)
 
 
-def propose(frame: pd.DataFrame, *, peek: bool = False, told: Watch = unwatched) -> dict[str, Any]:
+def propose(frame: pd.DataFrame, *, peek: bool = False, told: Watch = unwatched) -> Json:
     """A schema of every column's guessed kind; bounds and values are null for the user to fill in.
 
     Dates and free text get the kinds "date" and "text", which a schema refuses with advice. With `peek` values and
@@ -206,18 +203,18 @@ def propose(frame: pd.DataFrame, *, peek: bool = False, told: Watch = unwatched)
     return {"columns": columns} | ({"peeked": True} if peek else {})
 
 
-def begun(read: str) -> dict[str, Any]:
+def begun(read: str) -> Json:
     """The first schema entry of a column with a given reading, as far as it is known without the records."""
     return of_calendar(read) or {"kind": "categorical" if of_categories(read) else "integer", "read": read}
 
 
-def of_calendar(read: str) -> dict[str, Any]:
+def of_calendar(read: str) -> Json:
     """The schema entry of a column of months, weekdays or hours, whose values are known; empty for other readings."""
     known = CALENDAR.get(read.partition(" of ")[0])
     return known | {"read": read} if known else {}
 
 
-def _blanks(cells: pd.Series) -> dict[str, Any]:
+def _blanks(cells: pd.Series) -> Json:
     """The schema entry of a column without values: its texts for missing cells are then its categories."""
     own = RawCells.of(cells)
     said = own.counts @ np.array([*map(bool, own.texts)], dtype=int)
@@ -250,7 +247,7 @@ def _differs(read: str, texts: Sequence[str]) -> bool:
     return len({of(text, read) for text in texts}) > 1
 
 
-def _numbers(seen: RawCells) -> tuple[str, np.ndarray | None, bool]:
+def _numbers(seen: RawCells) -> tuple[str, Array | None, bool]:
     """The reading of texts as numbers, those (r,), and whether a few words like `unknown` occur among them.
 
     None where they are no numbers, too large to tell apart, or few: beside few numbers a word is a category like them.

@@ -4,13 +4,16 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+import pandas as pd
+
 from ..errors import InputError
 
+MOST_COLUMNS = 20_000
 Source = str | Path | BinaryIO
 KINDS = {
     stat.S_IFDIR: "a folder",
@@ -76,6 +79,14 @@ def content(source: Source, most: int) -> bytes:
             raise InputError(error.strerror or "not readable") from None
     _check_size(len(found), most)
     return found
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Raise InputError for a header of too many columns, or with a column twice."""
+    if len(names) > MOST_COLUMNS:
+        raise InputError(f"has {len(names):,} columns, at most {MOST_COLUMNS:,} are read")
+    if (again := pd.Index(names).duplicated()).any():
+        raise InputError(f"column {names[int(again.argmax())]!r} is in the header twice")
 
 
 def _check_regular(found: os.stat_result, most: int) -> None:

@@ -1,7 +1,7 @@
 """Marks of cells: 64-bit hashes that are equal where two cells say the same, whatever else a column holds."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,10 +20,7 @@ hash_array: Any = keyed_hash  # SipHash; pandas names it by __getattr__, which t
 
 def marks(cells: pd.Series) -> Array:
     """The hash (n,) of each cell's text, from which every reading begins; a missing cell has an empty text."""
-    if (numbers := _of_numbers(cells)) is not None:
-        return numbers
-    codes, texts = distinct(cells)
-    return _hashed([*texts, ""])[codes]
+    return _marks(cells, str)
 
 
 def persons(cells: pd.Series) -> Array:
@@ -31,11 +28,14 @@ def persons(cells: pd.Series) -> Array:
 
     All ways to say that a value is missing name nobody, who is one person too.
     """
+    return _marks(cells, lambda text: "" if canonical(text) in MISSING_TEXTS else canonical(text))
+
+
+def _marks(cells: pd.Series, said: Callable[[str], str]) -> Array:
     if (numbers := _of_numbers(cells)) is not None:
         return numbers
     codes, texts = distinct(cells)
-    named = [canonical(text) for text in texts]
-    return _hashed(["" if name in MISSING_TEXTS else name for name in [*named, ""]])[codes]
+    return _hashed([*map(said, texts), ""])[codes]
 
 
 def mixed(a: Mark, b: Mark) -> Array:

@@ -153,14 +153,14 @@ def open_schema_to_json(schema: OpenSchema) -> Json:
     return {"columns": out} | ({"file": told} if (told := schema.placeholder.file.to_json()) else {})
 
 
-def private_entry(spec: Mapping[str, Any]) -> Json:
+def private_entry(spec: Json) -> Json:
     """The schema entry of a column to be measured, from one with less said; bins stay as they were entered."""
     if spec.get("kind") == "categorical":
         return _kept(spec) | {"values": PRIVATE}
     return _kept(spec) | {"bounds": PRIVATE} | ({"bins": spec["bins"]} if spec.get("bins") is not None else {})
 
 
-def _kept(spec: Mapping[str, Any]) -> Json:
+def _kept(spec: Json) -> Json:
     """The parts of a column's schema entry that do not depend on its values."""
     return {key: spec[key] for key in ("kind", "read", "ordered") if key in spec}
 
@@ -176,14 +176,14 @@ def is_private(spec: Any) -> bool:
     return isinstance(spec, Mapping) and PRIVATE in (spec.get("values"), spec.get("bounds"), spec.get("bins"))
 
 
-def _probe(name: Any, spec: Mapping[str, Any]) -> Json:
+def _probe(name: Any, spec: Json) -> Json:
     """A closed column of the same kind and reading, whose checks find errors in the open one."""
     return _kept(spec) | (
         {"values": [OTHER]} if spec.get("kind") == "categorical" else {"low": 0, "high": 1, "bins": 1}
     )
 
 
-def _open(probe: Column, spec: Mapping[str, Any]) -> OpenColumn:
+def _open(probe: Column, spec: Json) -> OpenColumn:
     name, found = probe.name, OpenColumn(name=probe.name, kind=probe.kind, read=probe.read)
     if unknown := set(spec) - KEYS:
         raise InputError(f"column {name!r}: {sorted(map(str, unknown))[0]!r} does not go with what is private")

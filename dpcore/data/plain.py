@@ -26,14 +26,9 @@ def plain(value: Any, kinds: tuple[type, ...] = ()) -> Any:
         return value
     if kind in kinds:
         return kind(**{f.name: plain(vars(value)[f.name], kinds) for f in fields(kind) if f.init and f.compare})
-    if issubclass(kind, Array):
-        return array(value)
-    if issubclass(kind, np.bool_):
-        return bool(value)
-    if issubclass(kind, (int, np.integer)):
-        return int(value)
-    if issubclass(kind, (float, np.floating)):
-        return float(value)
+    for base, made in MADE.items():
+        if issubclass(kind, base):
+            return made(value)
     if issubclass(kind, tuple):
         return tuple(plain(part, kinds) for part in tuple.__iter__(value))
     if kind is slice:
@@ -49,6 +44,9 @@ def array(value: Any) -> Array:
     out = np.array(whole, dtype=float if whole.dtype.kind == "f" else np.int64)
     out.flags.writeable = False
     return out
+
+
+MADE = {Array: array, np.bool_: bool, int: int, np.integer: int, float: float, np.floating: float}
 
 
 def unchanging(value: Array) -> Array:

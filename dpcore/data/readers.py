@@ -7,7 +7,6 @@ anybody: readers raise whatever they trip over, and all of it becomes an InputEr
 import io
 import json
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -19,9 +18,9 @@ from pyarrow.parquet import ParquetFile
 
 from ..errors import InputError
 from ..types import Array, Watch, unwatched
-from .inputs import Source, content, explained, opened
+from .inputs import Source, check_names, content, explained, opened
 from .sheets import first_sheet
-from .text_file import MOST_COLUMNS, OpenQuotesError, TextRows, guessed
+from .text_file import OpenQuotesError, TextRows, guessed
 from .text_format import UNSTATED, TextFormat
 
 ENDINGS = (".csv", ".tsv", ".txt", ".xlsx", ".parquet")
@@ -75,14 +74,7 @@ def read(
         else:
             with opened(source, MOST_TEXT) as file:
                 reading = _guessed(file, ending, told) if format is None else _text(file, ending, format, told)
-        check_names([str(c) for c in reading.frame.columns])
     return reading
-
-
-def check_names(names: Sequence[str]) -> None:
-    """Raise InputError for a column that a header has twice."""
-    if (again := pd.Index(names).duplicated()).any():
-        raise InputError(f"column {names[int(again.argmax())]!r} is in the header twice")
 
 
 def read_json(source: Source, name: str = "") -> Any:
@@ -94,12 +86,8 @@ def read_json(source: Source, name: str = "") -> Any:
 def read_matrix(source: Source) -> Array:
     """A matrix of numbers from numpy's .npy format; InputError where its header contradicts the content."""
     with explained(str(source), ".npy matrix of numbers"), opened(source, MOST_MATRIX) as file:
-        version = np.lib.format.read_magic(file)
-        header = {
-            (1, 0): np.lib.format.read_array_header_1_0,
-            (2, 0): np.lib.format.read_array_header_2_0,
-        }[version]
-        shape, by_columns, dtype = header(file)
+        version, _ = np.lib.format.read_magic(file)
+        shape, by_columns, dtype = getattr(np.lib.format, f"read_array_header_{version}_0")(file)
         start = file.tell()
         if dtype.kind not in MATRIX_KINDS or not 1 <= len(shape) <= 2:
             raise InputError(f"{len(shape)} axes of {dtype} are no matrix of numbers")
@@ -112,12 +100,11 @@ def read_matrix(source: Source) -> Array:
 
 
 def _text(file: BinaryIO, ending: str, format: TextFormat, told: Watch) -> LoadedTable:
-    start = file.tell()
-    size = file.seek(0, io.SEEK_END) - start
-    file.seek(start)
+    size = file.seek(0, io.SEEK_END)
+    file.seek(0)
     rows, frames = TextRows.of(file, format, ending), []
     for frame in rows:
-        told((file.tell() - start) / size)
+        told(file.tell() / size)
         frames.append(frame)
     frame = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=pd.Index(rows.names), dtype=str)
     return LoadedTable(frame, rows.format.words, format)
@@ -147,7 +134,9 @@ def _excel(source: Source, told: Watch) -> pd.DataFrame:
     if named < len(rows[0]):  # a column without a name would be part of everybody's row
         first = next(place for place, row in enumerate(rows, above + 1) if any(cell != "" for cell in row[named:]))
         raise InputError(f"row {first} has values to the right of the header, which has {named}")
-    return pd.DataFrame(rows[1:], columns=pd.Index([str(c) for c in rows[0]]), dtype=object)
+    names = list(map(str, rows[0]))
+    check_names(names)
+    return pd.DataFrame(rows[1:], columns=pd.Index(names), dtype=object)
 
 
 def _parquet(source: Source, cells: int) -> pd.DataFrame:
@@ -156,8 +145,7 @@ def _parquet(source: Source, cells: int) -> pd.DataFrame:
         found = packed.metadata
         if (there := max(found.num_rows, 0) * max(found.num_columns, 1)) > cells:
             raise InputError(f"holds {there:,} values, at most {cells:,} are read")
-        if found.num_columns > MOST_COLUMNS:
-            raise InputError(f"has {found.num_columns:,} columns, at most {MOST_COLUMNS:,} are read")
+        check_names(packed.schema_arrow.names)
         table = sound(packed.read())
         columns = {i: series(column) for i, column in enumerate(table.columns)}
         return pd.DataFrame(columns, index=range(table.num_rows)).set_axis(table.column_names, axis=1)

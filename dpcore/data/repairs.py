@@ -103,12 +103,12 @@ def mended(name: str, cells: pd.Series, entry: Any, fix: str) -> Json | None:
     return found if _column(name, beside)[0] is None else beside
 
 
-def _kept(entry: Mapping[str, Any]) -> Json:
+def _kept(entry: Json) -> Json:
     """The parts of an entry that the user chose: its policies."""
     return {key: value for key, value in entry.items() if key in ("ordered", "missing", "out_of_range", "unreadable")}
 
 
-def _unsaid(read: Json, entry: Mapping[str, Any]) -> Json:
+def _unsaid(read: Json, entry: Json) -> Json:
     """The entry read from the data, without the bounds that the user has already given."""
     typed = {key: entry[key] for key in ("low", "high") if entry.get(key) is not None}
     if typed and "edges" in read:

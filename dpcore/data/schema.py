@@ -25,8 +25,8 @@ ADVICE = {
 }
 MOST_COLUMNS, MOST_DIGITS = 5000, 4000  # a number of more than 4300 digits cannot be written
 LARGEST = 1e15  # number whose neighbours are still distinct
-KEYS = {"kind", "values", "low", "high", "bins", "edges", "size", "ordered", "missing", "out_of_range", "read"}
-KEYS |= {"unreadable"}
+PARTS = ("values", "low", "high", "bins", "edges", "size")  # of which some go together, by the kind
+KEYS = {"kind", "ordered", "missing", "out_of_range", "read", "unreadable", *PARTS}
 FILE = {"delimiter": [*DELIMITERS], "encoding": [*ENCODINGS], "line_breaks": [True, False]}
 
 
@@ -73,7 +73,7 @@ def domain_to_json(domain: Domain) -> Json:
     return {"columns": columns} | {key: value for key, value in more.items() if value}
 
 
-def _domain(columns: Mapping[str, Any], peeked: bool) -> Domain:
+def _domain(columns: Json, peeked: bool) -> Domain:
     if len(columns) > MOST_COLUMNS:
         raise InputError(f"the schema has {len(columns):,} columns, at most {MOST_COLUMNS:,} are read")
     found = Domain(tuple(_column(name, spec) for name, spec in columns.items()), peeked)
@@ -119,8 +119,8 @@ def _column(name: Any, spec: Any) -> Column:
     read = _one_of(name, spec, "read", READINGS, AS_WRITTEN)
     if of_categories(read) != (kind == "categorical") and read:
         raise InputError(f"column {name!r}: read={read!r} does not go with a {kind} column")
-    common = {"name": name, "kind": kind, "missing": missing, "out_of_range": clip, "ordered": ordered, "read": read}
-    common |= {"unreadable": unreadable}
+    common = {"name": name, "kind": kind, "missing": missing, "out_of_range": clip, "ordered": ordered, "read": read,
+              "unreadable": unreadable}  # fmt: skip
     if kind == "categorical":
         if clip == "clip":
             raise InputError(f'column {name!r}: out_of_range "clip" has no meaning for categories; use "refuse"')
@@ -140,7 +140,7 @@ def _column(name: Any, spec: Any) -> Column:
     return column
 
 
-def _values(name: str, spec: Mapping[str, Any]) -> tuple:
+def _values(name: str, spec: Json) -> tuple:
     _only(name, spec, ("values",))
     values = spec.get("values")
     if values is None:
@@ -155,7 +155,7 @@ def _values(name: str, spec: Mapping[str, Any]) -> tuple:
     return tuple(values)
 
 
-def _bounds(name: str, kind: str, spec: Mapping[str, Any]) -> Json:
+def _bounds(name: str, kind: str, spec: Json) -> Json:
     """The low, high and edges of a numeric or integer column."""
     if "size" in spec:
         _only(name, spec, ("size",))
@@ -195,14 +195,14 @@ def _bounds(name: str, kind: str, spec: Mapping[str, Any]) -> Json:
     return {"low": numbers[0], "high": numbers[-1], "edges": tuple(numbers)}
 
 
-def _only(name: str, spec: Mapping[str, Any], used: tuple[str, ...]) -> None:
+def _only(name: str, spec: Json, used: tuple[str, ...]) -> None:
     """Raise InputError for keys that repeat each other, or have no meaning for this kind."""
-    for key in ("values", "low", "high", "bins", "edges", "size"):
+    for key in PARTS:
         if key not in used and spec.get(key) is not None:
             raise InputError(f"column {name!r}: {key} does not go with {' and '.join(used)} in a {spec['kind']} column")
 
 
-def _one_of(name: str, spec: Mapping[str, Any], key: str, choices: tuple[str, ...], default: str | None) -> str:
+def _one_of(name: str, spec: Json, key: str, choices: tuple[str, ...], default: str | None) -> str:
     value = spec.get(key, default)
     if value not in choices:
         raise InputError(f"column {name!r}: {key}={value!r} is not one of {', '.join(choices)}")

@@ -31,10 +31,11 @@ WANTED = ("Relationship", "sheet", "workbookPr", "numFmt", "xf", *SECTIONS)
 MOST_WANTED = 200_000
 WHOLE = re.compile(r"-?[0-9]{1,300}")
 CELL = re.compile(r"\$?([A-Za-z]{1,3})\$?([0-9]{1,10})")
+TOO_LONG = "its texts are more than are read; save it as CSV or Parquet"
 Row = list[Any]
 
 
-def first_sheet(file: BinaryIO, told: Watch = unwatched) -> list[Row]:
+def first_sheet(file: BinaryIO, told: Watch) -> list[Row]:
     """The rows of the first sheet, all as long as its longest row, empty cells "" and errors None.
 
     Whole numbers are int, dates and times what openpyxl makes of them, formulas their last value. `told` hears which
@@ -127,16 +128,14 @@ def _shared_texts(packed: zipfile.ZipFile, name: str) -> list[str]:
     """The texts that cells share, by number: one for each `si` element."""
     texts: list[str] = []
     parts: list[str] = []
-    characters = 0
     for event, what in _events(packed, name, MOST_BYTES):
         if event == "=t":
             parts.append(what)
-            characters += len(what)
         elif event == "/si":
             texts.append("".join(parts).replace("x005F_", ""))
             parts.clear()
-            if len(texts) > MOST_TEXTS or characters > MOST_CHARACTERS:
-                raise InputError("its texts are more than are read; save it as CSV or Parquet")
+            if len(texts) > MOST_TEXTS:
+                raise InputError(TOO_LONG)
     return texts
 
 
@@ -145,15 +144,12 @@ def _rows(packed: zipfile.ZipFile, book: _Book, told: Watch) -> tuple[list[Row],
     rows: list[Row] = []
     cell: dict[str, str] = {}
     parts: list[str] = []
-    row = column = width = characters = last = 0
+    row = column = width = last = 0
     for event, what in _events(packed, book.sheet, MOST_BYTES, told):
         if event == "c":
             cell, column = what, _column(what, row, column)
         elif event == "=v" or (event == "=t" and cell.get("t") == "inlineStr"):
             parts.append(what)
-            characters += len(what)
-            if characters > MOST_CHARACTERS:
-                raise InputError("its values hold more text than is read; save it as CSV or Parquet")
         elif event == "/c":
             value = book.value(cell, "".join(parts))
             parts.clear()
@@ -244,7 +240,7 @@ def _events(packed: zipfile.ZipFile, name: str, most: int, told: Watch = unwatch
     if (size := packed.getinfo(name).file_size) > most:
         raise InputError(f"its part {name[:80]!r} unpacks to more than {most:,} bytes")
     heard: list[tuple[str, Any]] = []
-    inside, phonetic = "", False
+    inside, phonetic, characters = "", False, 0
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         nonlocal inside, phonetic
@@ -260,8 +256,12 @@ def _events(packed: zipfile.ZipFile, name: str, most: int, told: Watch = unwatch
         heard.append(("/" + tag, None))
 
     def data(text: str) -> None:
+        nonlocal characters
         if inside:
             heard.append((inside, text))
+            characters += len(text)
+            if characters > MOST_CHARACTERS:
+                raise InputError(TOO_LONG)
 
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True

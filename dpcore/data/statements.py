@@ -31,9 +31,8 @@ def constrained(domain: Domain, given: Any) -> Domain:
     for number, spec in enumerate(given, start=1):
         try:
             constraint = _constraint(domain, spec)
-            sizes = {column.name: column.size for column in domain.columns}
             tables = combinations(constraint.columns, 2) if isinstance(constraint, Order) else [constraint.columns]
-            cells += sum(math.prod(sizes[name] for name in names) for names in tables)
+            cells += sum(domain.cells(domain.axes(names)) for names in tables)
             if cells > MOST_CELLS:
                 raise InputError(
                     f"with {constraint.words} the tables of all constraints have {cells:,} combinations, more than "
@@ -49,16 +48,14 @@ def constrained(domain: Domain, given: Any) -> Domain:
 
 def stated(domain: Domain) -> list[Json]:
     """The constraints of a domain as the schema file writes them."""
-    return [
-        _to_json(constraint, {column.name: column for column in domain.columns}) for constraint in domain.constraints
-    ]
+    return [_to_json(constraint, domain) for constraint in domain.constraints]
 
 
-def _to_json(constraint: Constraint, columns: Mapping[str, Column]) -> Json:
+def _to_json(constraint: Constraint, domain: Domain) -> Json:
     if isinstance(constraint, Impossible):
-        return {"impossible": {name: _said(columns[name], codes) for name, codes in constraint.cells}}
+        return {"impossible": {name: _said(domain.column(name), codes) for name, codes in constraint.cells}}
     if isinstance(constraint, Within):
-        labels, second = columns[constraint.first].labels, columns[constraint.second]
+        labels, second = domain.column(constraint.first).labels, domain.column(constraint.second)
         which = {labels[code]: _said(second, beside) for code, beside in constraint.which}
         return {"within": list(constraint.columns), "which": which}
     return {"order": list(constraint.columns)}
@@ -118,7 +115,7 @@ def _column(domain: Domain, name: Any) -> Column:
         raise InputError(
             f"there is no column {_short(name)}; the columns are {shortened(', '.join(domain.names), 400)}"
         )
-    return domain.columns[domain.names.index(name)]
+    return domain.column(name)
 
 
 def _codes(column: Column, spec: Any) -> tuple[int, ...]:

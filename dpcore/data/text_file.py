@@ -12,9 +12,9 @@ import pandas as pd
 
 from ..errors import InputError
 from ..types import Json
+from .inputs import check_names
 from .text_format import DELIMITERS, TextFormat
 
-MOST_COLUMNS = 20_000
 MOST_FILLED = 10_000_000  # cells of a piece of a file, and four a character: more come from short rows only
 SAMPLE = 1_000_000  # characters in which a file's header ends
 BYTES = 1 << 24  # bytes of a file that are read at once
@@ -24,6 +24,7 @@ UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 ENDS = re.compile(r"\r\n?")
 ZERO = r"\x00"  # what a zero byte is written as, like all that no text holds
 NO_TEXT = "not a text file (it holds zero bytes)"
+QUOTED = '(?:"(?:[^"]|"")*+"|(?!"))'  # what may begin a cell
 OPEN = 'a value in quotes that begins in line {} has no end; if values hold line breaks, say so in the schema: "file": '
 OPEN += '{{"line_breaks": true}}'
 
@@ -68,8 +69,7 @@ class TextRows:
         if not _cells(header, found):
             raise OpenQuotesError(OPEN.format(1))
         names = tuple(_frame(header + "\n", found).iloc[0].astype(str))
-        if len(names) > MOST_COLUMNS:
-            raise InputError(f"has {len(names):,} columns, at most {MOST_COLUMNS:,} are read")
+        check_names(names)
         known = TextFormat(delimiter=found, encoding=format.encoding, line_breaks=format.line_breaks)
         return cls(names, known, header, chain(filter(None, [text[len(header) + 1 :]]), pieces))
 
@@ -202,15 +202,10 @@ def _quoted(text: str) -> str:
 
 def _cells(line: str, apart: str) -> int:
     """The number of cells in a line, 0 where a quoted cell is not closed; later quotes are ordinary signs."""
-    at, cells = 0, 1
-    while True:
-        if line[at : at + 1] == '"':
-            at += 1
-            while (end := line.find('"', at)) >= 0 and line[end + 1 : end + 2] == '"':
-                at = end + 2
-            if end < 0:
-                return 0
-            at = end + 1
-        if (at := line.find(apart, at)) < 0:
+    cell = re.compile(rf"{QUOTED}[^{re.escape(apart)}]*+")
+    at = cells = 0
+    while found := cell.match(line, at):
+        at, cells = found.end() + 1, cells + 1
+        if at > len(line):
             return cells
-        at, cells = at + 1, cells + 1
+    return 0

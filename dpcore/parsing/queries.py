@@ -24,16 +24,13 @@ WORDS = {
 
 def read_queries(texts: Sequence[str], domain: Domain) -> tuple[Workload, list[str]]:
     """The union of the workloads that the texts describe, and notes on how questions were read."""
-    workloads, notes = [parse_queries(text, domain) for text in texts], []
-    for text in texts:
-        kind, _, what = text.partition(":")
-        if kind == "question":
-            notes += understand(what, domain).notes
+    notes: list[str] = []
+    workloads = [_read(text, domain, notes) for text in texts]
     return (workloads[0] if len(workloads) == 1 else Union(workloads)), notes
 
 
-def parse_queries(text: str, domain: Domain) -> Workload:
-    """The workload that one text describes; InputError lists the allowed forms."""
+def _read(text: str, domain: Domain, notes: list[str]) -> Workload:
+    """The workload that one text describes, with its `notes` added to those; InputError lists the allowed forms."""
     kind, _, what = text.partition(":")
     first, _, last = what.rpartition(":")
     if kind == "marginals" and _is_count(what):
@@ -54,7 +51,9 @@ def parse_queries(text: str, domain: Domain) -> Workload:
     if kind == "halfspaces" and first and _is_count(last):
         return TableQueries.half_spaces(domain, split_names(first), int(last))
     if kind == "question":
-        return understand(what, domain).workload
+        question = understand(what, domain)
+        notes += question.notes
+        return question.workload
     if kind == "matrix":
         return Explicit(domain, read_matrix(what))
     raise InputError(f"--queries {text[:80]!r}: give {HELP}")

@@ -35,13 +35,11 @@ class Question:
     notes: tuple[str, ...]
 
 
-def parse(text: str, domain: Domain) -> TableQueries:
-    """The query that `text` describes; InputError names the place in the text and what was expected there."""
-    return understand(text, domain).workload
-
-
 def understand(text: str, domain: Domain) -> Question:
-    """The query that `text` describes, with notes for a person on how the question was read."""
+    """The query that `text` describes, with notes for a person on how the question was read.
+
+    InputError names the place in the text and what was expected there.
+    """
     if not isinstance(text, str) or len(text) > LONGEST:
         raise InputError(f"a question is a text of at most {LONGEST:,} characters")
     tree, leaves = QuestionParser(text, domain).parse()

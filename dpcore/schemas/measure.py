@@ -16,7 +16,7 @@ from ..privacy.accounting.budget import Gaussian, Pure
 from ..privacy.column_curator import ColumnCurator
 from ..privacy.statistics.columns import KindCounts, Magnitudes
 from ..tags import Tag
-from ..types import Watch, unwatched
+from ..types import Array, Watch, unwatched
 from .numbers import BEYOND, SURE, Leaves, even_cuts, grid, quantile_cuts
 from .plan import SchemaPlan
 
@@ -69,7 +69,7 @@ def measure_column(column: OpenColumn, place: int, plan: SchemaPlan, curator: Co
     seen = curator.count(place, Magnitudes(column.whole), plan.bounds)
     edges = grid(seen, column.whole, isinstance(plan.bounds, Gaussian))
 
-    def count(edges: np.ndarray, spend: Gaussian | Pure) -> Leaves:
+    def count(edges: Array, spend: Gaussian | Pure) -> Leaves:
         return Leaves.of(edges, column.whole, lambda tree: curator.count(place, tree, spend), plan.n)
 
     leaves = count(np.array([0.0, 1.0]) if edges is None else edges, plan.look)

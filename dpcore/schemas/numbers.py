@@ -12,6 +12,7 @@ from scipy.special import ndtri
 
 from ..privacy.column_curator import NoisyCounts
 from ..privacy.statistics.columns import TreeCounts, powers
+from ..types import Array
 
 LEAVES = 340  # cells of the grid on which ends and bins are found; with the powers beyond it they fit into 8³
 FINEST = 12  # a power of two is cut into at most 2^12 parts
@@ -33,10 +34,10 @@ class Leaves:
     tree: TreeCounts
     noisy: NoisyCounts
     n: int
-    grid: np.ndarray  # the edges of the cells without the powers of two beyond them
+    grid: Array  # the edges of the cells without the powers of two beyond them
 
     @classmethod
-    def of(cls, edges: np.ndarray, whole: bool, count: Callable[[TreeCounts], NoisyCounts], n: int) -> "Leaves":
+    def of(cls, edges: Array, whole: bool, count: Callable[[TreeCounts], NoisyCounts], n: int) -> "Leaves":
         """The fitted counts of a grid's cells, and of the powers of two beyond the grid."""
         ends = powers()
         every = np.concatenate([ends[ends < edges[0]], edges, ends[ends > edges[-1]]])
@@ -44,12 +45,12 @@ class Leaves:
         return cls(tree, count(tree), n, edges)
 
     @property
-    def edges(self) -> np.ndarray:
+    def edges(self) -> Array:
         """The edges of the cells."""
         return self.tree.edges
 
     @cached_property
-    def counts(self) -> np.ndarray:
+    def counts(self) -> Array:
         """The count of each cell (len(edges) − 1,)."""
         return self.tree.fitted(self.noisy.values, self.n)[:-1]
 
@@ -67,7 +68,7 @@ class Leaves:
 
         inside = (self.edges[:-1] >= self.grid[0]) & (self.edges[1:] <= self.grid[-1])
 
-        def walk(sure: np.ndarray, few: np.ndarray | float) -> list[int] | None:
+        def walk(sure: Array, few: Array | float) -> list[int] | None:
             first = np.flatnonzero(sums[1:] >= np.clip(few, below, sure * below))
             last = np.flatnonzero(sums[-1] - sums[:-1] >= np.clip(few, above, sure * above))
             return sorted((int(first[0]), int(last[-1]))) if len(first) and len(last) else None
@@ -83,7 +84,7 @@ class Leaves:
         outside = max(sums[left] + sums[-1] - sums[right], 0.0)
         return low, high + 1, float(min(outside + BEYOND * math.hypot(below[left - 1], above[right]), self.n))
 
-    def finer(self) -> np.ndarray | None:
+    def finer(self) -> Array | None:
         """The edges of smaller cells around the numbers, with room on both sides; None where no smaller ones
         exist.
         """
@@ -112,7 +113,7 @@ def _room(first: int, last: int) -> int:
     return 1 + math.ceil(ROOM * (last - first))
 
 
-def grid(seen: NoisyCounts, whole: bool, gaussian: bool) -> np.ndarray | None:
+def grid(seen: NoisyCounts, whole: bool, gaussian: bool) -> Array | None:
     """Public edges of cells from the lowest to the highest power of two that holds numbers, each cut into parts.
 
     What is known of the records here is what the noisy counts say. None where no power seems to hold any.
@@ -142,7 +143,7 @@ def grid(seen: NoisyCounts, whole: bool, gaussian: bool) -> np.ndarray | None:
     return np.unique(np.append(out[::step], out[-1]))
 
 
-def _full(counts: np.ndarray, gaussian: bool) -> np.ndarray:
+def _full(counts: Array, gaussian: bool) -> Array:
     """The indices of powers of two that hold numbers, from counts in standard deviations of their noise.
 
     The fullest, and others by stricter tests the farther off. Where no single one passes, neighbours on one side of 0
@@ -155,7 +156,7 @@ def _full(counts: np.ndarray, gaussian: bool) -> np.ndarray:
     places, middle = np.arange(len(counts)), len(counts) // 2
     size, full = np.abs(places - middle), np.zeros(len(counts), dtype=bool)
 
-    def found(width: int) -> np.ndarray:
+    def found(width: int) -> Array:
         """The neighbours that pass their test by most; none where none pass."""
         groups = sliding_window_view(places, width)
         if full.any():
@@ -187,7 +188,7 @@ def _sure(chance: Any, gaussian: bool) -> Any:
     return -ndtri(chance) if gaussian else -np.log(2 * chance) / math.sqrt(2)
 
 
-def quantile_cuts(leaves: Leaves, first: int, last: int, bins: int) -> tuple[np.ndarray, bool]:
+def quantile_cuts(leaves: Leaves, first: int, last: int, bins: int) -> tuple[Array, bool]:
     """The cuts between bins of about equally many rows, and whether the last cell is a bin of its own.
 
     A cell that surely holds half a bin's rows is a bin of its own; what is beyond an end belongs to the cell there.
@@ -209,17 +210,17 @@ def quantile_cuts(leaves: Leaves, first: int, last: int, bins: int) -> tuple[np.
     return np.unique(np.concatenate(cuts)), bool(heavy[-1])
 
 
-def even_cuts(low: float, high: float, bins: int) -> np.ndarray:
+def even_cuts(low: float, high: float, bins: int) -> Array:
     """The cuts between bins of equal width."""
     return _short(np.linspace(low, high, bins + 1)[1:-1], high - low)
 
 
-def _rising(sums: np.ndarray) -> np.ndarray:
+def _rising(sums: Array) -> Array:
     """The monotone curve halfway between the smallest above `sums` and the largest below."""
     return (np.maximum.accumulate(sums) + np.minimum.accumulate(sums[::-1])[::-1]) / 2
 
 
-def _short(numbers: np.ndarray, width: float) -> np.ndarray:
+def _short(numbers: Array, width: float) -> Array:
     """Increasing numbers, rounded to a hundredth of the gap to the next."""
     gaps = np.diff(numbers, prepend=-np.inf, append=np.inf)
     gaps = np.minimum(np.minimum(gaps[:-1], gaps[1:]), width)

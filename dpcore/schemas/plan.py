@@ -152,8 +152,7 @@ class SchemaPlan:
 
     def needed(self, column: OpenColumn) -> float:
         """The ε, divided as now, at which ENOUGH of all rows are seen in a column; ∞ where no ε suffices."""
-        asked = self.columns, self.n, self.group, self.division
-        return _needed(replace(column, name=""), *asked, exact=self.plan.exact, unknown=self.unknown)
+        return _needed(self, replace(column, name=""))
 
     def wanting(self, column: OpenColumn) -> str:
         """The budget or rows that a column lacks for anything to be seen, in words."""
@@ -162,13 +161,14 @@ class SchemaPlan:
 
 
 @lru_cache(maxsize=100)
-def _needed(
-    column: OpenColumn, columns: Sequence[OpenColumn], n: int, group: int, own: Division, *, exact: bool, unknown: int
-) -> float:
+def _needed(plan: SchemaPlan, column: OpenColumn) -> float:
+    own = plan.division
+
     def seen(log_epsilon: float) -> bool:
         budget, share = replace(own.budget, epsilon=math.exp(log_epsilon)), own.schema / (own.schema + own.rest)
         division = divide(budget, share, categories=own.failure > 0, fails=own.spare > 0)
-        return plan_schema(columns, n, group, division, exact=exact, kinds=unknown).least(column) <= ENOUGH * n
+        asked = plan_schema(plan.columns, plan.n, plan.group, division, exact=plan.plan.exact, kinds=plan.unknown)
+        return asked.least(column) <= ENOUGH * plan.n
 
     low, high = math.log(SMALLEST * 10), math.log(1e6)
     return math.exp(bisected(lambda at: not seen(at), low, high, 24)[1]) if seen(high) else math.inf

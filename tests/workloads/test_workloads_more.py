@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from dpcore import Explicit, InputError, Marginals, TableQueries, Union, read_queries, samples
 from dpcore.evaluation.metrics import errors
 from dpcore.models.cells import Cells
-from dpcore.parsing.queries import parse_queries
+from dpcore.parsing.queries import read_queries
 from dpcore.privacy.statistics.answers import Answers, SignedErrors, check_workload
 from dpcore.workloads.base import largest_distance
 from tests.helpers import (
@@ -326,7 +326,7 @@ def test_the_coefficients_cannot_be_changed_afterwards(build, kept):
     }.items(),
 )
 def test_the_command_line_names_every_workload(text, m):
-    assert parse_queries(text, SMALL).m == m
+    assert read_queries([text], SMALL)[0].m == m
 
 
 def test_queries_given_several_times_are_one_union_with_notes():

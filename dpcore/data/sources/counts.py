@@ -9,7 +9,7 @@ import numpy as np
 from ...errors import InputError, check_rows
 from ...types import Array, Axes, Watch, unwatched
 from ..constraints import Constraint
-from ..domain import Domain, Rows
+from ..domain import Countable, Domain, Rows
 from .base import Source
 from .counting import narrowed
 
@@ -18,7 +18,7 @@ LISTED = 10_000_000  # cells up to which a domain is one table: then all is as i
 
 
 @dataclass(frozen=True, eq=False)
-class Counts:
+class Counts(Countable):
     """Records of which only tables are known: whole counts by columns (axes), and a source for more counts.
 
     It stands where `Rows` stand for all that asks for tables; memory does not grow with n. Without a `source` a table
@@ -31,16 +31,6 @@ class Counts:
     source: Source | None = None
     whole: bool = False
     _summed: dict[Axes, Array] = field(default_factory=dict, repr=False)
-
-    @property
-    def divisor(self) -> int:
-        """The number that sums over records are divided by: n, which makes them shares, or 1."""
-        return 1 if self.whole else self.n
-
-    @property
-    def counted(self) -> "Counts":
-        """The same records, with sums left undivided as counts."""
-        return replace(self, whole=True)
 
     @property
     def apart(self) -> "Counts":
@@ -79,7 +69,7 @@ class Counts:
         """Raise InputError: single records are unknown."""
         self.refuse()
 
-    weights = values
+    weights = values  # type: ignore[assignment] - nobody gets any
 
     def _count_more(self, axes: Axes) -> None:
         if self.source is None:

@@ -26,12 +26,15 @@ ENGINES = {  # tested ones: what takes characters off both ends of a text, makes
 }
 SCHEMES = ("duckdb://", "postgres://", "postgresql://")
 # DuckDB takes the name of a file for a table, and views may read any file: neither leaves the database that was named.
-CLOSED = {
-    "enable_external_access": False,
-    "autoinstall_known_extensions": False,
-    "autoload_known_extensions": False,
-    "allow_community_extensions": False,
-}
+CLOSED = dict.fromkeys(
+    (
+        "enable_external_access",
+        "autoinstall_known_extensions",
+        "autoload_known_extensions",
+        "allow_community_extensions",
+    ),
+    False,
+)
 MOST_BYTES = 1 << 50  # largest database, which is never read whole
 SPACES = "".join(c for c in map(chr, range(0x110000)) if c.isspace())  # what `str.strip` takes off
 UNCOUNTED = -1

@@ -16,9 +16,8 @@ from ...errors import InputError
 from ...types import Array, Axes, Watch, unwatched
 from ..column import Column
 from ..domain import Domain
-from ..inputs import explained
-from ..readers import check_names, series, sound
-from ..text_file import MOST_COLUMNS
+from ..inputs import check_names, explained
+from ..readers import series, sound
 from .base import CHANGED, Chunk, Stamp, Tally, stamped
 from .in_order import ReadInOrder
 from .processes import counted
@@ -68,8 +67,6 @@ class ParquetSource(ReadInOrder):
         for file in self.files:
             with _packed(file) as (packed, stamp):
                 here = tuple(packed.schema_arrow.names)
-                if len(here) > MOST_COLUMNS:
-                    raise InputError(f"has {len(here):,} columns, at most {MOST_COLUMNS:,} are read")
                 check_names(here)
                 if columns is not None and sorted(here) != sorted(columns):
                     raise InputError(f"has other columns than {self.files[0].name}: {', '.join(here)}")

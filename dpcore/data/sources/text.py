@@ -8,7 +8,6 @@ from pathlib import Path
 import pandas as pd
 
 from ...errors import InputError
-from ..readers import check_names
 from ..text_file import TextRows
 from ..text_format import UNSTATED, TextFormat
 from .base import CHANGED, Chunk, Stamp, stamped
@@ -34,9 +33,7 @@ class TextSource(ReadInOrder):
     def _known(self) -> tuple[Stamp, tuple[str, ...]]:
         """The file's stamp and its columns."""
         with stamped(self.path) as (file, stamp):
-            names = TextRows.of(file, self.format, self.path.suffix.lower()).names
-            check_names(names)
-        return stamp, names
+            return stamp, TextRows.of(file, self.format, self.path.suffix.lower()).names
 
     @property
     def stamps(self) -> tuple[tuple[Path, Stamp], ...]:
