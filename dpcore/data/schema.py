@@ -14,7 +14,7 @@ from ..types import Json
 from .cell import is_text, written
 from .column import MAX_COLUMN_CELLS, OTHER, Column, whole_bins
 from .domain import Domain
-from .readings import AS_WRITTEN, READINGS, of_categories
+from .readings import READINGS, of_categories
 from .statements import constrained, stated
 from .text_format import DELIMITERS, ENCODINGS, TextFormat
 
@@ -26,7 +26,13 @@ ADVICE = {
 MOST_COLUMNS, MOST_DIGITS = 5000, 4000  # a number of more than 4300 digits cannot be written
 LARGEST = 1e15  # number whose neighbours are still distinct
 PARTS = ("values", "low", "high", "bins", "edges", "size")  # of which some go together, by the kind
-KEYS = {"kind", "ordered", "missing", "out_of_range", "read", "unreadable", *PARTS}
+CHOICES = {  # the first one is what is taken where a schema says nothing
+    "missing": ("refuse", "category", "other"),
+    "out_of_range": ("refuse", "clip", "other"),
+    "unreadable": ("refuse", "missing"),
+    "read": READINGS,
+}
+KEYS = {"kind", "ordered", *CHOICES, *PARTS}
 FILE = {"delimiter": [*DELIMITERS], "encoding": [*ENCODINGS], "line_breaks": [True, False]}
 
 
@@ -108,19 +114,16 @@ def _column(name: Any, spec: Any) -> Column:
     if isinstance(spec.get("kind"), str) and spec["kind"] in ADVICE:
         raise InputError(f"column {name!r}: {ADVICE[spec['kind']]}")
     kind = _one_of(name, spec, "kind", KINDS, None)
-    missing = _one_of(name, spec, "missing", ("refuse", "category", "other"), "refuse")
-    clip = _one_of(name, spec, "out_of_range", ("refuse", "clip", "other"), "refuse")
-    unreadable = _one_of(name, spec, "unreadable", ("refuse", "missing"), "refuse")
-    if unreadable != "refuse" and (kind == "categorical" or missing != "category"):
+    common: Json = {key: _one_of(name, spec, key, choices, choices[0]) for key, choices in CHOICES.items()}
+    missing, clip, read = common["missing"], common["out_of_range"], common["read"]
+    if common["unreadable"] != "refuse" and (kind == "categorical" or missing != "category"):
         raise InputError(f'column {name!r}: unreadable "missing" goes with numbers and missing "category"')
     ordered = spec.get("ordered", kind == "numeric" or (kind == "integer" and "size" not in spec))
     if not isinstance(ordered, bool):
         raise InputError(f"column {name!r}: ordered must be true or false, not {ordered!r}")
-    read = _one_of(name, spec, "read", READINGS, AS_WRITTEN)
     if of_categories(read) != (kind == "categorical") and read:
         raise InputError(f"column {name!r}: read={read!r} does not go with a {kind} column")
-    common = {"name": name, "kind": kind, "missing": missing, "out_of_range": clip, "ordered": ordered, "read": read,
-              "unreadable": unreadable}  # fmt: skip
+    common |= {"name": name, "kind": kind, "ordered": ordered}
     if kind == "categorical":
         if clip == "clip":
             raise InputError(f'column {name!r}: out_of_range "clip" has no meaning for categories; use "refuse"')

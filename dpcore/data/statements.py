@@ -147,9 +147,7 @@ def _cells(column: Column, item: Any) -> Sequence[int]:
         low, high = column.extents
         if len(same := np.flatnonzero((low == item) & (high == item))):
             return same.tolist()
-    cells = column.allowed
-    if column.edges:
-        cells = ", ".join(column.labels[:8]) + " …" * (column.size > 8) + '; or say {"from": number, "to": number}'
+    cells = f'{_shown(column)}; or say {{"from": number, "to": number}}' if column.edges else column.allowed
     raise InputError(f"column {column.name!r}: {_short(item)} is none of its values {cells}")
 
 
@@ -165,9 +163,8 @@ def _between(column: Column, item: Mapping[Any, Any]) -> Sequence[int]:
     low, high = column.extents
     found = np.flatnonzero((low >= start) & (high <= end))
     if not len(found):
-        shown = ", ".join(column.labels[:8]) + " …" * (column.present > 8)
         raise InputError(
-            f"column {column.name!r}: no whole value or bin lies in {start:g}..{end:g}; its values are {shown}"
+            f"column {column.name!r}: no whole value or bin lies in {start:g}..{end:g}; its values are {_shown(column)}"
         )
     return found.tolist()
 
@@ -184,6 +181,10 @@ def _said(column: Column, codes: Sequence[int]) -> list[Any]:
     high = np.asarray(column.edges[1:]) if column.fractional else column.extents[1]
     pairs = zip(starts, ends, strict=True)
     return [*({"from": float(low[present[a]]), "to": float(high[present[b]])} for a, b in pairs), *missing]
+
+
+def _shown(column: Column) -> str:
+    return ", ".join(column.labels[:8]) + " …" * (column.size > 8)
 
 
 def _short(value: Any) -> str:

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from ..data.domain import Domain, Rows
 from ..data.sources.base import SourceWrapper, Tally
 from ..data.sources.counts import Counts
-from ..data.sources.in_order import count
+from ..data.sources.in_order import ReadInOrder
 from ..data.sources.parquet import ParquetSource
 from ..errors import InputError
 from ..problems import QueryRelease
@@ -110,7 +110,7 @@ class OnCluster(SourceWrapper):
 def _share(share: tuple[int, int], source: ParquetSource, domain: Domain, tables: list[Axes]) -> Tally | str:
     """The counts of a share, computed on a worker; a refusal returns words, as an error would be tried again."""
     try:
-        return count(source, domain, tables, unwatched, share)
+        return ReadInOrder.count(source, domain, tables, unwatched, share)
     except InputError as error:
         return str(error)
 

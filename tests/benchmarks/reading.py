@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from dpcore import domain_from_json, limit_rows, read_table, source_at
-from dpcore.data.sources.in_order import count
 from tests.benchmarks.frame import took
 
 HERE = Path(__file__).parents[2]
@@ -57,7 +56,7 @@ def measured(home):
         ways = {
             "read": lambda path=path: read_table(path),
             "encoded": lambda frame=frame: domain.encode(frame),
-            "counted in parts": lambda path=path: count(source_at(path, workers=1), domain, pairs),
+            "counted in parts": lambda path=path: source_at(path, workers=1).count(domain, pairs),
             "fingerprint in parts": lambda path=path: source_at(path, workers=1).fingerprint(b"key"),
             "rows of a person": lambda frame=frame: limit_rows(frame, "person", 2, domain.names),
         }

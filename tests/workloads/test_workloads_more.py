@@ -16,7 +16,6 @@ from scipy.sparse import csr_array
 from dpcore import Explicit, InputError, Marginals, TableQueries, Union, read_queries, samples
 from dpcore.evaluation.metrics import errors
 from dpcore.models.cells import Cells
-from dpcore.parsing.queries import read_queries
 from dpcore.privacy.statistics.answers import Answers, SignedErrors, check_workload
 from dpcore.workloads.base import largest_distance
 from tests.helpers import (

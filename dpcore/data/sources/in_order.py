@@ -1,4 +1,4 @@
-"""The base of sources that are read chunk by chunk, and the pass that counts them."""
+"""The base of sources that are read and counted chunk by chunk."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,9 +15,23 @@ from .counting import add, cover, narrowed
 class ReadInOrder:
     """A source that is read by its `chunks(names)`, in order, and whose fingerprint covers all its rows."""
 
-    def count(self: Any, domain: Domain, tables: Sequence[Axes], watch: Watch = unwatched) -> Tally:
-        """The number n and the tables; see `count`."""
-        return count(self, domain, tables, watch)
+    def count(
+        self: Any, domain: Domain, tables: Sequence[Axes], watch: Watch = unwatched, *share: tuple[int, int]
+    ) -> Tally:
+        """The number n and the tables, or those of its share i of k, if it can be read in shares, chunk by chunk.
+
+        All columns of the domain are encoded, as in memory, whichever the tables ask for: what a schema refuses does
+        not depend on the questions.
+        """
+        names = [self.columns[place] for place in places(self, domain)]
+        counted = {axes: np.zeros(domain.cells(axes), dtype=np.int64) for axes in cover(tables, domain.shape)}
+        n = 0
+        for chunk in self.chunks(names, *share):
+            codes = [chunk.encode(column) for column in domain.columns]
+            add(counted, codes, domain.shape)
+            n += chunk.rows
+            watch(n)
+        return Tally(n, narrowed(counted, tables, domain.shape))
 
     def fingerprint(self: Any, key: bytes, watch: Watch = unwatched) -> str:
         """The fingerprint of all rows and columns, read chunk by chunk."""
@@ -26,22 +40,3 @@ class ReadInOrder:
             found.add([chunk.cells(name) for name in self.columns])
             watch(n := n + chunk.rows)
         return found.hexdigest()
-
-
-def count(
-    source: Any, domain: Domain, tables: Sequence[Axes], watch: Watch = unwatched, *share: tuple[int, int]
-) -> Tally:
-    """The tables of a source, or of its share i of k where it can be read in shares, counted chunk by chunk.
-
-    All columns of the domain are encoded, as in memory, whichever the tables ask for: what a schema refuses does not
-    depend on the questions.
-    """
-    names = [source.columns[place] for place in places(source, domain)]
-    counted = {axes: np.zeros(domain.cells(axes), dtype=np.int64) for axes in cover(tables, domain.shape)}
-    n = 0
-    for chunk in source.chunks(names, *share):
-        codes = [chunk.encode(column) for column in domain.columns]
-        add(counted, codes, domain.shape)
-        n += chunk.rows
-        watch(n)
-    return Tally(n, narrowed(counted, tables, domain.shape))

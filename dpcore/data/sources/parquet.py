@@ -60,25 +60,25 @@ class ParquetSource(ReadInOrder):
         return tuple(found)
 
     @cached_property
-    def _known(self) -> tuple[tuple[str, ...], tuple[tuple[Stamp, tuple[int, ...]], ...]]:
-        """The column names, and each file's stamp and rows by row group."""
+    def _known(self) -> tuple[tuple[str, ...], list[tuple[Path, Stamp, list[int]]]]:
+        """The column names, and each file with its stamp and its rows by row group."""
         columns: tuple[str, ...] | None = None
-        groups = []
+        parts = []
         for file in self.files:
             with _packed(file) as (packed, stamp):
                 here = tuple(packed.schema_arrow.names)
                 check_names(here)
-                if columns is not None and sorted(here) != sorted(columns):
+                columns = here if columns is None else columns
+                if sorted(here) != sorted(columns):
                     raise InputError(f"has other columns than {self.files[0].name}: {', '.join(here)}")
-                columns = columns or here
                 meta = packed.metadata
-                groups.append((stamp, tuple(meta.row_group(g).num_rows for g in range(meta.num_row_groups))))
-        return columns or (), tuple(groups)
+                parts.append((file, stamp, [meta.row_group(g).num_rows for g in range(meta.num_row_groups)]))
+        return columns or (), parts
 
     @property
     def stamps(self) -> tuple[tuple[Path, Stamp], ...]:
         """Each file and its stamp at the first reading; a file that changed is refused."""
-        return tuple((file, stamp) for file, (stamp, _) in zip(self.files, self._known[1], strict=True))
+        return tuple((file, stamp) for file, stamp, _ in self._known[1])
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -88,19 +88,19 @@ class ParquetSource(ReadInOrder):
     @property
     def rows(self) -> int:
         """The number of rows, by the files' own metadata."""
-        return sum(sum(groups) for _, groups in self._known[1])
+        return sum(sum(groups) for *_, groups in self._known[1])
 
     @property
     def groups(self) -> int:
         """The number of row groups, which is the largest number of shares."""
-        return sum(len(groups) for _, groups in self._known[1])
+        return sum(len(groups) for *_, groups in self._known[1])
 
     def chunks(self, names: Sequence[str], share: tuple[int, int] = (0, 1)) -> Iterator["ArrowChunk"]:
         """The chunks of row groups i, i + k, i + 2k, …; large groups in pieces."""
         i, k = share
         place = 0
-        for file, (stamp, groups) in zip(self.files, self._known[1], strict=True):
-            mine = [g for g in range(len(groups)) if (place + g) % k == i]
+        for file, stamp, groups in self._known[1]:
+            mine = range((i - place) % k, len(groups), k)
             place += len(groups)
             if not mine:
                 continue

@@ -15,7 +15,7 @@ from ...errors import InputError, in_words
 from ...types import Axes, Watch
 from ..domain import Domain
 from .base import Source, Tally
-from .in_order import count
+from .in_order import ReadInOrder
 
 _starting = threading.Lock()
 
@@ -39,7 +39,7 @@ def counted(source: Source, domain: Domain, tables: Sequence[Axes], watch: Watch
     What `watch` raises ends the others too. A share whose process dies is not counted at all, and the whole is refused.
     """
     if workers < 2:
-        return count(source, domain, tables, watch)
+        return ReadInOrder.count(source, domain, tables, watch)
     context = multiprocessing.get_context("spawn")
     done, found = [0] * workers, list[Tally]()
     pipes: dict[Any, int] = {}
@@ -82,7 +82,7 @@ def _share(pipe: Connection, source: Source, domain: Domain, tables: Sequence[Ax
     """Send the numbers of rows counted so far, and then the counts of a share or the refusal."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle: it ends this one
     try:
-        pipe.send(count(source, domain, tables, pipe.send, share))
+        pipe.send(ReadInOrder.count(source, domain, tables, pipe.send, share))
     except BrokenPipeError:
         return
     except InputError as error:
