@@ -11,8 +11,6 @@ from dpcore.cli import main, run
 from tests.cli.files import arguments, write_files
 from tests.helpers import QUERIES, one_line_of_error, parametrize, refusal, write_json
 
-GRAPHICAL = [name for name, cls in QUERIES.items() if cls.graphical]
-
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
@@ -38,22 +36,19 @@ BAD = {
     "no epsilon": arguments(epsilon=None),
     "unknown option": arguments(sede="1"),
     "schema of no file": ["schema", "no.csv"],
-    "schema of an empty file": ["schema", "empty.csv"],
     "both forms": ["algorithms", "--json", "--markdown"],
-    **each("table", "no.csv", "empty.csv", "one.csv", "half.csv", "inf.csv", "ragged.csv", "twice.csv", "latin.csv"),
-    **each("table", "open.csv", "t.xlsx", ".", "", "/dev/zero", "pipe.csv", "z" * 5000 + ".csv", "a\0.csv"),
-    **each("schema", "no.json", "cut.json", "array.json", "null.json", "small.json", "deep.json", "endless.json"),
-    **each("schema", "huge.json", "m.npy", ".", "", "/dev/zero", "lone.json", "columns.json", "cells.json"),
+    **each("table", "no.csv", "empty.csv", "one.csv", ".", "", "z" * 5000 + ".csv", "a\0.csv"),
+    **each("schema", "no.json", "cut.json", "array.json", "", "lone.json", "columns.json", "cells.json"),
     **each("columns", "a,a", ",", "a\rb", '"'),
-    **each("epsilon", "nan", "x", "1e400", "9.9e-7", "9" * 5000),
-    **each("delta", "1", "nan", "-1e-300", "1e-101"),
+    **each("epsilon", "nan", "9" * 5000),
+    **each("delta", "x"),
     **each("algorithm", "", "DPFW"),
-    **each("set", "rounds", "rounds=1.5", "alpha=inf", "speed=1", "=1", "schedule=fast", "rounds=" + "9" * 5000),
-    **each("rows", "0", "1.5"),
+    **each("set", "rounds", "=1", "rounds=" + "9" * 5000),
+    **each("rows", "0"),
     **each("seed", "", "9" * 400, "-9"),
     "rows beyond memory": arguments(synthetic="o.csv", rows="1" + "0" * 15),
-    **each("json", "no/such/out.json", ".", "", "a" * 300, "a\0b", "\udcff.json", "a\nb/c"),
-    **each("synthetic", "no/such/out.csv", ""),
+    **each("json", "no/such/out.json", ".", "", "a\0b", "a\nb/c"),
+    **each("synthetic", "no/such/out.csv"),
     **each("start", "", "no.csv"),
     "a long name, by persons": arguments(table="z" * 5000 + ".csv", person="a"),
     "a long name, in parts": arguments(table="z" * 5000 + ".csv", extra=["--stream"]),
@@ -65,10 +60,6 @@ BAD = {
     **each("queries", 'marginals:[["a","a"]]', 'marginals:[["a"],["a"]]', "matrix:pipe.csv", "matrix:/dev/zero"),
     **each("queries", "matrix:", "matrix:.", "matrix:c.csv", "matrix:empty.npy", "matrix:text.npy", "matrix:m.npz"),
     **each("queries", "matrix:wrong.npy", "matrix:large.npy", "matrix:complex.npy"),
-    **{
-        f"tables too large for {a}": arguments("wide.csv", schema="wide.json", queries="marginals:3", algorithm=a)
-        for a in GRAPHICAL
-    },
 }
 
 
@@ -149,23 +140,16 @@ def test_an_altered_file_of_a_sweep_is_refused_or_used_as_it_says(here):
     [
         (arguments("nan.csv"), ["column 'a'", "'NA'", "row 3", "is missing", "1 of 3 rows"]),
         (arguments("over.csv"), ["column 'a'", "'3'", "row 2", "outside 0..2"]),
-        (arguments("header.csv"), ["no rows"]),
-        (arguments("no_b.csv"), ["no column 'b'", "a, c"]),
         (
             arguments("wide.csv", schema="wide.json", queries="marginals:3"),
             ["35,000,000,000 combinations", "more than 50,000,000", "ask for smaller ones"],
         ),
         (arguments(algorithm="nosuch"), ["'nosuch'", *QUERIES]),
-        (arguments(set="rounds=0"), ["rounds=0 is outside 1..1e+06"]),
         (arguments("zero.csv"), ["zero.csv: a device, not a file"]),
         (arguments(schema="pipe.csv"), ["pipe.csv: a pipe, not a file"]),
         (arguments(queries="matrix:lies.npy"), ["3000000000", "96 bytes follow it"]),
         (arguments(json="a" * 5000), ["cannot be written", "aaa…"]),
         (arguments(json="\udcff"), ["is not UTF-8 text: '--json=\\udcff'"]),
-        (
-            arguments(delta="0.9999999999999999"),
-            ["delta=0.9999999999999999 is not served", "delta 0 or from 1e-100 to 0.5"],
-        ),
         (arguments(columns="a,z"), ["no column 'z'", "a, b"]),
         (arguments(delta="0", algorithm="gaussian_maxent"), ["delta=0", "dpfw"]),
         (arguments(epsilon="-1"), ["epsilon=-1.0 is not served", "from 1e-06 to 1e+09"]),

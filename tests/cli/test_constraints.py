@@ -24,9 +24,8 @@ def kept(frame):
     return not child.any() and not ((frame["sex"] == "m") & (frame["edu"] == "y")).any()
 
 
-@pytest.mark.parametrize("algorithm", ["gaussian_maxent", "mwem", "rap", "dualquery"])
-def test_a_run_keeps_constraints_and_says_what_breaks_them_as_a_peek(here, capsys, algorithm):
-    assert main(["run", "t.csv", "--schema=typed.json", *BASE, f"--algorithm={algorithm}", "--synthetic=o.csv"]) == 0
+def test_a_run_keeps_constraints_and_says_what_breaks_them_as_a_peek(here, capsys):
+    assert main(["run", "t.csv", "--schema=typed.json", *BASE, "--algorithm=mwem", "--synthetic=o.csv"]) == 0
     told = [line for line in capsys.readouterr().err.splitlines() if "do not publish: " in line]
     frame = pd.read_csv(here / "t.csv")
     first = int(((frame["sex"] == "f") & (frame["age"] <= 21)).sum())
@@ -46,10 +45,3 @@ def test_a_release_keeps_constraints_names_them_and_says_nothing_of_records_that
     assert [next(iter(c)) for c in facts["schema"]["constraints"]] == ["impossible", "within"]
     assert "constraints" in {choice["name"] for choice in facts["plan"]["choices"]}
     assert kept(pd.read_csv(here / "out" / "synthetic.csv"))
-
-
-def test_a_wrong_constraint_is_one_line(here, capsys):
-    write_json(here / "bad.json", SCHEMA | {"constraints": [{"order": ["age", "sexx"]}]})
-    assert main(["run", "t.csv", "--schema=bad.json", *BASE, "--algorithm=dpfw"]) == 2
-    error = capsys.readouterr().err
-    assert error == "error: constraint 1: there is no column 'sexx'; the columns are age, sex, pay, edu\n"

@@ -63,14 +63,10 @@ def test_a_guarantee_by_privacy_loss_distributions_is_reported(learn, capsys):
 @parametrize(
     "extra, message",
     [
-        (["--task", "quantile:y:2"], "quantile=2 is outside (0, 1)"),
-        (["--radius", "0"], "radius=0 must be above 0"),
         (["--radius", "1e-11"], "the radii served for these bounds"),
         (["--task", "huber:y:x:1e-320"], "it is served in 1e-12..1e+15"),
-        (["--region", "space", "--set", "mu=0"], "mu=0 must be above 0"),
         (["--algorithm", "dpfw"], "'dpfw' solves another kind of problem"),
         (["--delta", "0"], "delta=0 cannot be promised"),
-        (["--set", "stages=7"], "stages=7 is outside 0..6"),
         (["--algorithm", "alternating_sampler", "--set", "theta=0"], "theta must be above 0"),
     ],
 )

@@ -1,10 +1,11 @@
 """Columns and domains: cells and back, bins, missing and out-of-range values, and what bad cells are told."""
 
 import math
+import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -32,7 +33,7 @@ KINDS |= {"grade": GRADE, "yes": YES, "odd": ODD, "code": CODE}
 
 
 def with_missing(c):
-    return Column(**{f: getattr(c, f) for f in c.__dataclass_fields__} | {"missing": "category"})
+    return replace(c, missing="category")
 
 
 @st.composite
@@ -146,22 +147,18 @@ def test_numbers_are_published_with_as_many_digits_as_their_bin_is_worth(edges, 
 @parametrize("c", [AGE, SHARE, GRADE, CODE], ids=lambda c: c.kind)
 def test_missing_is_refused_or_a_cell_of_its_own(c, missing):
     values = pd.Series([missing, c.low or 1, missing], dtype=object)
-    with pytest.raises(InputError) as caught:
+    with refused(r"^column 'x': .* in row 1 is missing \(2 of 3 rows like it\); set missing \"category\""):
         c.encode(values)
-    assert str(caught.value).startswith("column 'x': ")
-    assert 'in row 1 is missing (2 of 3 rows like it); set missing "category"' in str(caught.value)
     assert with_missing(c).encode(values)[[0, 2]].tolist() == [c.size, c.size]
 
 
 @parametrize("c", [AGE, BANDS, SHARE, CODE], ids=lambda c: c.kind)
 def test_out_of_range_is_refused_or_clipped(c):
     values = pd.Series([c.low, c.low - 1, c.high, c.high + 1])
-    with pytest.raises(InputError) as caught:
+    told = f'in row 2 is outside {c.low:g}..{c.high:g} (2 of 4 rows like it); widen it or set out_of_range "clip"'
+    with refused(re.escape(told)):
         c.encode(values)
-    assert "in row 2 is outside" in str(caught.value)
-    assert f'{c.low:g}..{c.high:g} (2 of 4 rows like it); widen it or set out_of_range "clip"' in str(caught.value)
-    clipping = Column(**{f: getattr(c, f) for f in c.__dataclass_fields__} | {"out_of_range": "clip"})
-    assert clipping.encode(values).tolist() == [0, 0, c.size - 1, c.size - 1]
+    assert replace(c, out_of_range="clip").encode(values).tolist() == [0, 0, c.size - 1, c.size - 1]
 
 
 @parametrize(
@@ -180,10 +177,8 @@ def test_out_of_range_is_refused_or_clipped(c):
 def test_a_bad_cell_is_named_with_column_row_and_count(c, bad, why, policy):
     good = c.values[0] if c.values else c.low
     c = with_missing(c) if policy == "category" else c
-    with pytest.raises(InputError) as caught:
+    with refused("^" + re.escape(f"column 'x': {bad!r} in row 2 {why}") + r".*\(2 of 4 rows like it\)"):
         c.encode(pd.Series([good, bad, good, bad], dtype=object))
-    assert str(caught.value).startswith(f"column 'x': {bad!r} in row 2 {why}")
-    assert "(2 of 4 rows like it)" in str(caught.value)
 
 
 JUNK = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.complex_numbers()
@@ -214,9 +209,8 @@ PAIR = Domain((Column(name="a", kind="integer", low=0, high=2), Column(name="b",
     ],
 )
 def test_a_bad_table_is_refused_with_a_reason(frame, message):
-    with pytest.raises(InputError) as caught:
+    with refused(re.escape(message)):
         PAIR.encode(frame)
-    assert message in str(caught.value)
 
 
 def test_a_table_becomes_grouped_codes_and_other_columns_are_ignored():

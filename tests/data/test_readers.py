@@ -215,10 +215,8 @@ def test_a_value_of_a_parquet_file_that_python_does_not_have_refuses_no_other(tm
     ids=["empty", "cut", "latin-1", "deep", "endless number"],
 )
 def test_a_bad_json_file_is_refused(content, message):
-    with pytest.raises(InputError) as caught:
+    with refused(rf"^s\.json: .*{message}"):
         read_json(io.BytesIO(content), "s.json")
-    assert str(caught.value).startswith("s.json: ")
-    assert message in str(caught.value)
 
 
 def test_json_is_read_with_a_byte_order_mark(tmp_path):

@@ -8,15 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore.data.cell import MISSING_TEXTS
-from dpcore.data.readings import (
-    ANY_CASE,
-    COMMA,
-    POINT,
-    WEEKDAYS,
-    category_of,
-    number_of,
-    read_date,
-)  # fmt: skip
+from dpcore.data.readings import ANY_CASE, COMMA, POINT, WEEKDAYS, category_of, number_of, read_date
 from tests.helpers import approx, categorical, domain_of, integer, parametrize, refused
 
 AMOUNTS = {

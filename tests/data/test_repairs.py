@@ -21,7 +21,7 @@ from dpcore.data.repairs import (
     mended,
     problems,
     words_missing,
-)  # fmt: skip
+)
 from tests.helpers import categorical, domain_of, integer, parametrize, refused
 
 TEXTS = pd.Series(["yes", "Yes", " yes ", "no", "NA"])

@@ -2,9 +2,9 @@
 
 import json
 import math
+import re
 
 import pandas as pd
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -107,10 +107,8 @@ MALFORMED |= {name: ({"columns": {"x": spec}}, f"column 'x': {why}") for name, (
 
 @parametrize("schema, message", MALFORMED.values(), ids=MALFORMED)
 def test_a_malformed_schema_is_refused_with_column_key_and_value(schema, message):
-    with pytest.raises(InputError) as caught:
+    with refused(re.escape(message).replace(r":\ ", ":.*", 1)):
         domain_from_json(schema)
-    for part in message.split(": ", 1):
-        assert part in str(caught.value)
 
 
 LEAVES = st.none() | st.booleans() | st.integers() | st.sampled_from([HUGE, -HUGE]) | st.floats() | st.text(max_size=3)

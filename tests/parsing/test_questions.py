@@ -1,9 +1,9 @@
 """Questions typed by hand against every cell worked out value by value; refusals name the place; no text breaks it."""
 
 import contextlib
+import re
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -137,10 +137,8 @@ BAD = [
 
 @parametrize("text, at, expected", BAD, ids=[text[:30] or "empty" for text, *_ in BAD])
 def test_a_bad_question_is_refused_with_the_place_and_what_was_expected(text, at, expected):
-    with pytest.raises(InputError) as caught:
+    with refused(f"^question, character {at}: expected .*{re.escape(expected)}"):
         parse(text, DOMAIN)
-    assert str(caught.value).startswith(f"question, character {at}: expected ")
-    assert expected in str(caught.value)
 
 
 def test_long_texts_and_large_tables_are_refused_and_long_chains_are_not():

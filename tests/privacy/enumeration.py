@@ -5,8 +5,7 @@ import itertools
 import numpy as np
 
 from dpcore import Budget
-from dpcore.privacy.accounting.budget import Approximate, Gaussian
-from dpcore.privacy.accounting.ledger import Charge, Plan
+from dpcore.privacy.accounting import Approximate, Charge, Gaussian, Plan
 from dpcore.privacy.table_curator import TableCurator
 from tests.helpers import data_sets, neighbours, rows_of
 

@@ -12,9 +12,7 @@ from dpcore import Budget, BudgetError
 from dpcore.data.cells import RawCells
 from dpcore.data.column import OTHER
 from dpcore.privacy import exact
-from dpcore.privacy.accounting.budget import Approximate, BoundedRange, Gaussian, Pure
-from dpcore.privacy.accounting.conversions import zcdp_epsilon
-from dpcore.privacy.accounting.ledger import Charge, Plan
+from dpcore.privacy.accounting import Approximate, BoundedRange, Charge, Gaussian, Plan, Pure, zcdp_epsilon
 from dpcore.privacy.column_curator import ColumnCurator, passing
 from dpcore.privacy.statistics.columns import KindCounts, Magnitudes, TreeCounts, powers
 from tests.helpers import approx, hockey_stick, parametrize, refused, seeded

@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 
 from dpcore import Budget, BudgetError, Explicit, Marginals, Rows
-from dpcore.privacy.accounting.budget import Approximate, BoundedRange, Gaussian, Pure
-from dpcore.privacy.accounting.ledger import Plan
-from dpcore.privacy.statistics.answers import Answers, SignedErrors
-from dpcore.privacy.statistics.query_draws import AcceptProbabilities
-from dpcore.privacy.statistics.scores import AbsoluteErrors
+from dpcore.privacy.accounting import Approximate, BoundedRange, Gaussian, Plan, Pure
+from dpcore.privacy.statistics import AbsoluteErrors, AcceptProbabilities, Answers, SignedErrors
 from dpcore.privacy.table_curator import TableCurator
 from tests.helpers import codes, parametrize, random_rows, refused, rows_of
 from tests.privacy.enumeration import curator_of

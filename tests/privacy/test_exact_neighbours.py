@@ -8,11 +8,17 @@ import itertools
 import numpy as np
 
 from dpcore import ALGORITHMS, Budget, Explicit, Marginals, QueryRelease, TableQueries, Union
-from dpcore.privacy.accounting.budget import BoundedRange, Gaussian, Pure
+from dpcore.privacy.accounting import BoundedRange, Gaussian, Pure
 from dpcore.privacy.grid import gridded
-from dpcore.privacy.statistics.answers import Answers, CellAnswers, SignedErrors, SomeAnswers, WeightedTables
-from dpcore.privacy.statistics.residuals import Residuals
-from dpcore.privacy.statistics.scores import TableErrors
+from dpcore.privacy.statistics import (
+    Answers,
+    CellAnswers,
+    Residuals,
+    SignedErrors,
+    SomeAnswers,
+    TableErrors,
+    WeightedTables,
+)
 from dpcore.privacy.table_curator import TableCurator
 from dpcore.workloads.residuals import spaces_of
 from tests.helpers import (

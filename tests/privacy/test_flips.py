@@ -13,11 +13,17 @@ from scipy import stats
 
 from dpcore import Explicit, Marginals, Rows, TableQueries, Union
 from dpcore.privacy import entropy, exact, flips, grid, mechanisms
-from dpcore.privacy.accounting.budget import Pure
+from dpcore.privacy.accounting import Pure
 from dpcore.privacy.rounding import near as cut_near
-from dpcore.privacy.statistics.answers import Answers, CellAnswers, SignedErrors
-from dpcore.privacy.statistics.query_draws import AcceptProbabilities, bit_range
-from dpcore.privacy.statistics.scores import AbsoluteErrors, TableErrors
+from dpcore.privacy.statistics import (
+    AbsoluteErrors,
+    AcceptProbabilities,
+    Answers,
+    CellAnswers,
+    SignedErrors,
+    TableErrors,
+    bit_range,
+)
 from tests.helpers import approx, codes, flip_law, parametrize, random_rows, seeded, softmax
 from tests.privacy.enumeration import Words, curator_of
 

@@ -5,10 +5,9 @@ import math
 import numpy as np
 
 from dpcore import Explicit, Marginals
-from dpcore.privacy.accounting.budget import Gaussian, Pure
+from dpcore.privacy.accounting import Gaussian, Pure
 from dpcore.privacy.measurement import deviation
-from dpcore.privacy.statistics.answers import ONE_TABLE, Answers, CellAnswers, SomeAnswers
-from dpcore.privacy.statistics.votes import Votes
+from dpcore.privacy.statistics import ONE_TABLE, Answers, CellAnswers, SomeAnswers, Votes
 from tests.helpers import approx, codes, parametrize, random_rows
 from tests.privacy.enumeration import curator_of
 

@@ -10,7 +10,7 @@ from dpcore.learning.risks import Risk, newton
 from dpcore.parsing.tasks import grouped
 from dpcore.privacy import minimiser as module
 from dpcore.privacy.minimiser import minimiser
-from dpcore.privacy.statistics.gradients import RegularisedMinimiser
+from dpcore.privacy.statistics import RegularisedMinimiser
 from tests.helpers import approx, parametrize, refused, seeded
 
 N = 200

@@ -10,12 +10,12 @@ from dpcore.geometry.regions import Ball, Box, Space
 from dpcore.learning.losses import Logistic, SquaredDistance, absolute, hinge, huber, pinball
 from dpcore.learning.risks import Risk
 from dpcore.parsing.tasks import grouped
-from dpcore.privacy.accounting.budget import BoundedRange
+from dpcore.privacy.accounting import BoundedRange
 from dpcore.privacy.samplers import SAMPLERS, alternating, choose, envelope, proximal, shapes
 from dpcore.privacy.samplers.line import PiecewiseGaussian, draw_rank
 from dpcore.privacy.samplers.plane import TangentBoxes
 from dpcore.privacy.samplers.shapes import cut_off
-from dpcore.privacy.statistics.targets import Density, PlainRisk, RankError, RegularisedRisk
+from dpcore.privacy.statistics import Density, PlainRisk, RankError, RegularisedRisk
 from tests.helpers import approx, parametrize, refused, seeded
 from tests.risk_tasks import quadrature
 

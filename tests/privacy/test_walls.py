@@ -27,16 +27,21 @@ from dpcore.algorithms.base import make_plan
 from dpcore.geometry.regions import Box
 from dpcore.learning.losses import PiecewiseLinear, hinge
 from dpcore.privacy import mechanisms
-from dpcore.privacy.accounting.budget import BoundedRange, Gaussian, Pure, SubsampledGaussian
-from dpcore.privacy.accounting.ledger import Charge, Plan
+from dpcore.privacy.accounting import BoundedRange, Charge, Gaussian, Plan, Pure, SubsampledGaussian
 from dpcore.privacy.risk_curator import RiskCurator
 from dpcore.privacy.samplers import SAMPLERS
-from dpcore.privacy.statistics.answers import Answers, CellAnswers, SignedErrors, SomeAnswers
-from dpcore.privacy.statistics.gradients import MeanGradient
-from dpcore.privacy.statistics.query_draws import AcceptProbabilities
-from dpcore.privacy.statistics.scores import AbsoluteErrors, TableErrors
-from dpcore.privacy.statistics.targets import RegularisedRisk
-from dpcore.privacy.statistics.votes import CodeVotes
+from dpcore.privacy.statistics import (
+    AbsoluteErrors,
+    AcceptProbabilities,
+    Answers,
+    CellAnswers,
+    CodeVotes,
+    MeanGradient,
+    RegularisedRisk,
+    SignedErrors,
+    SomeAnswers,
+    TableErrors,
+)
 from dpcore.privacy.table_curator import TableCurator
 from tests.helpers import approx, codes, parametrize, refused, rows_of, seeded
 from tests.privacy.enumeration import ask, curator_of

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from dpcore import Budget
-from dpcore.privacy.accounting.budget import BoundedRange, Gaussian
+from dpcore.privacy.accounting import BoundedRange, Gaussian
 from dpcore.publishing.dataset import BudgetRequest
 
 FRAME = pd.DataFrame({"a": [1, 2, 2], "b": ["x", "y", None]})

@@ -18,8 +18,17 @@ from hypothesis import strategies as st
 from dpcore import Budget
 from dpcore.cli import main
 from dpcore.errors import OverspendError
-from dpcore.privacy.accounting.budget import Accounting, Approximate, BoundedRange, Gaussian, Pure
-from dpcore.privacy.accounting.lifetime import Concentrated, Drawn, Filtered, Lifetime, Total
+from dpcore.privacy.accounting import (
+    Accounting,
+    Approximate,
+    BoundedRange,
+    Concentrated,
+    Drawn,
+    Gaussian,
+    Lifetime,
+    Pure,
+)
+from dpcore.privacy.accounting.lifetime import Filtered, Total
 from dpcore.publishing import chain, ledger_store
 from dpcore.publishing.ledger_store import Store, verify
 from tests.helpers import parametrize, refused, within

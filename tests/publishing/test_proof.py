@@ -13,7 +13,7 @@ from dpcore import ALGORITHMS, Budget, InputError
 from dpcore.algorithms.base import make_plan
 from dpcore.numbers import brief
 from dpcore.params import build
-from dpcore.privacy.accounting.budget import Accounting, Approximate, BoundedRange, Gaussian, Pure
+from dpcore.privacy.accounting import Accounting, Approximate, BoundedRange, Gaussian, Pure
 from dpcore.publishing.proof import proof, proof_page, sentence
 from tests import helpers, point_tasks, risk_tasks
 from tests.helpers import approx, parametrize

@@ -18,9 +18,8 @@ from hypothesis import strategies as st
 
 from dpcore import Budget, read_json
 from dpcore.cli import main
-from dpcore.privacy.accounting import conversions
-from dpcore.privacy.accounting.budget import Accounting, Sums
-from dpcore.privacy.accounting.lifetime import Drawn, Lifetime, events_from_json, events_to_json
+from dpcore.privacy.accounting import Accounting, Drawn, Lifetime, Sums, conversions, events_from_json
+from dpcore.privacy.accounting.lifetime import events_to_json
 from dpcore.publishing import recount, verifier
 from dpcore.publishing.ledger_store import Store, verify
 from dpcore.publishing.signing import key_of

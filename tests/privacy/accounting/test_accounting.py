@@ -12,11 +12,22 @@ from hypothesis import strategies as st
 from dpcore import ALGORITHMS, Budget, BudgetError, InputError
 from dpcore.algorithms.base import make_plan
 from dpcore.params import build
-from dpcore.privacy.accounting import conversions
-from dpcore.privacy.accounting.budget import Accounting, Approximate, BoundedRange, Gaussian, Pure, Sums
-from dpcore.privacy.accounting.calibrations import TOLERANCE, equal_selections, gaussian_share
-from dpcore.privacy.accounting.guarantee import cautions
-from dpcore.privacy.accounting.ledger import Charge, Ledger, Plan
+from dpcore.privacy.accounting import (
+    Accounting,
+    Approximate,
+    BoundedRange,
+    Charge,
+    Gaussian,
+    Plan,
+    Pure,
+    Sums,
+    cautions,
+    conversions,
+    equal_selections,
+    gaussian_share,
+)
+from dpcore.privacy.accounting.calibrations import TOLERANCE
+from dpcore.privacy.accounting.ledger import Ledger
 from tests.helpers import HUGE, approx, few_rounds, parametrize, refused, task, variants
 
 BUDGETS = [Budget(e, d) for e, d in ((1e-4, 0.5), (0.1, 1e-100), (1, 1e-9), (8, 1e-3), (200, 1e-9), (200, 0.5))]

@@ -11,11 +11,23 @@ from hypothesis import strategies as st
 
 from dpcore import ALGORITHMS, Budget, BudgetError, Marginals
 from dpcore.algorithms.base import make_plan
-from dpcore.privacy.accounting import calibrations, composition, conversions
-from dpcore.privacy.accounting.budget import Accounting, BoundedRange, Gaussian, Pure, Sums
+from dpcore.privacy.accounting import (
+    Accounting,
+    BoundedRange,
+    Charge,
+    Gaussian,
+    Lifetime,
+    Plan,
+    Pure,
+    Sums,
+    calibrations,
+    composition,
+    conversions,
+    reserved,
+)
 from dpcore.privacy.accounting.composition import Joint, gdp_log_deltas
-from dpcore.privacy.accounting.ledger import Charge, Ledger, Plan
-from dpcore.privacy.accounting.lifetime import Lifetime, planned, reserved
+from dpcore.privacy.accounting.ledger import Ledger
+from dpcore.privacy.accounting.lifetime import planned
 from dpcore.publishing.prepared import prepare
 from dpcore.publishing.request import ReleaseRequest
 from dpcore.theory import accountants

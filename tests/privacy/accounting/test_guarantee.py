@@ -6,8 +6,7 @@ import math
 import numpy as np
 from scipy.stats import norm
 
-from dpcore.privacy.accounting import guarantee
-from dpcore.privacy.accounting.conversions import gdp_log_delta
+from dpcore.privacy.accounting import gdp_log_delta, guarantee
 from tests.helpers import approx, parametrize
 
 PROMISES = [(0.1, 0.0), (1.0, 0.0), (1.0, 1e-3), (0.3, 0.2), (3.0, 0.05), (10.0, 1e-9)]
@@ -26,15 +25,6 @@ def events(P_1, P_0):
     """The probabilities of all events."""
     every = np.array(list(itertools.product([0, 1], repeat=len(P_1))))
     return every @ P_1, every @ P_0
-
-
-def some_mechanisms(number=40):
-    """Random pairs of laws on five outcomes, some of which only one of them has."""
-    rng = np.random.default_rng(0)
-    for _ in range(number):
-        P = rng.dirichlet(np.full(5, rng.choice([0.3, 1, 10])), 2)
-        P[:, 0] *= rng.random(2) < 0.5
-        yield P[0] / P[0].sum(), P[1] / P[1].sum()
 
 
 def delta_of(P_1, P_0, epsilon):
@@ -63,26 +53,6 @@ def test_the_best_guess_is_that_of_the_best_event_and_randomised_response_allows
     in_1, in_0 = events(*worst(epsilon, delta))
     brute = (prior * in_1 + (1 - prior) * (1 - in_0)).max()
     assert guarantee.best_guess(prior, epsilon, delta) == approx(brute, abs=1e-12)
-
-
-def test_no_mechanism_that_keeps_the_promise_does_better_at_guesses_trade_offs_or_evidence():
-    tried = 0
-    for P_1, P_0 in some_mechanisms():
-        in_1, in_0 = events(P_1, P_0)
-        epsilons = np.array([0.05, 0.5, 1.0, 2.0])
-        deltas = np.array([delta_of(P_1, P_0, e) for e in epsilons])
-        for prior in PRIORS:
-            brute = (prior * in_1 + (1 - prior) * (1 - in_0)).max()
-            assert guarantee.best_guess(prior, epsilons, deltas) >= brute - 1e-12
-        assert (1 - in_1 >= guarantee.trade_off(in_0, epsilons, deltas) - 1e-12).all()
-        with np.errstate(divide="ignore", invalid="ignore"):
-            L = np.log(P_1) - np.log(P_0)
-        for failure in (0.01, 0.1, 0.5):
-            t = guarantee.evidence_bound(epsilons, deltas, failure)
-            assert P_1[t + 1e-12 < L].sum() <= failure + 1e-12
-            assert P_0[-t - 1e-12 > L].sum() <= failure + 1e-12
-            tried += math.isfinite(t)
-    assert tried > 40
 
 
 @parametrize("epsilon, delta, failure", [(1.0, 1e-3, 0.1), (0.2, 0.05, 0.08), (2.0, 1e-6, 1e-4)])

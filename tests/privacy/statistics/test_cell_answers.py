@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from dpcore import Explicit, Marginals, domain_from_json
-from dpcore.privacy.accounting.budget import Gaussian
-from dpcore.privacy.statistics.answers import CellAnswers
+from dpcore.privacy.accounting import Gaussian
+from dpcore.privacy.statistics import CellAnswers
 from dpcore.theory.width import gaussian_width_bound
 from tests.helpers import approx, codes, matrix, parametrize, random_rows
 from tests.privacy.enumeration import curator_of

