@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import settings
 
@@ -72,6 +73,16 @@ def numeric(low, high, bins, **more):
 def domain_of(columns):
     """The domain of a schema with these entries by name."""
     return domain_from_json({"columns": columns})
+
+
+def column(**spec):
+    """The column x of a schema's entry."""
+    return domain_of({"x": spec}).columns[0]
+
+
+def encoded(column, cells):
+    """The code of each of these cells, each as it is."""
+    return column.encode(pd.Series(cells, dtype=object)).tolist()
 
 
 def refused(words, kind=InputError):

@@ -6,10 +6,9 @@ import sys
 
 import pytest
 
-from dpcore import read_json
 from dpcore.cli import main, run
 from tests.cli.files import arguments, write_files
-from tests.helpers import QUERIES, one_line_of_error, parametrize, refusal, write_json
+from tests.helpers import QUERIES, one_line_of_error, parametrize, refusal
 
 
 @pytest.fixture(scope="module")
@@ -122,17 +121,6 @@ def test_an_empty_table_is_named_before_a_schema_is_measured(here, capsys, comma
     given = ["header.csv", "--schema=open.json", "--queries=marginals:1", f"{chosen}=gaussian_maxent", "--delta=1e-6"]
     assert main([command, *given, "--epsilon=1" if command == "run" else "--epsilons=1"]) == 2
     one_line_of_error(capsys, "the table has no rows; at least 2 are needed")
-
-
-def test_an_altered_file_of_a_sweep_is_refused_or_used_as_it_says(here):
-    given = ["sweep", "c.csv", "--schema=c.json", "--queries=marginals:1", "--algorithms=gaussian_maxent"]
-    given += ["--epsilons=1", "--repeat=1", "--json=out.json"]
-    assert main(given) == 0
-    told = read_json(here / "out.json")
-    for key in told["points"][0]:
-        for odd in ({}, {"max_error": "x"}, -1):
-            write_json(here / "out.json", told | {"points": [told["points"][0] | {key: odd}]})
-            assert main([*given, "--resume"]) in (0, 2), (key, odd)
 
 
 @parametrize(

@@ -3,14 +3,13 @@
 import os
 import shutil
 
-import numpy as np
 import pytest
 
 from dpcore import read_json
 from dpcore.cli import main
 from tests.cli.files import write_files
 from tests.cli.test_release import release
-from tests.helpers import one_line_of_error, parametrize, write_json
+from tests.helpers import one_line_of_error, parametrize, seeded, write_json
 
 QUESTION = "sex = m and age > 21"
 ODD = [[], -1e308, "\ud800"]
@@ -51,7 +50,7 @@ def test_a_damaged_file_is_named(whole, tmp_path, capsys, kind, name):
     shutil.copytree(whole / kind, folder)
     assert asked(folder, capsys) == 0
     path, content = folder / name, (whole / kind / name).read_bytes()
-    rng = np.random.default_rng(0)
+    rng = seeded(0)
     for share in (0, 0.001, 0.5, 0.9, 0.999):
         path.write_bytes(content[: int(share * len(content))])
         assert asked(folder, capsys) == 2, share

@@ -7,7 +7,7 @@ import pytest
 from dpcore import read_json
 from dpcore.cli import main
 from dpcore.geometry.regions import Ball
-from tests.helpers import one_line_of_error, parametrize
+from tests.helpers import one_line_of_error, parametrize, seeded
 
 GOOD = ["--ball=1", "--algorithm=private_evolution", "--epsilon=1", "--delta=1e-4"]
 
@@ -15,7 +15,7 @@ GOOD = ["--ball=1", "--algorithm=private_evolution", "--epsilon=1", "--delta=1e-
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    X = np.abs(Ball(np.zeros(2), 1.0).uniform(200, np.random.default_rng(0)))
+    X = np.abs(Ball(np.zeros(2), 1.0).uniform(200, seeded(0)))
     pd.DataFrame(X, columns=["x", "y"]).to_csv("p.csv", index=False)
     files = {"far.csv": "x,y\n0,0\n3,0\n"}
     files["same.csv"] = "x,y\n" + "0.2,0.1\n" * 30

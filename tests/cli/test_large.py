@@ -3,7 +3,6 @@
 import json
 from types import SimpleNamespace
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -12,7 +11,7 @@ from dpcore.cli import main, schema
 from dpcore.data import guessing
 from dpcore.data.sources import files
 from tests.cli.test_release import order
-from tests.helpers import integer, parametrize, refusal, write_json
+from tests.helpers import integer, parametrize, refusal, seeded, write_json
 
 WIDE = {name: 30 for name in "abcdef"}  # 7.3e8 cells, which nobody lists
 CLOCK = ("seconds", "memory")
@@ -22,7 +21,7 @@ CLOCK = ("seconds", "memory")
 def here(here):
     """A small table, and a wide one as a file and as a folder."""
     write_json(here / "wide.json", WIDE)
-    rng = np.random.default_rng(0)
+    rng = seeded(0)
     frame = pd.DataFrame((rng.random((500, 6)) ** 2 * 30).astype(int), columns=list(WIDE))
     frame.to_csv("wide.csv", index=False)
     (here / "parts").mkdir()

@@ -24,7 +24,7 @@ from dpcore.publishing.card import LOOKED, PEEKED, card
 from dpcore.publishing.files import _weights, neutral
 from dpcore.publishing.ledger_store import Store, verify
 from dpcore.theory.meaning import Promise, guess_tile
-from tests.helpers import QUERIES, approx, categorical, integer, parametrize, refusal, write_json
+from tests.helpers import QUERIES, approx, categorical, integer, parametrize, refusal, seeded, write_json
 
 PLANTED = "planted-8317-secret"
 ENVIRONMENT = {"PYTHONPATH": str(Path(__file__).parents[2]), "OMP_NUM_THREADS": "1"}
@@ -403,7 +403,7 @@ def test_the_private_table_is_no_public_start_and_the_card_names_a_public_one(he
 def test_answers_that_no_distribution_holds_are_released_without_rows(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = [f"c{i}" for i in range(12)]
-    rows = np.random.default_rng(0).integers(0, 9, (200, 12))
+    rows = seeded(0).integers(0, 9, (200, 12))
     pd.DataFrame(rows, columns=pd.Index(names)).to_csv("t.csv", index=False)
     write_json(tmp_path / "s.json", dict.fromkeys(names, 9))
     assert release(algorithm="residual") == 0

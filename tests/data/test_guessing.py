@@ -8,12 +8,12 @@ import pandas as pd
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dpcore import Domain, InputError
+from dpcore import InputError
 from dpcore.data.bounds import STRAY, round_bounds
 from dpcore.data.guessing import ASIDE, MOST_VALUES, guess_column, guess_columns, read_off
 from dpcore.data.readings import ANY_CASE, COMMA, POINT
 from dpcore.data.recognising import names_one
-from tests.helpers import domain_of, integer, parametrize, refused, seeded
+from tests.helpers import column, integer, parametrize, refused, seeded
 
 N = 200
 SPELLINGS = ["yes", "Yes", " yes ", "no", "NO"]
@@ -190,7 +190,7 @@ def test_bounds_are_round_and_tell_little_of_the_extremes():
     assert bounded([3, 5], whole=True) == {"low": 3, "high": 5, "out_of_range": "clip"}
     spread = bounded(np.exp(seeded(0).normal(10, 1.5, 5000)), whole=False)
     assert {e / 10 ** math.floor(math.log10(e)) for e in spread["edges"][1:]} <= {1, 2, 5}
-    assert domain_of({"x": {"kind": "numeric"} | bounded([1e15 - 0.125, 1e15], whole=False)})
+    assert column(kind="numeric", **bounded([1e15 - 0.125, 1e15], whole=False))
     frequent = [0.0] * 10 + [1000.0] * (10 // STRAY + 5)
     assert max(bounded(frequent, whole=True)["edges"]) >= 1000, "many rows are no outlier"
 
@@ -216,9 +216,7 @@ def test_any_column_gets_a_guess_and_bounds_or_a_reason(cells, name, texts):
     except InputError as error:
         assert "different values" in str(error)  # noqa: PT017
         return
-    domain = domain_of({name: spec})
-    assert isinstance(domain, Domain)
-    assert len(domain.columns[0].encode(series)) == len(cells)
+    assert len(column(**spec).encode(series)) == len(cells)
 
 
 @parametrize("text", ["A" * 10**5 + "!", "1" * 10**5, "(" * 10**5, "a.b" * 10**5 + "@"])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dpcore import Column, Domain, limit_rows
 from dpcore.data.marks import marks, persons
-from tests.helpers import parametrize, refused
+from tests.helpers import parametrize, refused, seeded
 
 COLUMNS = ["who", "x", "y"]
 CELLS = st.sampled_from(["17", "17.0", " 17", "a", "A", "a ", "", "NA", "1,5", "1.5", "é", "-0", "0"])
@@ -89,7 +89,7 @@ def test_a_person_is_one_however_it_is_written(cells):
 
 @parametrize("dtype", ["int64", "float64", "Int64", "str", "object", "category", "int32", "uint64"])
 def test_the_type_of_a_column_does_not_matter(dtype):
-    rng = np.random.default_rng(0)
+    rng = seeded(0)
     plain = pd.DataFrame({"who": rng.integers(0, 50, 400), "x": rng.integers(0, 9, 400)})
     plain["row"] = plain.index
     typed = plain.astype({"who": dtype, "x": dtype})

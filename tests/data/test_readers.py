@@ -23,7 +23,7 @@ from dpcore.data.cell import distinct
 from dpcore.data.readers import read_matrix
 from dpcore.data.text_format import TextFormat
 from dpcore.errors import place_of_error
-from tests.helpers import integer, parametrize, refused
+from tests.helpers import integer, parametrize, refused, seeded
 
 
 def read(content, name="t.csv"):
@@ -253,7 +253,7 @@ def test_any_bytes_are_a_table_or_refused(content, tab):
 @parametrize("ending", ["xlsx", "parquet"])
 def test_a_damaged_file_is_a_table_or_refused(ending):
     whole = small(ending)
-    rng = np.random.default_rng(0)
+    rng = seeded(0)
     for _ in range(40):
         damaged = np.frombuffer(whole, np.uint8).copy()
         places = rng.integers(0, len(damaged), 3)

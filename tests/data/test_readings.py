@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dpcore.data.cell import MISSING_TEXTS
 from dpcore.data.readings import ANY_CASE, COMMA, POINT, WEEKDAYS, category_of, number_of, read_date
-from tests.helpers import approx, categorical, domain_of, integer, parametrize, refused
+from tests.helpers import approx, categorical, column, encoded, integer, numeric, parametrize, refused
 
 AMOUNTS = {
     POINT: {"€ 1,234.50": 1234.5, "12%": 12.0, "-$3": -3.0, "$-3.5": -3.5, "7 kr": 7.0, ".5": 0.5, "1 234": 1234.0}
@@ -80,42 +80,33 @@ CUT = {"07743": "07", " 07749 ": "07", "7.0": "7", "2.55": "2", "A B": "A", "x":
 @parametrize("text", CUT)
 def test_the_first_characters_of_a_code_are_a_category_and_a_word_for_missing_stays_one(text):
     assert category_of(text.strip(), "first 2 characters") == CUT[text]
-    codes = column(kind="categorical", values=["07", "7", "2", "A", "x"], read="first 2 characters", missing="category")
-    assert codes.encode(pd.Series([text])).tolist() == [
-        codes.labels.index(CUT[text]) if CUT[text] in codes.labels else 5
-    ]
-
-
-def column(**spec):
-    return domain_of({"x": spec}).columns[0]
+    codes = column(**categorical("07", "7", "2", "A", "x", read="first 2 characters", missing="category"))
+    assert encoded(codes, [text]) == [codes.labels.index(CUT[text]) if CUT[text] in codes.labels else 5]
 
 
 def test_a_column_reads_its_cells_before_it_counts_them():
-    years = column(kind="integer", low=2019, high=2021, read="year of d/m/y", missing="category", out_of_range="clip")
+    years = column(**integer(2019, 2021, read="year of d/m/y", missing="category", out_of_range="clip"))
     cells = ["1.2.2019", "2021-03-04", "n/a", "5/6/30", "2020"]
-    assert years.encode(pd.Series(cells)).tolist() == [0, 2, 3, 2, 1]
-    assert years.encode(pd.Series([datetime(2019, 5, 1), date(2020, 1, 1)], dtype=object)).tolist() == [0, 1]
+    assert encoded(years, cells) == [0, 2, 3, 2, 1]
+    assert encoded(years, [datetime(2019, 5, 1), date(2020, 1, 1)]) == [0, 1]
     assert years.encode(pd.to_datetime(pd.Series(["2019-01-01", None]))).tolist() == [0, 3]
     assert years.numbers(pd.Series(cells[:2])).tolist() == [2019, 2021]
     with refused(r"'soon' in row 2 is not a number in 2019\.\.2021"):
-        years.encode(pd.Series(["1.2.2019", "soon"]))
-    answer = column(kind="categorical", values=["Yes", "2020-01-01"], read=ANY_CASE, missing="category")
+        encoded(years, ["1.2.2019", "soon"])
+    answer = column(**categorical("Yes", "2020-01-01", read=ANY_CASE, missing="category"))
     cells = ["yes", " YES ", "2020-01-01\u00a000:00:00", "n/a", "NA", None]
-    assert answer.encode(pd.Series(cells)).tolist() == [0, 0, 1, 2, 2, 2]
-    money = column(kind="numeric", low=0, high=10, bins=2, read=COMMA)
-    assert money.encode(pd.Series(["7,50 €", "€ 1"])).tolist() == [1, 0]
+    assert encoded(answer, cells) == [0, 0, 1, 2, 2, 2]
+    money = column(**numeric(0, 10, 2, read=COMMA))
+    assert encoded(money, ["7,50 €", "€ 1"]) == [1, 0]
 
 
 @parametrize("text", sorted(MISSING_TEXTS))
 def test_every_spelling_of_missing_is_missing_unless_it_is_a_listed_value(text):
-    numbers = column(kind="integer", low=1, high=2, missing="category")
-    assert numbers.encode(pd.Series(["1", f" {text} "])).tolist() == [0, 2]
+    assert encoded(column(**integer(1, 2, missing="category")), ["1", f" {text} "]) == [0, 2]
     for read in ("", ANY_CASE):
-        assert column(kind="categorical", values=["a"], missing="category", read=read).encode(
-            pd.Series(["a", text])
-        ).tolist() == [0, 1]
+        assert encoded(column(**categorical("a", missing="category", read=read)), ["a", text]) == [0, 1]
     if text:
-        assert column(kind="categorical", values=["a", text]).encode(pd.Series([text, "a"])).tolist() == [1, 0]
+        assert encoded(column(**categorical("a", text)), [text, "a"]) == [1, 0]
 
 
 BAD = {

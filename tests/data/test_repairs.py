@@ -22,7 +22,7 @@ from dpcore.data.repairs import (
     problems,
     words_missing,
 )
-from tests.helpers import categorical, domain_of, integer, parametrize, refused
+from tests.helpers import categorical, column, integer, parametrize, refused
 
 TEXTS = pd.Series(["yes", "Yes", " yes ", "no", "NA"])
 NUMBERS = pd.Series(["1", "2", "", "70"])
@@ -61,7 +61,7 @@ def test_all_that_is_wrong_is_said_at_once_and_each_repair_mends_it(entry, cells
     while found and entry is not None:
         entry = mended("x", cells, entry, found[0].fixes[0])
         found = problems("x", cells, entry)
-    assert domain_of({"x": entry}).columns[0].encode(cells).shape == cells.shape
+    assert column(**entry).encode(cells).shape == cells.shape
 
 
 def test_only_what_nobody_said_is_read_off():
@@ -126,7 +126,7 @@ def test_any_entry_is_fine_or_has_problems_with_repairs(entry, cells):
     series = pd.Series(cells, dtype="str")
     found = problems("x", series, entry)
     if not found:
-        assert len(domain_of({"x": entry}).columns[0].encode(series)) == len(cells)
+        assert len(column(**entry).encode(series)) == len(cells)
     for problem in found:
         assert set(problem.fixes) <= set(FIXES)
         assert problem.fixes[-1] == ASIDE

@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 
 from dpcore import Domain, InputError, domain_from_json, domain_to_json
 from dpcore.data.guessing import guess_columns, propose, read_off
-from tests.helpers import HUGE, parametrize, refused
+from tests.helpers import HUGE, categorical, integer, numeric, parametrize, refused
 
 GOOD = {
     "columns": {
-        "age": {"kind": "integer", "low": 17, "high": 90, "missing": "category"},
+        "age": integer(17, 90, missing="category"),
         "band": {"kind": "integer", "edges": [0, 10, 20.5, 30], "out_of_range": "clip"},
-        "share": {"kind": "numeric", "low": -0.1, "high": 0.7, "bins": 7},
-        "city": {"kind": "categorical", "values": ["Oslo", "0", 2.5, 1, True], "ordered": True},
+        "share": numeric(-0.1, 0.7, 7),
+        "city": categorical("Oslo", "0", 2.5, 1, True, ordered=True),
         "code": {"kind": "integer", "size": 4},
-        "day": {"kind": "categorical", "values": ["Sun", "Mon"], "read": "weekday of y-m-d"},
-        "decade": {"kind": "integer", "low": 0, "high": 99, "bins": 10},
+        "day": categorical("Sun", "Mon", read="weekday of y-m-d"),
+        "decade": integer(0, 99, bins=10),
     }
 }
 
@@ -51,7 +51,7 @@ def test_a_plain_file_of_sizes_means_integer_codes():
     assert {(c.kind, c.low, c.ordered) for c in domain.columns} == {("integer", 0, False)}
 
 
-NUMERIC = {"kind": "numeric", "low": 0, "high": 1, "bins": 3}
+NUMERIC = numeric(0, 1, 3)
 MALFORMED = {
     "a list": ([], "the schema must be a JSON object"),
     "no columns": ({"columns": {}}, "no columns"),
@@ -67,40 +67,40 @@ BAD_COLUMNS = {
     "wrong kind": ({"kind": ["numeric"]}, "is not one of categorical"),
     "wrong missing": ({**NUMERIC, "missing": "drop"}, "missing='drop' is not one of refuse, category"),
     "ordered": ({**NUMERIC, "ordered": 1}, "ordered must be true or false, not 1"),
-    "null low": ({**NUMERIC, "low": None}, "low is not given; bounds are public, so a person must fill them in"),
-    "low nan": ({**NUMERIC, "low": math.nan}, "low=nan is not a finite number"),
-    "high huge": ({**NUMERIC, "high": HUGE}, "is not a finite number"),
-    "high above 1e15": ({**NUMERIC, "high": 1.1e15}, "is not a finite number in -1e15..1e15"),
-    "equal": ({**NUMERIC, "low": 1}, "low=1 must be below high=1"),
-    "no bins": ({"kind": "numeric", "low": 0, "high": 1}, "bins=None is outside 1..1000000; give bins or edges"),
-    "bins true": ({**NUMERIC, "bins": True}, "bins=True is outside"),
-    "too many bins": ({**NUMERIC, "bins": 10**7}, "is outside 1..1000000"),
+    "null low": (numeric(None, 1, 3), "low is not given; bounds are public, so a person must fill them in"),
+    "low nan": (numeric(math.nan, 1, 3), "low=nan is not a finite number"),
+    "high huge": (numeric(0, HUGE, 3), "is not a finite number"),
+    "high above 1e15": (numeric(0, 1.1e15, 3), "is not a finite number in -1e15..1e15"),
+    "equal": (numeric(1, 1, 3), "low=1 must be below high=1"),
+    "no bins": (numeric(0, 1, None), "bins=None is outside 1..1000000; give bins or edges"),
+    "bins true": (numeric(0, 1, True), "bins=True is outside"),
+    "too many bins": (numeric(0, 1, 10**7), "is outside 1..1000000"),
     "bins finer than floats": (
-        {"kind": "numeric", "low": 1, "high": 1.0000000000000004, "bins": 9},
+        numeric(1, 1.0000000000000004, 9),
         "bins=9 are too many for 1..1",
     ),
     "bin without a whole number": (
-        {"kind": "integer", "low": 0, "high": 3, "bins": 9},
+        integer(0, 3, bins=9),
         "the bin from 0.333333 to 0.666667 holds no whole number",
     ),
-    "fractional low": ({"kind": "integer", "low": 0.5, "high": 3}, "low=0.5 and high=3 must be whole numbers"),
+    "fractional low": (integer(0.5, 3), "low=0.5 and high=3 must be whole numbers"),
     "edges fall": ({"kind": "numeric", "edges": [1, 3, 2]}, "edges must be at least two increasing numbers"),
     "edges no list": ({"kind": "numeric", "edges": {"0": 1}}, "edges must be at least two increasing numbers"),
     "edges text": ({"kind": "numeric", "edges": [0, "1"]}, "edges='1' is not a finite number"),
     "edges and bins": ({"kind": "numeric", "edges": [0, 1], "bins": 1}, "bins does not go with edges"),
     "size and low": ({"kind": "integer", "size": 3, "low": 0}, "low does not go with size"),
     "size of numeric": ({"kind": "numeric", "size": 3}, "size=3 must be a whole number ≥ 1 of an integer column"),
-    "too many cells": ({"kind": "integer", "low": 0, "high": 10**9}, "1000000001 values are more than 1000000"),
+    "too many cells": (integer(0, 10**9), "1000000001 values are more than 1000000"),
     "no values": ({"kind": "categorical"}, "values are not given; they are public"),
     "values text": ({"kind": "categorical", "values": "ab"}, "values must list the allowed categories, not 'ab'"),
-    "nested value": ({"kind": "categorical", "values": [["a"]]}, "['a'] in values is not a text"),
+    "nested value": (categorical(["a"]), "['a'] in values is not a text"),
     "missing twice": (
-        {"kind": "categorical", "values": ["(missing)"], "missing": "category"},
+        categorical("(missing)", missing="category"),
         "'(missing)' is in values twice",
     ),
-    "1 and text 1": ({"kind": "categorical", "values": ["1", 1]}, "the value '1' is in values twice"),
-    "clip of categories": ({"kind": "categorical", "values": ["a"], "out_of_range": "clip"}, "has no meaning"),
-    "low of categories": ({"kind": "categorical", "values": ["a"], "low": 0}, "low does not go with values"),
+    "1 and text 1": (categorical("1", 1), "the value '1' is in values twice"),
+    "clip of categories": (categorical("a", out_of_range="clip"), "has no meaning"),
+    "low of categories": (categorical("a", low=0), "low does not go with values"),
 }
 MALFORMED |= {name: ({"columns": {"x": spec}}, f"column 'x': {why}") for name, (spec, why) in BAD_COLUMNS.items()}
 
@@ -224,7 +224,7 @@ def test_what_is_proposed_and_read_off_for_the_command_line_is_what_the_pages_gu
             assert (spec["kind"], spec.get("read", "")) == (guess.kind, guess.read)
         if guess.kind != "date" and guess.name != "nothing":
             assert proposed[guess.name] == read_off(guess.name, MESSY[guess.name], guess.kind, guess.read)
-    assert proposed["nothing"] == {"kind": "categorical", "values": ["NA"], "missing": "category"}
+    assert proposed["nothing"] == categorical("NA", missing="category")
     domain = domain_from_json({"columns": {n: spec for n, spec in proposed.items() if n != "born"}, "peeked": True})
     assert domain.encode(MESSY).n == len(MESSY)
 

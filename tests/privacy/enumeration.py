@@ -7,7 +7,7 @@ import numpy as np
 from dpcore import Budget
 from dpcore.privacy.accounting import Approximate, Charge, Gaussian, Plan
 from dpcore.privacy.table_curator import TableCurator
-from tests.helpers import data_sets, neighbours, rows_of
+from tests.helpers import data_sets, neighbours, rows_of, seeded
 
 LARGE = Budget(1000, 0.5)
 
@@ -28,7 +28,7 @@ class Words:
 def curator_of(rows, *spends, times=1, budget=LARGE, kind=TableCurator, exact=False, seed=0, **options):
     """A curator of these rows whose plan allows each spend so many times."""
     plan = Plan(budget, tuple(Charge("any", spend, times) for spend in spends), exact=exact)
-    return kind(rows, rows.n, plan, np.random.default_rng(seed), **options)
+    return kind(rows, rows.n, plan, seeded(seed), **options)
 
 
 def ask(asked, verb, statistic, spend, rows, **options):

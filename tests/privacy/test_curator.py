@@ -9,7 +9,7 @@ from dpcore import Budget, BudgetError, Explicit, Marginals, Rows
 from dpcore.privacy.accounting import Approximate, BoundedRange, Gaussian, Plan, Pure
 from dpcore.privacy.statistics import AbsoluteErrors, AcceptProbabilities, Answers, SignedErrors
 from dpcore.privacy.table_curator import TableCurator
-from tests.helpers import codes, parametrize, random_rows, refused, rows_of
+from tests.helpers import codes, parametrize, random_rows, refused, rows_of, seeded
 from tests.privacy.enumeration import curator_of
 
 DOMAIN = codes(3, 2)
@@ -149,7 +149,7 @@ def test_a_charge_stays_when_the_touch_fails(monkeypatch):
 
 def test_the_table_must_have_the_public_number_of_records():
     with refused("the problem has n=21 rows, the table has 20"):
-        TableCurator(random_rows(DOMAIN, 20), 21, Plan(BUDGET, ()), np.random.default_rng(0))
+        TableCurator(random_rows(DOMAIN, 20), 21, Plan(BUDGET, ()), seeded(0))
 
 
 def test_a_batch_far_below_its_level_is_still_compared_with_noise():

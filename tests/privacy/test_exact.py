@@ -13,8 +13,7 @@ from dpcore.privacy import exact, mechanisms
 from dpcore.privacy.accounting import Accounting
 from dpcore.privacy.accounting.lifetime import planned
 from dpcore.privacy.grid import answers_are_whole, gridded
-from dpcore.privacy.statistics import CellAnswers, SomeAnswers
-from dpcore.privacy.table_curator import TableCurator
+from dpcore.privacy.statistics import CellAnswers
 from dpcore.publishing import draw
 from dpcore.publishing.prepared import prepare
 from dpcore.publishing.request import ReleaseRequest
@@ -156,7 +155,3 @@ def test_queries_that_are_no_counts_are_released_on_a_public_grid_and_it_is_said
     noise = draw.draw(ready).noise
     assert "multiples of 2^-32, a public grid" in noise
     assert "floating" not in noise
-    curator = TableCurator(ready.rows, 40, ready.plan, seeded(0))
-    statistic = SomeAnswers(shares, slice(1, 2))
-    drawn = [float(curator.measure(statistic, ready.plan.spend("measure")).values[0]) for _ in range(5)]
-    assert len(set(drawn)) == 5

@@ -8,12 +8,12 @@ from dpcore import Explicit, Marginals
 from dpcore.privacy.accounting import Gaussian, Pure
 from dpcore.privacy.measurement import deviation
 from dpcore.privacy.statistics import ONE_TABLE, Answers, CellAnswers, SomeAnswers, Votes
-from tests.helpers import approx, codes, parametrize, random_rows
+from tests.helpers import approx, codes, parametrize, random_rows, seeded
 from tests.privacy.enumeration import curator_of
 
 DOMAIN, N, DRAWS = codes(3, 2), 40, 200
 TABLES = Marginals.all(DOMAIN, 1)
-SHARES = Explicit(DOMAIN, np.random.default_rng(0).uniform(-1, 1, (4, 6)))
+SHARES = Explicit(DOMAIN, seeded(0).uniform(-1, 1, (4, 6)))
 ASKED = {
     "answers": Answers(TABLES),
     "a table": SomeAnswers(TABLES, TABLES.tables[0]),

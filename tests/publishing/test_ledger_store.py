@@ -185,7 +185,7 @@ def test_adaptive_plans_are_charged_with_all_their_room():
 
 
 def test_content_multiplicity_names_and_key_count():
-    frames = [FRAME, OTHER, FRAME.rename(columns={"a": "c"}), FRAME.iloc[[0, 0, 1]], pd.concat([FRAME, FRAME])]
+    frames = [FRAME, OTHER, FRAME.rename(columns={"b": "c"}), FRAME.iloc[[0, 0, 1]], pd.concat([FRAME, FRAME])]
     texts = [("xy", "uv"), ("uv", "xy"), ("xy", "vu"), (["x1:y"], [""]), (["x"], ["1:y"])]
     frames += [FRAME[["a"]], *(pd.DataFrame({"a": [*a], "b": [*b]}) for a, b in texts)]
     frames += [pd.DataFrame({"a": cells}) for cells in ([True, 1], [1, 1], [[1], None])]

@@ -17,7 +17,7 @@ from dpcore import InputError, Marginals, gather, read_json
 from dpcore.cli import main
 from dpcore.data.sources import database
 from dpcore.data.sources.database import DatabaseSource, connect
-from tests.helpers import categorical, domain_of, integer, parametrize, refusal, refused, write_json
+from tests.helpers import categorical, domain_of, integer, parametrize, refusal, refused, seeded, write_json
 
 ibis = pytest.importorskip("ibis", reason="the extra `sql` is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore")  # the drivers' own
@@ -40,7 +40,7 @@ TYPES += ", \"full\" double precision"  # fmt: skip
 
 
 def table(n=400):
-    rng = np.random.default_rng(0)
+    rng = seeded(0)
 
     def drawn(values):
         return [values[i] for i in rng.integers(0, len(values), n)]

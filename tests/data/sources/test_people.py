@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dpcore import PrivacyUnit, gather, limit_rows
 from dpcore.data.sources.people import LimitedSource, limited
-from tests.helpers import InParts, codes, parametrize, refused
+from tests.helpers import InParts, codes, parametrize, refused, seeded
 
 DOMAIN = codes(4, 3)
 
@@ -22,7 +22,7 @@ def told(rows):
     seed=st.integers(0, 9), nobody=st.booleans(),
 )  # fmt: skip
 def test_the_rows_kept_are_those_in_memory_wherever_chunks_begin(people, rows, most, seed, nobody):
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     n = sum(people)
     who = np.repeat(np.arange(len(people)).astype(str), people).astype(object)
     if nobody:

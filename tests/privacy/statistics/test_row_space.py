@@ -6,9 +6,9 @@ from dpcore import Explicit
 from dpcore.privacy.statistics import CellAnswers
 from dpcore.workloads import RowSpace, row_space
 from dpcore.workloads import explicit as module
-from tests.helpers import approx, codes, parametrize, random_rows
+from tests.helpers import approx, codes, parametrize, random_rows, seeded
 
-RNG = np.random.default_rng(0)
+RNG = seeded(0)
 
 
 def dependent(m, rank, k):
