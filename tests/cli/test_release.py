@@ -82,7 +82,7 @@ def test_a_release_holds_no_record_and_its_claim_can_be_recomputed(here, algorit
     assert (here / "out").stat().st_mtime == pd.Timestamp(facts()["time"]).timestamp()
     claim = facts()
     assert claim["bounds"] == "entered by a person"
-    assert [check for check in verifier.checks(here / "out", ledger="l.sqlite") if not check[0]] == []
+    assert [check for check in verifier.checks(here / "out", ledger=here / "l.sqlite") if not check[0]] == []
     assert claim["made_by"]["noise"].startswith("exact ")
     assert "floating" not in claim["made_by"]["noise"]
     rows = pd.read_csv("out/synthetic.csv", keep_default_na=False)

@@ -25,9 +25,14 @@ class Words:
         return self.more.pop(0)
 
 
+def plan_of(budget, *charges, **options):
+    """A plan of these spends, each with how often it may be charged."""
+    return Plan(budget, tuple(Charge("any", *charge) for charge in charges), **options)
+
+
 def curator_of(rows, *spends, times=1, budget=LARGE, kind=TableCurator, exact=False, seed=0, **options):
     """A curator of these rows whose plan allows each spend so many times."""
-    plan = Plan(budget, tuple(Charge("any", spend, times) for spend in spends), exact=exact)
+    plan = plan_of(budget, *((spend, times) for spend in spends), exact=exact)
     return kind(rows, rows.n, plan, seeded(seed), **options)
 
 

@@ -12,11 +12,11 @@ from dpcore import Budget, BudgetError
 from dpcore.data.cells import RawCells
 from dpcore.data.column import OTHER
 from dpcore.privacy import exact
-from dpcore.privacy.accounting import Approximate, BoundedRange, Charge, Gaussian, Plan, Pure, zcdp_epsilon
+from dpcore.privacy.accounting import Approximate, BoundedRange, Gaussian, Plan, Pure, zcdp_epsilon
 from dpcore.privacy.column_curator import ColumnCurator, passing
 from dpcore.privacy.statistics.columns import KindCounts, Magnitudes, TreeCounts, powers
 from tests.helpers import approx, hockey_stick, parametrize, refused, seeded
-from tests.privacy.enumeration import largest_move
+from tests.privacy.enumeration import largest_move, plan_of
 
 SAYINGS = ["a", "2", "-1.5", None, "2026-11-22", "1e40"]
 STATISTICS = {
@@ -38,7 +38,7 @@ def column(cells):
 def curator(cells, spend, *, group=1, times=1, whole=False, rng=0):
     failure = getattr(spend, "failure", 0.0) * times
     delta = 0.0 if isinstance(spend, Pure) and not failure else min(0.4 + failure, 0.5)
-    plan = Plan(Budget(1e6, delta), (Charge("any", spend, times),), exact=whole)
+    plan = plan_of(Budget(1e6, delta), (spend, times), exact=whole)
     return ColumnCurator([column(cells)], len(cells), plan, seeded(rng), group=group)
 
 
@@ -144,7 +144,7 @@ class Watched(RawCells):
 
 def test_it_charges_first_and_touches_after():
     spend = Gaussian(0.5)
-    plan = Plan(Budget(9, 0.1), (Charge("any", spend),))
+    plan = plan_of(Budget(9, 0.1), (spend,))
     held = ColumnCurator([Watched(("a",), np.array([2]), 0)], 2, plan, seeded(0))
     with pytest.raises(RuntimeError, match="touched"):
         held.count(0, KindCounts(), spend)

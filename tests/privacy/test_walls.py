@@ -27,7 +27,7 @@ from dpcore.algorithms.base import make_plan
 from dpcore.geometry.regions import Box
 from dpcore.learning.losses import PiecewiseLinear, hinge
 from dpcore.privacy import mechanisms
-from dpcore.privacy.accounting import BoundedRange, Charge, Gaussian, Plan, Pure, SubsampledGaussian
+from dpcore.privacy.accounting import BoundedRange, Charge, Gaussian, Pure, SubsampledGaussian
 from dpcore.privacy.risk_curator import RiskCurator
 from dpcore.privacy.samplers import SAMPLERS
 from dpcore.privacy.statistics import (
@@ -43,8 +43,8 @@ from dpcore.privacy.statistics import (
     TableErrors,
 )
 from dpcore.privacy.table_curator import TableCurator
-from tests.helpers import approx, codes, parametrize, refused, rows_of, seeded
-from tests.privacy.enumeration import ask, curator_of
+from tests.helpers import BUDGET, approx, codes, parametrize, refused, rows_of, seeded
+from tests.privacy.enumeration import ask, curator_of, plan_of
 
 DOMAIN = codes(3, 2)
 N = 30
@@ -283,7 +283,7 @@ def test_nothing_done_to_the_ledger_that_is_shown_gives_budget_back():
 
 
 def test_a_plan_that_was_changed_after_it_was_made_is_priced_anew():
-    plan = Plan(Budget(1, 1e-6), (Charge("x", Gaussian(0.01)),))
+    plan = plan_of(BUDGET, (Gaussian(0.01),))
     force(plan, charges=(Charge("x", Gaussian(100.0)),))
     with refused("the plan needs", BudgetError):
         TableCurator(ROWS, N, plan, seeded(0))
@@ -294,7 +294,7 @@ def test_what_a_plan_names_never_meets_the_ledger_that_charges():
         def __getattribute__(self, name):
             raise AssertionError(f"{name} was read")
 
-    plan = Plan(Budget(100, 1e-6), (Charge("measure", Gaussian(0.1), 1, Hostile()),))
+    plan = plan_of(Budget(100, 1e-6), (Gaussian(0.1), 1, Hostile()))
     curator = TableCurator(ROWS, N, plan, seeded(0), domain=DOMAIN)
     curator.measure(Answers(marginals()), Gaussian(0.1))
     assert curator._ledger.plan.charges == plan.charges
@@ -309,7 +309,7 @@ def test_a_plan_for_another_budget_than_was_given_is_refused():
             return ALGORITHMS["dpfw"](rounds=3).plan(problem, replace(budget, epsilon=9.0))
 
     with refused("Generous made a plan for", BudgetError):
-        make_plan(Generous(), QueryRelease(marginals(), N), Budget(1, 1e-6))
+        make_plan(Generous(), QueryRelease(marginals(), N), BUDGET)
 
 
 def test_no_sampler_can_be_put_beside_ours():
@@ -329,7 +329,7 @@ def test_a_run_refuses_a_workload_on_another_domain():
             score = SignedErrors(Marginals(codes(2, 2), [["a"]]), np.zeros(2))
             yield curator.select(score, plan.spend("select"))
 
-    run = Run(Elsewhere(), problem, ROWS, Budget(1, 1e-6))
+    run = Run(Elsewhere(), problem, ROWS, BUDGET)
     with refused("another schema"):
         run.finish()
     assert run.events == []

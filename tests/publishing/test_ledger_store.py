@@ -22,12 +22,10 @@ from dpcore.privacy.accounting import (
     Accounting,
     Approximate,
     BoundedRange,
-    Charge,
     Concentrated,
     Drawn,
     Gaussian,
     Lifetime,
-    Plan,
     Pure,
     conversions,
     events_from_json,
@@ -39,6 +37,7 @@ from dpcore.privacy.accounting.lifetime import Filtered, events_to_json, planned
 from dpcore.publishing import ledger_store
 from dpcore.publishing.ledger_store import Store, verify
 from tests.helpers import InParts, approx, hockey_stick, parametrize, refused, within
+from tests.privacy.enumeration import plan_of
 from tests.publishing import charges
 from tests.publishing.charges import FRAME, SMALL, TOTAL
 from tests.publishing.test_ledger_file import changed, sound
@@ -108,7 +107,7 @@ def plans_of_draws(epsilon, delta):
     """One exact Gaussian draw by a sampler that may fail, as the regularised exponential mechanism plans it."""
     failure = delta / 100
     mu = conversions.gdp_mu(epsilon, delta - failure)
-    return Plan(Budget(epsilon, delta), (Charge("draw", Gaussian(mu * (1 - 1e-9), failure)),))
+    return plan_of(Budget(epsilon, delta), (Gaussian(mu * (1 - 1e-9), failure),))
 
 
 def test_the_failures_of_samplers_add_up_at_the_total_epsilon():
@@ -170,13 +169,13 @@ def test_what_is_left_may_be_spent_and_no_more(accounting):
 
 def test_adaptive_plans_are_charged_with_all_their_room():
     budget = Budget(1, 1e-6)
-    mixed = Plan(budget, (Charge("select", BoundedRange(0.1), 3), Charge("measure", Gaussian(0.1))))
+    mixed = plan_of(budget, (BoundedRange(0.1), 3), (Gaussian(0.1),))
     assert reserved(mixed, False) == ((BoundedRange(0.1), 3), (Gaussian(0.1), 1))
     ((whole, times),) = reserved(mixed, True)
     assert type(whole) is Filtered
     assert times == 1
     assert whole.rho == conversions.zcdp_rho(1, 1e-6)
-    ((pure, _),) = reserved(Plan(Budget(1, 0), (Charge("select", BoundedRange(0.1), 3),)), True)
+    ((pure, _),) = reserved(plan_of(Budget(1, 0), (BoundedRange(0.1), 3)), True)
     assert pure == Pure(1)
     assert gaussian_cost(Concentrated(0.1)) == math.inf, "of which no more than ρ is known"
 

@@ -16,13 +16,13 @@ from dpcore.params import build
 from dpcore.privacy.accounting import Accounting, Approximate, BoundedRange, Gaussian, Pure
 from dpcore.publishing.proof import proof, proof_page, sentence
 from tests import helpers, point_tasks, risk_tasks
-from tests.helpers import approx, parametrize
+from tests.helpers import BUDGET, approx, parametrize
 
 CODE = r"`|Raises|Error\b|\b[a-z]+_[a-z]{2,}|\bsee [a-z]|[_^]|\b(records?|cells?|workloads?|charges?|told|stands?)\b"
 ORDERS = [1 + x / 100 for x in range(1, 6_000)]
 NEIGHBOURS = dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE  # sensitivities are of a replaced record already
 REPLACED = dp_accounting.NeighboringRelation.REPLACE_ONE
-BUDGETS = [Budget(1, 1e-6, additive=True), Budget(1, 1e-6), Budget(1, 0)]
+BUDGETS = [Budget(1, 1e-6, additive=True), BUDGET, Budget(1, 0)]
 
 
 def problems(name):
@@ -127,7 +127,7 @@ def test_every_step_of_every_proof_has_its_derivation_and_its_price(name):
 
 
 def test_a_proof_speaks_of_the_mechanisms_of_its_release_only():
-    (noise,), (mwem, *_) = plans("gaussian_maxent", Budget(1, 1e-6)), plans("mwem", Budget(1, 1e-6))
+    (noise,), (mwem, *_) = plans("gaussian_maxent", BUDGET), plans("mwem", BUDGET)
     (step,), steps = proof("x", ALGORITHMS["gaussian_maxent"], noise).steps, proof("x", ALGORITHMS["mwem"], mwem).steps
     assert step.statistic == "All answers to a set of questions"
     assert "Marginals: a row" in step.derivation
@@ -138,7 +138,7 @@ def test_a_proof_speaks_of_the_mechanisms_of_its_release_only():
 
 
 def test_a_list_in_a_derivation_is_printed_as_one():
-    (plan,) = plans("gaussian_maxent", Budget(1, 1e-6))
+    (plan,) = plans("gaussian_maxent", BUDGET)
     found = proof("x", ALGORITHMS["gaussian_maxent"], plan)
     written = proof_page(replace(found, theorem="Over <all>:\n- one\n  more\n- two − 1\n\nEnd - of it."))
     told = (

@@ -16,9 +16,7 @@ from dpcore.privacy.accounting import (
     Accounting,
     Approximate,
     BoundedRange,
-    Charge,
     Gaussian,
-    Plan,
     Pure,
     Sums,
     cautions,
@@ -28,7 +26,8 @@ from dpcore.privacy.accounting import (
 )
 from dpcore.privacy.accounting.calibrations import TOLERANCE
 from dpcore.privacy.accounting.ledger import Ledger
-from tests.helpers import HUGE, approx, few_rounds, parametrize, refused, task, variants
+from tests.helpers import BUDGET, HUGE, approx, few_rounds, parametrize, refused, task, variants
+from tests.privacy.enumeration import plan_of
 
 BUDGETS = [Budget(e, d) for e, d in ((1e-4, 0.5), (0.1, 1e-100), (1, 1e-9), (8, 1e-3), (200, 1e-9), (200, 0.5))]
 PURE = [Budget(e, 0) for e in (1e-4, 1, 200)]
@@ -100,7 +99,7 @@ def charge_all(plan):
 @parametrize("budget", [Budget(1, 1e-9), Budget(0.01, 1e-3), Budget(40, 1e-6), Budget(1, 0)], ids=ids)
 def test_equal_selections_fit_exactly_and_one_more_does_not(budget, times):
     spend = equal_selections(budget, times)
-    ledger = charge_all(Plan(budget, (Charge("select", spend, times),)))
+    ledger = charge_all(plan_of(budget, (spend, times)))
     assert uses_all(ledger)
     assert not ledger.fits(spend)
     symbol = {Accounting.PURE: "ε", Accounting.ZCDP: "ρ", Accounting.OPTIMAL: "selections"}[ledger.spent.accounting]
@@ -114,7 +113,7 @@ def test_equal_selections_fit_exactly_and_one_more_does_not(budget, times):
 def test_gaussian_shares_use_the_whole_budget(budget, shares):
     spends = [gaussian_share(budget, share) for share in shares]
     assert [s.mu**2 for s in spends] == approx(np.array(shares) * sum(s.mu**2 for s in spends))
-    ledger = charge_all(Plan(budget, tuple(Charge("measure", s) for s in spends)))
+    ledger = charge_all(plan_of(budget, *((s,) for s in spends)))
     assert budget.epsilon * NEARLY <= ledger.spent.epsilon <= budget.epsilon
     assert ledger.spent.to_json()["mu"] == approx(conversions.gdp_mu(budget.epsilon, budget.delta), rel=1e-9)
     with refused(r"^measure needs μ²=[\d.e-]+, [\d.e-]+ is left$", BudgetError):
@@ -125,7 +124,7 @@ def test_no_gaussian_noise_at_delta_0():
     with refused("delta=0 cannot be promised with Gaussian noise"):
         gaussian_share(Budget(1, 0))
     with refused("the plan needs ε=inf at δ=0, ε=1 is given", BudgetError):
-        Plan(Budget(1, 0), (Charge("measure", Gaussian(1e-9)),))
+        plan_of(Budget(1, 0), (Gaussian(1e-9),))
 
 
 @parametrize("name, settings", variants(), ids=str)
@@ -149,7 +148,7 @@ def test_no_algorithm_plans_or_spends_more_than_requested(name, settings):
 
 
 def test_the_ledger_refuses_a_kind_the_plan_does_not_declare():
-    ledger = Ledger(Plan(Budget(1, 1e-6), (Charge("select", BoundedRange(0.1), 5),)))
+    ledger = Ledger(plan_of(BUDGET, (BoundedRange(0.1), 5)))
     for spend in (Gaussian(1e-6), Pure(1e-6), Approximate(1e-6, 1e-9)):
         with refused(f"paid with {type(spend).__name__}, which the plan does not declare", BudgetError):
             ledger.charge("measure", spend)
@@ -157,7 +156,7 @@ def test_the_ledger_refuses_a_kind_the_plan_does_not_declare():
 
 
 def test_a_refused_charge_leaves_the_ledger_as_it_was():
-    ledger = Ledger(Plan(Budget(1, 0), (Charge("select", BoundedRange(0.4), 2),)))
+    ledger = Ledger(plan_of(Budget(1, 0), (BoundedRange(0.4), 2)))
     ledger.charge("select", BoundedRange(0.4))
     before = (list(ledger.events), ledger.sums, ledger.spent)
     with refused(re.escape("select needs ε=0.7, 0.6 is left"), BudgetError):
@@ -171,48 +170,48 @@ def test_a_refused_charge_leaves_the_ledger_as_it_was():
 @parametrize("delta", [1e-9, 0.1, 0.3])
 def test_a_plan_that_was_accepted_can_be_charged_to_the_end(times, delta):
     """Adding up one by one must not refuse, by rounding, what the plan multiplied."""
-    failing = Plan(Budget(1, delta), (Charge("x", Approximate(1e-6, 0.9 * delta / times), times),))
+    failing = plan_of(Budget(1, delta), (Approximate(1e-6, 0.9 * delta / times), times))
     assert charge_all(failing).spent.delta <= delta
-    assert charge_all(Plan(Budget(1, 0), (Charge("x", Pure(1 / times), times),))).spent.epsilon <= 1
+    assert charge_all(plan_of(Budget(1, 0), (Pure(1 / times), times))).spent.epsilon <= 1
     whole = conversions.gdp_mu(1, delta)
     for shrink in (0, 1e-14, 1e-13, 1e-12, 1e-11):
         try:
-            plan = Plan(Budget(1, delta), (Charge("x", Gaussian(whole * (1 - shrink) / math.sqrt(times)), times),))
+            plan = plan_of(Budget(1, delta), (Gaussian(whole * (1 - shrink) / math.sqrt(times)), times))
         except BudgetError:
             continue
         assert charge_all(plan).spent.epsilon <= 1
 
 
 def test_the_message_says_when_it_is_the_failure_probability_that_does_not_fit():
-    ledger = Ledger(Plan(Budget(1, 1e-6), (Charge("x", Approximate(1e-3, 4e-7), 2),)))
+    ledger = Ledger(plan_of(BUDGET, (Approximate(1e-3, 4e-7), 2)))
     with refused(r"^x needs (failure )?δ=9e-07, (8|8.0*)e-07 is left$", BudgetError):
         ledger.charge("x", Approximate(1e-3, 9e-7))
 
 
 def test_a_plan_that_exceeds_its_budget_cannot_be_made():
     with refused("the plan needs ε=1.1 at δ=0, ε=1 is given", BudgetError):
-        Plan(Budget(1, 0), (Charge("select", BoundedRange(0.55), 2),))
+        plan_of(Budget(1, 0), (BoundedRange(0.55), 2))
     with refused("the plan needs ε=.* at δ=1e-9, ε=1 is given", BudgetError):
-        Plan(Budget(1, 1e-9), (Charge("measure", Gaussian(0.2)),))
+        plan_of(Budget(1, 1e-9), (Gaussian(0.2),))
     with refused("the plan needs ε=inf", BudgetError):
-        Plan(Budget(1, 1e-9), (Charge("measure", Approximate(0.1, 2e-9)),))
+        plan_of(Budget(1, 1e-9), (Approximate(0.1, 2e-9),))
 
 
 def test_failure_probabilities_come_off_delta():
-    plan = Plan(Budget(2, 1e-6), (Charge("a", Approximate(0.05, 1e-8), 50), Charge("b", Gaussian(0.05))))
+    plan = plan_of(Budget(2, 1e-6), (Approximate(0.05, 1e-8), 50), (Gaussian(0.05),))
     spent = charge_all(plan).spent
     rho = 50 * 0.05**2 / 2 + 0.05**2 / 2
     assert spent.rho == approx(rho)
     assert spent.epsilon == approx(conversions.zcdp_epsilon(rho, 1e-6 - 50e-8), rel=1e-9)
     assert (spent.delta, spent.mu, spent.accounting) == (1e-6, None, Accounting.ZCDP)
-    pure = charge_all(Plan(Budget(2, 8e-7), (Charge("a", Approximate(0.9, 4e-7), 2),))).spent
+    pure = charge_all(plan_of(Budget(2, 8e-7), (Approximate(0.9, 4e-7), 2))).spent
     assert (pure.epsilon, pure.delta, pure.accounting) == (1.8, approx(8e-7), Accounting.PURE)
 
 
 @parametrize("delta", [1e-9, 1e-3])
 def test_a_mixed_plan_agrees_with_dp_accounting(delta):
     mu, epsilon, times = 0.3, 0.2, 40
-    plan = Plan(Budget(50, delta), (Charge("measure", Gaussian(mu), 3), Charge("select", BoundedRange(epsilon), times)))
+    plan = plan_of(Budget(50, delta), (Gaussian(mu), 3), (BoundedRange(epsilon), times))
     ours = charge_all(plan).spent
     rho = 3 * mu**2 / 2 + times * epsilon**2 / 8
     best = 1 + math.sqrt(math.log(1 / delta) / rho)
@@ -245,9 +244,9 @@ KINDS = {Gaussian: (1e-3, 0.2), BoundedRange: (1e-3, 0.5), Pure: (1e-3, 0.2)}
 
 @given(data=st.data())
 def test_spends_chosen_as_one_goes_along_never_exceed_the_budget(data):
-    budget = data.draw(st.sampled_from([Budget(1, 1e-6), Budget(0.5, 1e-9), Budget(1, 0)]))
+    budget = data.draw(st.sampled_from([BUDGET, Budget(0.5, 1e-9), Budget(1, 0)]))
     kinds = data.draw(st.sets(st.sampled_from([BoundedRange, Pure] + [Gaussian] * (budget.delta > 0)), min_size=1))
-    ledger = Ledger(Plan(budget, tuple(Charge("x", kind(0.01)) for kind in sorted(kinds, key=str))))
+    ledger = Ledger(plan_of(budget, *((kind(0.01),) for kind in sorted(kinds, key=str))))
     for _ in range(data.draw(st.integers(1, 60))):
         kind = data.draw(st.sampled_from(sorted(kinds, key=str)))
         spend = kind(data.draw(st.floats(*KINDS[kind])))

@@ -14,10 +14,8 @@ from dpcore.algorithms.base import make_plan
 from dpcore.privacy.accounting import (
     Accounting,
     BoundedRange,
-    Charge,
     Gaussian,
     Lifetime,
-    Plan,
     Pure,
     Sums,
     calibrations,
@@ -31,7 +29,8 @@ from dpcore.privacy.accounting.lifetime import planned
 from dpcore.publishing.prepared import prepare
 from dpcore.publishing.request import ReleaseRequest
 from dpcore.theory import accountants
-from tests.helpers import approx, codes, parametrize, refused, task
+from tests.helpers import BUDGET, approx, codes, parametrize, refused, task
+from tests.privacy.enumeration import plan_of
 from tests.theory.test_accountants import delta_of, gaussian_delta, responses
 
 
@@ -107,9 +106,8 @@ def test_more_of_anything_costs_more_and_any_number_is_read_off_the_planned_comp
 
 def test_what_would_take_too_long_or_is_of_another_kind_is_not_priced_so():
     assert Joint(span=1e-3, draws=100_000).epsilon(1e-6) == math.inf
-    budget = Budget(1, 1e-6)
     plain = calibrations.equal_selections(Budget(1, 1e-6, additive=True), 100_000)
-    assert calibrations.equal_selections(budget, 100_000) == plain
+    assert calibrations.equal_selections(BUDGET, 100_000) == plain
 
 
 PLANS = {
@@ -128,7 +126,7 @@ def test_larger_spends_keep_the_promise_and_their_proportions(name, budget):
                zip(before, after, strict=True)]  # fmt: skip
     assert factors == approx([factors[0]] * len(factors))
     assert factors[0] > LEAST[name]
-    plan = Plan(budget, tuple(Charge("x", spend, 20) for spend in after))
+    plan = plan_of(budget, *((spend, 20) for spend in after))
     assert plan.accounting is Accounting.OPTIMAL
     # Recomputed apart: pure spends, and draws of an opponent who takes t = s/2 each time, are randomised responses.
     (half,) = (s.epsilon / (2 if isinstance(s, BoundedRange) else 1) for s in after if not isinstance(s, Gaussian))
@@ -136,13 +134,13 @@ def test_larger_spends_keep_the_promise_and_their_proportions(name, budget):
     told = delta_of(*responses(half, 20), budget.epsilon, mu)
     assert (0.999 * budget.delta if name == "pmw" else 0) <= told <= budget.delta
     with refused("the plan needs", BudgetError):
-        Plan(budget, tuple(Charge("x", calibrations._larger(spend, 1.001), 20) for spend in after))
+        plan_of(budget, *((calibrations._larger(spend, 1.001), 20) for spend in after))
 
 
 def optimal_ledger():
     spends = ((BoundedRange(0.15), 10), (Pure(0.1), 4), (Gaussian(0.1), 5))
     sums = Sums.of(spends)
-    plan = Plan(Budget(sums.joint.epsilon(1e-6), 1e-6), tuple(Charge("x", s, t) for s, t in spends))
+    plan = plan_of(Budget(sums.joint.epsilon(1e-6), 1e-6), *spends)
     assert plan.accounting is Accounting.OPTIMAL
     return Ledger(plan)
 
@@ -170,7 +168,7 @@ def test_a_ledger_takes_so_many_of_each_kind_no_larger_than_planned():
 
 @parametrize("name", ["pmw", "mwem"])
 def test_a_data_set_is_charged_with_what_adds_up_over_every_path(name):
-    plan = make_plan(ALGORITHMS[name](), task("2-way")[0], Budget(1, 1e-6))
+    plan = make_plan(ALGORITHMS[name](), task("2-way")[0], BUDGET)
     assert plan.accounting is Accounting.OPTIMAL
     for adaptive in (False, True):
         events = reserved(plan, adaptive)
@@ -188,7 +186,7 @@ def test_a_plan_that_must_add_up_does(name):
 
 
 def test_an_algorithm_that_enlarges_its_spends_is_added_up():
-    assert make_plan(ALGORITHMS["aim"](), task("2-way")[0], Budget(1, 1e-6)).accounting is Accounting.ZCDP
+    assert make_plan(ALGORITHMS["aim"](), task("2-way")[0], BUDGET).accounting is Accounting.ZCDP
 
 
 def test_a_short_grid_loses_on_the_safe_side(monkeypatch):
@@ -211,9 +209,8 @@ def test_a_short_grid_loses_on_the_safe_side(monkeypatch):
 def test_the_first_release_of_a_data_set_may_use_all_of_its_total(name, noise):
     domain = codes(2, 3)
     frame = pd.DataFrame({"a": np.arange(60) % 2, "b": np.arange(60) % 3}).astype(str)
-    total = Budget(1, 1e-6)
     request = ReleaseRequest(frame=frame, workload=Marginals.all(domain, 2), asked=["2-way"],
-                             algorithm=ALGORITHMS[name](), budget=total, noise=noise)  # fmt: skip
+                             algorithm=ALGORITHMS[name](), budget=BUDGET, noise=noise)  # fmt: skip
     ready = prepare(request)
-    assert Lifetime.fixed_by(total, ready.events).total(ready.events) <= total.epsilon
+    assert Lifetime.fixed_by(BUDGET, ready.events).total(ready.events) <= BUDGET.epsilon
     assert ready.plan.accounting is Accounting.ZCDP

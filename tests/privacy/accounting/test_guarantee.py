@@ -68,7 +68,7 @@ def test_the_evidence_bound_is_reached(epsilon, delta, failure):
 def test_without_delta_the_evidence_is_epsilon_and_where_delta_is_too_large_nothing_is_bounded():
     assert guarantee.evidence_bound(1.5, 0.0, 0.0) == 1.5
     assert guarantee.evidence_bound(1.5, 0.1, 0.1) == math.inf
-    assert guarantee.evidence_bound(np.array([1.5, 0.5]), np.array([1e-9, 0.1]), 0.01) == approx(1.5, abs=1e-6)
+    assert guarantee.evidence_bound(np.array([1.5, 0.5, 3]), np.array([1e-9, 0.1, 0]), 0.01) == approx(1.5, abs=1e-6)
     assert 0 < guarantee.small_failure(1e-9) == approx(1e-7)
     assert guarantee.small_failure(0.01) == approx(0.1)
 

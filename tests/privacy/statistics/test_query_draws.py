@@ -34,7 +34,7 @@ def test_a_bit_has_the_bounded_range_that_is_charged(asked, name, step, far, exa
             law(rows_of(CUBE, [0, 0]))
         return
     worst = max(np.ptp(p - q, axis=1).max() for p, q in over_pairs(CUBE, n, law))
-    charged = bit_range(step, n)
+    charged = AcceptProbabilities(workload, drawn, answers, step / workload.width).needs(n)
     assert worst <= charged * (1 + 1e-6)
     if name == "2-way" and not far:
         assert worst == approx(charged, rel=1e-3 if exact else 1e-5), "no more is charged than one record can do"

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from dpcore import Budget, BudgetError, InputError, Rows
-from dpcore.privacy.accounting import Approximate, Charge, Gaussian, Plan, Pure, equal_thresholded
+from dpcore.privacy.accounting import Approximate, Gaussian, Pure, equal_thresholded
 from dpcore.privacy.accounting.ledger import Ledger
 from dpcore.privacy.point_curator import PointCurator
 from dpcore.privacy.statistics import CodeVotes, Votes
 from dpcore.privacy.table_curator import TableCurator
 from tests.helpers import approx, hockey_stick, parametrize, seeded
-from tests.privacy.enumeration import ask, largest_move
+from tests.privacy.enumeration import ask, largest_move, plan_of
 
 PLACES = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]])  # where private points may be
 CANDIDATES = np.array([[0.1, 0.0], [0.9, 0.1], [0.1, 1.8], [5.0, 5.0]])
@@ -152,7 +152,7 @@ def test_thresholded_laplace_noise_keeps_its_promise(asked, spend, group):
 def test_equal_thresholded_releases_use_the_budget_and_not_more(times):
     budget = Budget(1, 1e-4)
     spend = equal_thresholded(budget, times)
-    ledger = Ledger(Plan(budget, (Charge("measure", spend, times),)))
+    ledger = Ledger(plan_of(budget, (spend, times)))
     for _ in range(times):
         ledger.charge("measure", spend)
     assert 0.99 < ledger.spent.epsilon <= 1
@@ -160,4 +160,4 @@ def test_equal_thresholded_releases_use_the_budget_and_not_more(times):
     with pytest.raises(BudgetError):
         ledger.charge("measure", spend)
     with pytest.raises(BudgetError):
-        Plan(budget, (Charge("measure", Approximate(spend.epsilon * 1.001, spend.failure), times),))
+        plan_of(budget, (Approximate(spend.epsilon * 1.001, spend.failure), times))
