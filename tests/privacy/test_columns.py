@@ -128,6 +128,12 @@ def test_what_leaves_is_sorted_by_text_and_hostile_texts_stay_inside():
         assert found.counts[3] == approx(120, abs=10)
 
 
+def test_rare_values_stay_inside_and_what_stands_alone_is_never_seen():
+    spend = Gaussian(1.0, 1e-10)
+    for seed in range(200):
+        assert curator(["a"] * 3 + [f"b{i}" for i in range(50)], spend, rng=seed).frequent(0, spend).texts == ()
+
+
 def test_without_delta_categories_are_refused_and_say_what_to_do():
     for spend in (Gaussian(1.0), Approximate(1.0)):
         with refused(r"delta=0: .* list its values, or choose delta > 0"):

@@ -30,7 +30,7 @@ from dpcore.privacy.accounting import (
 from dpcore.privacy.accounting.lifetime import Filtered, Total
 from dpcore.publishing import chain, ledger_store
 from dpcore.publishing.ledger_store import Store, verify
-from tests.helpers import parametrize, refused, within
+from tests.helpers import parametrize, refused, seeded, within
 from tests.publishing.charges import TOTAL, charge
 
 
@@ -295,6 +295,16 @@ def test_failures_of_draws_are_added_up_over_all_releases(tmp_path):
             charge(store, events=events)
     charge(store, events=events[:1])
     sound(store)
+
+
+def test_many_small_costs_are_not_lost_beside_a_large_one():
+    lifetime, rng = Lifetime(Budget(1e9, 0), Accounting.PURE, 0.0), seeded(0)
+    small = [Pure(float(x)) for x in rng.uniform(1e-12, 1e-11, 3000)]
+    total = lifetime.plus(Total(), [(Pure(1e6), 1)])
+    for one in small:
+        total = lifetime.plus(total, [(one, 1)])
+    assert lifetime.cost(total) == math.fsum([1e6, *(one.epsilon for one in small)]) > 1e6
+    assert len(total.costs) < 6
 
 
 def test_an_event_that_would_give_something_back_is_refused():
