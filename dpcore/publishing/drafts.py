@@ -29,6 +29,9 @@ def check_folder(folder: Path) -> None:
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise InputError(f"{str(folder)[:200]}: is there already and not empty; a release is never written over")
+        if folder.is_symlink() or os.path.ismount(folder) or (folder.exists() and folder.samefile(".")):
+            why = "is a link, a disk of its own, or where the program runs; name a folder that can be replaced"
+            raise InputError(f"{str(folder)[:200]}: {why}")
         parent = folder.absolute().parent
         usable = parent.is_dir() and os.access(parent, os.W_OK)
     except (OSError, ValueError) as error:

@@ -172,6 +172,17 @@ def test_bad_orders_are_one_line_and_charge_nothing(here, capsys, extra, changes
     assert not (here / "l.sqlite").exists() or Store("l.sqlite").show() == []
 
 
+def test_a_folder_that_no_draft_can_replace_is_refused_before_the_charge(here, capsys, monkeypatch):
+    empty, table, own = here / "empty", str(here / "t.csv"), {"ledger": str(here / "l.sqlite")}
+    empty.mkdir()
+    (here / "link").symlink_to(empty)
+    refusal(release("link", table=table, **own), capsys, "is a link")
+    monkeypatch.chdir(empty)
+    for out in (".", str(empty)):
+        refusal(release(out, table=table, schema=str(here / "s.json"), **own), capsys, "where the program runs")
+    assert not (here / "l.sqlite").exists()
+
+
 def test_a_peeked_schema_needs_a_reason_that_is_kept(here, capsys):
     schema = read_json(here / "s.json")
     write_json(here / "p.json", schema | {"peeked": True})
