@@ -117,13 +117,6 @@ PERSON = (
 )
 
 
-def budgets_of(chosen: argparse.Namespace) -> list[Budget]:
-    """The budgets that `grid` asks for; InputError for unsupported values, or a missing file to resume."""
-    if chosen.resume and not chosen.json:
-        raise InputError("--resume continues the file that --json names; give one")
-    return [Budget(epsilon, chosen.delta) for epsilon in reals("--epsilons", chosen.epsilons)]
-
-
 def unit_of(chosen: argparse.Namespace) -> PrivacyUnit:
     """The privacy unit that the arguments state."""
     return PrivacyUnit(chosen.person, chosen.most_rows)

@@ -28,9 +28,9 @@ from ..parsing.questions import understand
 from ..problems import QueryRelease
 from ..publishing.files import neutral
 from ..types import Json
-from .arguments import algorithm, argument, budgets_of, grid
+from .arguments import algorithm, argument, grid
 from .files import check_writable
-from .sweep import Points, means, points_of
+from .sweep import Points, budgets_of, means, points_of
 from .task import TASK, choose, columns, read_task
 
 LINES = ("real", "sample", "nothing")
@@ -49,7 +49,7 @@ ARGUMENTS = (
 def execute(chosen: argparse.Namespace) -> None:
     """Check everything first, then run point by point, keep the files up to date, and print the means."""
     check_writable(chosen.json, chosen.csv)
-    budgets = budgets_of(chosen)
+    budgets = budgets_of(chosen, 1)
     algorithm = choose(chosen.algorithm, chosen.set, QueryRelease)
     whole, rows = read_task(chosen)
     if not isinstance(rows, Rows) or chosen.person:

@@ -37,6 +37,7 @@ from ..experiments.sweep import (
     Case,
     SweepPoint,
     cases,
+    check_count,
     identity,
     is_error,
     rows_digest,
@@ -54,7 +55,7 @@ from ..problems import QueryRelease
 from ..publishing.files import neutral
 from ..tags import Tag
 from ..types import Json
-from .arguments import argument, budgets_of, grid, settings, whole_number
+from .arguments import argument, grid, reals, settings, whole_number
 from .files import Progress, check_writable, tell, warn, write, write_json
 from .measured import Measured
 from .task import TASK, choose, columns, read_open, read_task
@@ -85,8 +86,8 @@ def execute(chosen: argparse.Namespace) -> None:
     check_writable(chosen.json, chosen.csv)
     if chosen.scheduler:
         check_address(chosen.scheduler)
-    budgets = budgets_of(chosen)
     algorithms = _algorithms(chosen.algorithms, chosen.set)
+    budgets = budgets_of(chosen, len(algorithms))
     own = {"ca": chosen.tls_ca, "cert": chosen.tls_cert, "key": chosen.tls_key}
     with closing(connect(chosen.scheduler, **own)) if chosen.scheduler else nullcontext() as client:
         _execute(chosen, budgets, algorithms, client)
@@ -222,6 +223,15 @@ def as_csv(points: Sequence[SweepPoint]) -> str:
         last = {"seconds": p.seconds, "message": " ".join(p.message.split())}
         lines.append(own | {"epsilon_spent": p.spent.get("epsilon")} | last)
     return neutral(pd.DataFrame(lines)).to_csv(index=False)
+
+
+def budgets_of(chosen: argparse.Namespace, algorithms: int) -> list[Budget]:
+    """The budgets that `grid` asks for; InputError for unsupported values, too many runs, or no file to resume."""
+    if chosen.resume and not chosen.json:
+        raise InputError("--resume continues the file that --json names; give one")
+    budgets = [Budget(epsilon, chosen.delta) for epsilon in reals("--epsilons", chosen.epsilons)]
+    check_count(algorithms * len(budgets) * chosen.repeat)
+    return budgets
 
 
 def points_of(

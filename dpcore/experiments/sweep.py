@@ -122,6 +122,12 @@ class Case:
         return None
 
 
+def check_count(points: int) -> None:
+    """Raise InputError for a sweep of no points, or of too many."""
+    if not 1 <= points <= MAX_POINTS:
+        raise InputError(f"a sweep of {points:,} points is outside 1..{MAX_POINTS:,}")
+
+
 def cases(
     algorithms: Mapping[str, Algorithm], problem: QueryRelease, budgets: Sequence[Budget], seeds: Sequence[int]
 ) -> list[Case]:
@@ -130,8 +136,7 @@ def cases(
     All of the first seed come first; within a seed the middle budget, then its neighbours; within a budget the
     algorithms by the time they are forecast to take. InputError for nothing to do, for too much and for repetitions.
     """
-    if not 1 <= (count := len(algorithms) * len(budgets) * len(seeds)) <= MAX_POINTS:
-        raise InputError(f"a sweep of {count} points is outside 1..{MAX_POINTS}")
+    check_count(len(algorithms) * len(budgets) * len(seeds))
     if len(set(budgets)) < len(budgets) or len(set(seeds)) < len(seeds):
         raise InputError("a budget or a seed of the sweep is named twice")
     ordered = sorted(budgets, key=lambda b: (b.epsilon, b.delta))

@@ -364,6 +364,10 @@ def test_bad_input_is_one_line_and_exit_code_2_before_any_work(here, capsys, mon
     assert {path.name: path.read_bytes() for path in here.iterdir() if path.is_file()} == before
 
 
+def test_too_many_points_are_refused_before_the_table_is_read(here, capsys):
+    refusal(main(arguments("no.csv", repeat="100000")), capsys, "points is outside 1..100,000")
+
+
 def test_a_full_disk_and_a_device_are_handled(here, capsys):
     refusal(main(arguments(json="/dev/full")), capsys, "/dev/full")
     assert main(arguments(json="/dev/null", algorithms="dpfw", repeat="1")) == 0
