@@ -88,8 +88,8 @@ def tidied(ledger: Path) -> list[str]:
         if made.parent != folder.parent or not made.name.startswith(_prefix(folder)):
             continue  # this program never wrote it
         with _held(made) as free, _held(folder) as there:
-            if free is False or there is False:
-                continue
+            if free is False or there is False or number not in dict(store.unfinished()):
+                continue  # somebody works on it, or has ended it by now
             if there and _is_release(folder, ledger, number):
                 store.note(number, "released", noted(folder))
                 said.append(f"release {number} was killed after it was written; {folder} is whole, and noted now")

@@ -374,6 +374,22 @@ def test_the_next_command_says_what_a_killed_release_left_and_tidies_up(here, mo
         assert subprocess.run([sys.executable, "dead/verify.py", "--ledger=l.sqlite"], check=False).returncode == 0
 
 
+def test_a_killed_release_is_noted_once_by_whoever_tidies_first(here, monkeypatch, capsys):
+    monkeypatch.setattr(publish, "draw", lambda *_: os._exit(9))
+    assert ended() == 9
+    held = drafts._held
+
+    def later(folder):  # another command tidies in between
+        monkeypatch.setattr(drafts, "_held", held)
+        assert drafts.tidied(Path("l.sqlite"))
+        return held(folder)
+
+    monkeypatch.setattr(drafts, "_held", later)
+    assert main(["ledger", "show", "--ledger=l.sqlite"]) == 0
+    assert "killed" not in capsys.readouterr().err
+    assert len(releases()[0]["states"]) == 1
+
+
 def test_what_is_no_draft_of_a_release_is_not_removed(here, monkeypatch):
     other = here / "papers"
     other.mkdir()
