@@ -1,11 +1,14 @@
 """The server as it is started for real: who may talk to it, what it holds, hands on, tells and asks of others."""
 
+import asyncio
 import json
+import math
 import re
 import time
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from unittest.mock import Mock
 from urllib.parse import parse_qs
 
 import pytest
@@ -13,6 +16,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.memory_media_file_storage import _calculate_file_id
 
 from pages._ui.server.address import completed
+from pages._ui.shell import uploads
 from tests.helpers import parametrize
 from tests.serving import Listener, Tab, documented, eventually, handshake, serving
 
@@ -162,6 +166,20 @@ def test_what_a_tab_held_is_given_back_when_it_is_gone(tmp_path):
             assert [tab.put(bytes(60 * MB), file=str(i)) for i in range(3)] == [204, 204, 413]
             assert server.megabytes() > before + 100
         eventually(lambda: server.megabytes() < before + 40)
+
+
+def test_who_does_not_come_back_is_closed_once_and_memory_given_back(monkeypatch):
+    server, given = Mock(), Mock()
+    server.is_active_session = {"here": True, "gone": False}.get
+    monkeypatch.setattr(uploads.runtime, "get_instance", lambda: server)
+    monkeypatch.setattr(uploads, "LOOK", 0.01)
+    monkeypatch.setattr(uploads, "_seen", dict.fromkeys(["here", "gone"], -math.inf))
+    monkeypatch.setattr(uploads, "_held", dict)
+    monkeypatch.setattr(uploads, "give_back", given)
+    with pytest.raises(TimeoutError):
+        asyncio.run(asyncio.wait_for(uploads.watch(), 1))
+    server.close_session.assert_called_once_with("gone")
+    given.assert_called_once_with()
 
 
 def test_a_download_cannot_be_asked_for_by_its_content(server):
