@@ -154,7 +154,7 @@ def _step(charge: Charge, plan: Plan, accounting: Accounting, holder: type, colu
     named = {} if isinstance(statistic, type) else {name: getattr(statistic, name, None) for name in SIZES}
     asked = getattr(statistic, "workload", None)
     kept = [type(spend).__name__] + ["Exact"] * plan.exact
-    kept += [type(w).__name__ for w in (asked, *getattr(asked, "workloads", ()))] if asked else WORKLOADS
+    kept += [type(w).__name__ for w in (asked, *(w for w, _ in asked.members))] if asked else WORKLOADS
     each = Sums.of([(spend, charge.times)])
     return ProofStep(
         statistic=_plain(re.split(r"[:.]", _doc(kind))[0]),

@@ -137,6 +137,14 @@ def test_a_proof_speaks_of_the_mechanisms_of_its_release_only():
     assert "max<sub>z,z&#39;</sub>" in written
 
 
+def test_a_proof_about_several_kinds_of_questions_derives_each():
+    plan = make_plan(ALGORITHMS["gaussian_maxent"](), helpers.task("union")[0], Budget(1, 1e-6))
+    (step,), (charge,) = proof("x", ALGORITHMS["gaussian_maxent"], plan).steps, plan.charges
+    asked = {type(member).__name__ for member, _ in charge.statistic.workload.members}
+    assert len(asked) > 1
+    assert set(re.findall(r"- (\w+): ", step.derivation)) == {"Union", *asked}
+
+
 def test_a_list_in_a_derivation_is_printed_as_one():
     (plan,) = plans("gaussian_maxent", BUDGET)
     found = proof("x", ALGORITHMS["gaussian_maxent"], plan)
