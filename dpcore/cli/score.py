@@ -11,8 +11,9 @@ import argparse
 
 from ..data.readers import read, read_table
 from ..evaluation.diagnosis import baselines
-from ..evaluation.run import ERRORS, compare_tables
+from ..evaluation.run import ERRORS, compare
 from ..problems import QueryRelease
+from ..releases import Records
 from ..tags import Tag
 from ..types import Json
 from ..workloads import Marginals
@@ -36,13 +37,14 @@ def execute(chosen: argparse.Namespace) -> None:
     workload = read_questions(chosen)
     domain = workload.domain
     real = domain.encode(read_table(chosen.real, format=domain.file))
-    synthetic = domain.encode(read(chosen.synthetic).frame)
-    both = compare_tables(real, synthetic, workload)
+    rows = domain.encode(read(chosen.synthetic).frame)
+    synthetic = Records(domain, rows.values, rows.weights)
+    both = compare(synthetic, real, workload)
     final = both.errors.to_json()
-    final["k_marginal"] = compare_tables(real, synthetic, Marginals.pairs(domain)).errors.k_marginal
+    final["k_marginal"] = compare(synthetic, real, Marginals.pairs(domain)).errors.k_marginal
     found: Json = {
         "n": real.n,
-        "synthetic_rows": synthetic.n,
+        "synthetic_rows": rows.n,
         "cells": domain.size,
         "queries": workload.m,
         "tag": Tag.PEEK,
@@ -59,7 +61,7 @@ def execute(chosen: argparse.Namespace) -> None:
         ],
     }
     write_json(chosen.json, found)
-    print(f"n={real.n} synthetic_rows={synthetic.n} combinations={domain.size} queries={workload.m}")
+    print(f"n={real.n} synthetic_rows={rows.n} combinations={domain.size} queries={workload.m}")
     print("errors against the real table (uses real data – do not publish):")
     print(f"{'':>20} {columns(ERRORS)}")
     for name, values in {"this table": found["final"], **found["baselines"]}.items():

@@ -25,7 +25,7 @@ import pandas as pd
 
 from ..algorithms import solving
 from ..data.domain import Rows
-from ..data.open_schema import OpenSchema, open_schema_to_json
+from ..data.open_schema import open_schema_to_json
 from ..data.readers import read_json
 from ..data.sources.base import Source
 from ..data.sources.counts import Counts
@@ -96,7 +96,11 @@ def execute(chosen: argparse.Namespace) -> None:
 def _execute(chosen: argparse.Namespace, budgets: list[Budget], algorithms: Json, client: Any) -> None:
     """Read the table, run the missing points here or on a cluster, and print the means."""
     if (opening := read_open(chosen)) is not None:
-        measured = _measured(chosen, opening)
+        if chosen.jobs > 1 or chosen.scheduler:  # other processes would have to read raw cells
+            raise InputError(
+                "--jobs and --scheduler need a schema that is known; points that measure their own run here"
+            )
+        measured = Measured(chosen, opening)
         problem, digest, run = measured.placeholder, measured.digest, partial(_each, measured)
         own = {"open": open_schema_to_json(opening)["columns"], "schema_share": chosen.schema_share}
         about = (
@@ -125,16 +129,6 @@ def _known(
     pool = WorkerPool(workers=min(chosen.jobs, len(waiting))) if chosen.jobs > 1 and waiting else None
     with closing(pool) if pool else nullcontext():
         yield from sweep(waiting, problem, rows, pool=pool, watch=watch)
-
-
-def _measured(chosen: argparse.Namespace, opening: OpenSchema) -> Measured:
-    """The table of an open schema; each point measures its own schema, within its own budget.
-
-    Raises InputError where other processes would have to read raw cells.
-    """
-    if chosen.jobs > 1 or chosen.scheduler:
-        raise InputError("--jobs and --scheduler need a schema that is known; points that measure their own run here")
-    return Measured(chosen, opening)
 
 
 def _each(measured: Measured, waiting: Iterable[Case], watch: Callable[[], None]) -> Points:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from ..algorithms import registered_name
 from ..algorithms.base import Algorithm, Step, make_plan
-from ..data.domain import Countable, Domain, Rows
+from ..data.domain import Countable, Domain
 from ..errors import InputError, PrivacyWarning
 from ..intervals.usefulness import counts_rows
 from ..numbers import check_rows
@@ -240,17 +240,8 @@ class Comparison:
 
 def compare(release: Release, rows: Countable, workload: Workload) -> Comparison:
     """The comparison of a release with the records on any workload of its domain."""
-    return _compared(workload, rows, release.answers(workload))
-
-
-def compare_tables(rows: Rows, synthetic: Rows, workload: Workload) -> Comparison:
-    """The comparison of synthetic records, from any tool, with the real ones."""
-    return _compared(workload, rows, workload.answers_of_rows(synthetic))
-
-
-def _compared(workload: Workload, rows: Any, answers: Array) -> Comparison:
-    """The comparison of given answers (m,) with those of the records."""
-    return Comparison(workload, workload.answers_of_rows(rows), answers, rows.n if counts_rows(workload) else None)
+    real, n = workload.answers_of_rows(rows), rows.n if counts_rows(workload) else None
+    return Comparison(workload, real, release.answers(workload), n)
 
 
 @dataclass(frozen=True, eq=False)

@@ -102,7 +102,7 @@ def audit(
     if not 20 <= runs <= MOST_RUNS:
         raise InputError(f"runs={runs} is outside 20..{MOST_RUNS}")
     check_bug(bug)
-    rng = np.random.default_rng(np.random.SeedSequence(seed))
+    rng = np.random.default_rng(seed)
     games = [_Game(algorithm, budget, n, bug == "half-sensitivity", rng) for n in RECORDS]
     game = max(games, key=lambda g: g.pilot(max(10, min(PILOT, runs // 10))))
     game.tell, game.runs, game.played = progress, 2 * runs, 0

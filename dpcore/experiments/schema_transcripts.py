@@ -45,7 +45,7 @@ def transcribe_schema(
     check_asked(transcripts, bug)
     if budget.delta == 0:
         raise InputError("delta=0: a schema's transcripts are judged with categories, which need delta > 0")
-    rng = np.random.default_rng(np.random.SeedSequence(seed))
+    rng = np.random.default_rng(seed)
     division = divide(budget, 1.0, categories=True)
     plan = plan_schema(COLUMNS, 1, 1, division, exact=False)  # the number of rows changes no charge
 

@@ -116,7 +116,7 @@ def transcribe(
     number of transcripts outside 1,000..10,000,000.
     """
     check_asked(transcripts, bug)
-    rng = np.random.default_rng(np.random.SeedSequence(seed))
+    rng = np.random.default_rng(seed)
     scripts = [_script(algorithm, budget, n, rng) for n in SIZES]
     if scripts[0].plan.kinds == {Gaussian}:
         test: _AllNoise | _Selection = _AllNoise(scripts[0])

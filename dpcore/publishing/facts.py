@@ -3,12 +3,14 @@
 import hashlib
 import json
 import platform
+from collections.abc import Sequence
 from importlib import metadata
 
 import numpy as np
 import scipy
 
 from ..algorithms import registered_name
+from ..data.domain import Domain
 from ..data.schema import domain_to_json
 from ..privacy.accounting.budget import Accounting, Sums
 from ..privacy.accounting.lifetime import events_to_json, planned
@@ -27,10 +29,10 @@ def facts_of(ready: PreparedRelease, reservation: Reservation, noise: str, entry
     request, problem, plan = ready.request, ready.problem, ready.plan
     schema = domain_to_json(problem.domain)
     total = reservation.lifetime
-    accounting, charges, sums = plan.accounting, planned(plan), plan.sums
+    accounting, charges, sums, found = plan.accounting, planned(plan), plan.sums, ()
     if isinstance(ready, SettledRelease):
         accounting, charges = ready.division.accounting, (*ready.measured_events, *charges)
-        sums = Sums.of(charges)
+        sums, found = Sums.of(charges), ready.found.found
     counted = accounting is Accounting.OPTIMAL
     symbol, cost = ("releases", sum(c.times for c in plan.charges)) if counted else sums.cost(accounting)
     return {
@@ -75,21 +77,17 @@ def facts_of(ready: PreparedRelease, reservation: Reservation, noise: str, entry
         "queries": {"asked": list(request.asked), "count": problem.workload.m},
         "schema": schema,
         "schema_sha256": hashlib.sha256(json.dumps(schema, sort_keys=True).encode()).hexdigest(),
-        "bounds": _bounds(ready),
-        "measured": [
-            {"column": f.column.name, "found": f.words, "nothing": f.nothing, "tag": f.tag} for f in ready.findings
-        ],
+        "bounds": _bounds(problem.domain, [f.column.name for f in found]),
+        "measured": [{"column": f.column.name, "found": f.words, "nothing": f.nothing, "tag": f.tag} for f in found],
         "reason": request.reason,
         "versions": _versions(),
     }
 
 
-def _bounds(ready: PreparedRelease) -> str:
-    """A text that says where bounds and values come from."""
-    domain = ready.problem.domain
+def _bounds(domain: Domain, here: Sequence[str]) -> str:
+    """A text that says where bounds and values come from; columns `here` were measured with this release."""
     if domain.peeked:
         return "filled in from the data, not protected"
-    here = [f.column.name for f in ready.findings]
     earlier = [name for name in domain.measured if name not in here]
     said = [
         f"measured from the data, protected, with {which} release: {', '.join(names)}"

@@ -215,7 +215,15 @@ class Book:
         found = []
         for row in self.sets:
             try:
-                found += self._wrong_totals(row)
+                promised = lifetime(row)
+                for release, total in zip(self._releases[row["seq"]], self._totals(row)[1:], strict=True):
+                    self._release(release, {})  # what cannot be shown is not as it was written
+                    spent = promised.total(total)
+                    if not abs(spent - release["total_epsilon"]) <= 1e-6 * spent:
+                        stored = f"{release['total_epsilon']!r} is stored, its events give {spent!r}"
+                        found.append(f"release {release['seq']}: changed total: ε={stored}")
+                    if not spent <= promised.budget.epsilon * (1 + 1e-9):
+                        found.append(f"release {release['seq']}: its data set's budget is exceeded: ε={spent:.6g}")
             except Exception as error:  # this program never wrote it, so that it may be anything
                 found.append(f"data set {row['seq']}: unreadable: {str(error)[:100] or type(error).__name__}")
         return found
@@ -227,19 +235,6 @@ class Book:
             known = {row["seq"] for row in self._rows[whole]}
             lost = [row for row in self._rows[place] if row[column] not in known]
             found += [f"row {row['seq']} of {place}: its {column} {row[column]} is not there" for row in lost]
-        return found
-
-    def _wrong_totals(self, row: sqlite3.Row) -> list[str]:
-        """Descriptions of a data set's stored totals that its events do not give."""
-        promised, found = lifetime(row), []
-        for release, total in zip(self._releases[row["seq"]], self._totals(row)[1:], strict=True):
-            self._release(release, {})  # what cannot be shown is not as it was written
-            spent = promised.total(total)
-            if not abs(spent - release["total_epsilon"]) <= 1e-6 * spent:
-                stored = f"{release['total_epsilon']!r} is stored, its events give {spent!r}"
-                found.append(f"release {release['seq']}: changed total: ε={stored}")
-            if not spent <= promised.budget.epsilon * (1 + 1e-9):
-                found.append(f"release {release['seq']}: its data set's budget is exceeded: ε={spent:.6g}")
         return found
 
     def _totals(self, row: sqlite3.Row) -> list[Total]:

@@ -26,7 +26,7 @@ from ..privacy.accounting.lifetime import Event, Filtered, reserved
 from ..privacy.column_curator import ColumnCurator
 from ..privacy.curator import check_readable
 from ..problems import QueryRelease
-from ..schemas.measure import ColumnFindings, MeasuredSchema, measure_schema
+from ..schemas.measure import MeasuredSchema, measure_schema
 from ..schemas.plan import Division, SchemaPlan, check_whole, exactly, plan_schema, plan_within, share_of
 from ..types import Rng, Watch, unwatched
 from ..workloads import Workload
@@ -46,11 +46,6 @@ class PreparedRelease:
     rows: Rows | Counts
     plan: Plan
     events: tuple[tuple[Event, int], ...]
-
-    @property
-    def findings(self) -> tuple[ColumnFindings, ...]:
-        """The findings on every column that is measured with this release."""
-        return ()
 
     def reserve(self, store: Store, *, preview: bool = False, **leaving: str) -> Reservation:
         """Charge the release in the ledger, or with `preview` only show the charge; see `Store.reserve`.
@@ -122,11 +117,6 @@ class SettledRelease(PreparedRelease):
     measuring: Plan
     division: Division
     measured_events: tuple[tuple[Event, int], ...]
-
-    @property
-    def findings(self) -> tuple[ColumnFindings, ...]:
-        """The findings on every column that was measured with this release."""
-        return self.found.found
 
 
 @dataclass(frozen=True, eq=False)

@@ -111,16 +111,18 @@ def _apart(rho: float) -> float:
 
 def percent(chance: float) -> str:
     """A probability as "23.4%", rounded up to a decimal, or to three near 1, where digits matter."""
-    digits = 1 if chance <= 0.99 else 3
-    shown = math.ceil(100 * chance * 10**digits - 1e-9) / 10**digits
+    shown = _hundredths(chance, 1 if chance <= 0.99 else 3)
     return f"{shown:g}%" if shown < 100 else "almost 100%"
 
 
 def times_in_100(chance: float) -> str:
     """A probability as "54 times in 100", rounded up; with a decimal near ½ and 1, where digits matter."""
-    digits = 0 if 0.51 <= chance <= 0.99 else 1
-    shown = math.ceil(100 * chance * 10**digits - 1e-9) / 10**digits
-    return f"{shown:g} times in 100"
+    return f"{_hundredths(chance, 0 if 0.51 <= chance <= 0.99 else 1):g} times in 100"
+
+
+def _hundredths(chance: float, digits: int) -> float:
+    """100 times a probability, rounded up to so many decimals."""
+    return math.ceil(100 * chance * 10**digits - 1e-9) / 10**digits
 
 
 def guess_tile(chance: float) -> tuple[str, str, str]:
@@ -132,7 +134,7 @@ def guess_tile(chance: float) -> tuple[str, str, str]:
 def one_in(chance: float) -> str:
     """A small probability as "1 time in 10 million", rounded up."""
     if chance > 0.01:
-        return f"{math.ceil(1000 * chance - 1e-9) / 10:g} times in 100"
+        return f"{_hundredths(chance, 1):g} times in 100"
     often = 1 / chance * (1 + 1e-12)
     step = 10 ** max(math.floor(math.log10(often)) - 2, 0)
     often = math.floor(often / step) * step

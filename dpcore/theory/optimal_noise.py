@@ -128,10 +128,13 @@ def _times(ratio: float) -> str:
 def _balanced(c: Array, moves: Array, start: Array) -> tuple[Array, float, Array]:
     """The λ that maximises Σ_S √(c_S (λ moves)_S) over the simplex, that sum z, and t = √(c/b)/z."""
 
-    def negative(weights: Array) -> tuple[float, Array]:
+    def root(weights: Array) -> tuple[float, Array]:
         b = np.maximum(weights @ moves, 1e-300)
-        total = np.sqrt(c * b).sum()
-        return -math.log(total), -(moves @ np.sqrt(c / b)) / (2 * total)
+        return float(np.sqrt(c * b).sum()), np.sqrt(c / b)
+
+    def negative(weights: Array) -> tuple[float, Array]:
+        total, slope = root(weights)
+        return -math.log(total), -(moves @ slope) / (2 * total)
 
     found = minimize(
         negative,
@@ -144,9 +147,8 @@ def _balanced(c: Array, moves: Array, start: Array) -> tuple[Array, float, Array
     )
     weights = np.maximum(found.x, 0)
     weights /= weights.sum()
-    b = np.maximum(weights @ moves, 1e-300)
-    total = float(np.sqrt(c * b).sum())
-    return weights, total, np.sqrt(c / b) / total
+    total, slope = root(weights)
+    return weights, total, slope / total
 
 
 def _worst(spaces: ResidualSpaces, t: Array, start: Axes) -> tuple[Axes, float]:

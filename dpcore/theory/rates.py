@@ -1,9 +1,9 @@
 """Error rates that are proved, up to constants: Table 1 and Theorems 3 and 5 of the linear-queries paper, corrected.
 
 "Up to constants" means that only their shapes may be compared with measured errors. |Q| = 2m, the queries and their
-negations. For the population ½(hi − lo) √(2 log|Q| / n) is added to each (`sampling_bound`): Theorem 3's
-D₁ √(log k / n) is vacuous, and Theorem 5, which has no such term, proves only the error on the n records that its
-oracle sees. Source: Micali, Lezane, Betken 2025.
+negations. For the population ½(hi − lo) √(2 log|Q| / n) is added to each, the finite-class bound: Theorem 3's
+D₁ √(log k / n) is vacuous, as D₁ is of order k, and Theorem 5, which has no such term, proves only the error on the n
+records that its oracle sees. Source: Micali, Lezane, Betken 2025.
 """
 
 import math
@@ -59,7 +59,7 @@ class Setting:
 class Rate:
     """A row of Table 1: the rate at which an algorithm's error falls, up to constants.
 
-    The error is max_q ⟨q, P_n − D⟩, on the table itself; `sampling_bound` bounds what a population's adds to it.
+    The error is max_q ⟨q, P_n − D⟩, on the table itself; for a population ½(hi − lo) √(2 log|Q| / n) is added.
     """
 
     formula: str

@@ -58,11 +58,3 @@ def mirror_descent_rounds(*, n: float, k: int, mu: float, l2: float, gaussian_wi
     They have σ = Δ₂√T/(nμ) on every cell, μ the whole budget's, where the paper has 4√(T log(1/δ))/(nε).
     """
     return math.sqrt(math.log(max(k, 2))) * n * mu / max(l2 * gaussian_width, 1e-12)
-
-
-def sampling_bound(*, n: float, m: int, width: float) -> float:
-    """The bound on the sampling error of n draws: E max_q |⟨q, P − P_n⟩| ≤ (width/2) √(2 log(2m)/n).
-
-    The finite-class bound; the paper's D₁ √(log k / n) is vacuous, as D₁ is of order k.
-    """
-    return width / 2 * math.sqrt(2 * math.log(2 * m) / n)

@@ -4,7 +4,8 @@ import streamlit as st
 
 from dpcore.data.readers import UPLOADED, read
 from dpcore.errors import InputError
-from dpcore.evaluation.run import Comparison, compare_tables
+from dpcore.evaluation.run import Comparison, compare
+from dpcore.releases import Records
 
 from ..shell.table import Table
 from ..shell.text import clean, plain
@@ -19,12 +20,13 @@ def bring(table: Table, sweep: Sweep) -> tuple[str, Comparison] | None:
     upload = st.file_uploader("Synthetic table", KINDS, key=f"other-{table.version}", help=words)
     if upload is None or sweep.problem is None or sweep.rows is None:
         return None
+    domain = sweep.problem.domain
     try:
-        synthetic = sweep.problem.domain.encode(read(upload, upload.name, UPLOADED).frame)
+        synthetic = domain.encode(read(upload, upload.name, UPLOADED).frame)
     except InputError as error:
         st.error(plain(error, 400))
         return None
-    both = compare_tables(sweep.rows, synthetic, sweep.problem.workload)
+    both = compare(Records(domain, synthetic.values, synthetic.weights), sweep.rows, sweep.problem.workload)
     found = both.errors
     st.caption(
         f"{plain(upload.name)}: {synthetic.n:,} rows. Its largest error is {100 * found.max_error:.2g} points, "
