@@ -26,20 +26,16 @@ ENDINGS = (".csv", ".parquet", ".npz", ".json", ".html", ".yaml", ".py")  # endi
 
 def check_folder(folder: Path) -> None:
     """Raise InputError unless `folder` is new or empty and can be made: no release is ever overwritten."""
-    try:
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise InputError(f"{str(folder)[:200]}: is there already and not empty; a release is never written over")
-        if folder.is_symlink() or os.path.ismount(folder) or (folder.exists() and folder.samefile(".")):
-            why = "is a link, a disk of its own, or where the program runs; name a folder that can be replaced"
-            raise InputError(f"{str(folder)[:200]}: {why}")
+    why = "cannot be made here"
+    with suppress(OSError, ValueError):  # such as a name too long, or no text
         parent = folder.absolute().parent
-        usable = parent.is_dir() and os.access(parent, os.W_OK)
-    except (OSError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        usable = False
-    if not usable:
-        raise InputError(f"{str(folder)[:200]}: cannot be made here")
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            why = "is there already and not empty; a release is never written over"
+        elif folder.is_symlink() or os.path.ismount(folder) or (folder.exists() and folder.samefile(".")):
+            why = "is a link, a disk of its own, or where the program runs; name a folder that can be replaced"
+        elif parent.is_dir() and os.access(parent, os.W_OK):
+            return
+    raise InputError(f"{str(folder)[:200]}: {why}")
 
 
 @contextmanager
