@@ -252,6 +252,21 @@ def finished(name, problem, rows, budget=BUDGET, seed=0, **settings):
     return Run(ALGORITHMS[name](**settings), problem, rows, budget, seed=seed).finish()
 
 
+def all_tables(domain, n, ways=2):
+    """The release of all tables of so many columns."""
+    return QueryRelease(Marginals.all(domain, ways), n)
+
+
+def plan_of(name, problem, budget, **settings):
+    """The plan of an algorithm with these settings."""
+    return make_plan(ALGORITHMS[name](**settings), problem, budget)
+
+
+def final_errors(run):
+    """The errors of a run's last record."""
+    return run.records[-1].empirical
+
+
 def wide_task(ways=2, n=2000):
     """Sixteen columns of four values, tied in pairs: 4^16 cells, which nobody lists."""
     domain, rng = codes(*[4] * 16), seeded(0)

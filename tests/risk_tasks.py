@@ -7,7 +7,7 @@ from dpcore import RiskMinimisation
 from dpcore.algorithms import solving
 from dpcore.params import parameters
 from dpcore.parsing.tasks import read_task
-from tests.helpers import categorical, domain_of, numeric
+from tests.helpers import categorical, domain_of, numeric, seeded
 
 LEARNERS = solving(RiskMinimisation)
 DOMAIN = domain_of(
@@ -22,7 +22,7 @@ DOMAIN = domain_of(
 
 def table(n=60, seed=0):
     """n people whose y and label depend on x."""
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     x = np.clip(rng.normal(size=n), -2, 2).round(2)
     y = np.clip(5 + 2 * x + rng.normal(size=n), 0, 10).round(2)
     label = np.where(x + rng.normal(size=n) > 0, "yes", "no")

@@ -4,14 +4,13 @@ import copy
 from collections import Counter
 
 import numpy as np
-import pytest
 
 from dpcore import Run
 from dpcore.algorithms.base import make_plan
 from dpcore.evaluation.run import generators
 from dpcore.privacy import grid
 from dpcore.privacy.measurement import Measurement, deviation
-from tests.helpers import identical
+from tests.helpers import approx, identical, seeded
 
 
 class Recorder:
@@ -70,7 +69,7 @@ class Exact:
 def exact_run(algorithm, problem, rows, budget, seed=0):
     """The plan, the curator without noise and the steps of a run on it."""
     plan, curator = make_plan(algorithm, problem, budget), Exact(problem, rows)
-    return plan, curator, list(algorithm.steps(problem, plan, curator, np.random.default_rng(seed)))
+    return plan, curator, list(algorithm.steps(problem, plan, curator, seeded(seed)))
 
 
 def kind(statistic):
@@ -96,7 +95,7 @@ def asked_as_planned(algorithm, plan, asked):
         alike = [c for c in plan.charges if (c.verb, kind(c.statistic)) == (verb, kind(question))]
         (named,) = {c.statistic for c in alike if algorithm.adaptive or c.spend == paid}
         assert grid.gridded(named) == grid.gridded(question)
-        assert isinstance(named, type) or sizes(named) == pytest.approx(sizes(question), rel=1e-12)
+        assert isinstance(named, type) or sizes(named) == approx(sizes(question), rel=1e-12)
 
 
 def recorded(algorithm, problem, rows, budget, plan=None):

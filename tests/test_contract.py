@@ -21,13 +21,16 @@ from tests import point_tasks, risk_tasks
 from tests.helpers import (
     QUERIES,
     TASKS,
+    all_tables,
     approx,
     arrays,
     codes,
     few_rounds,
+    final_errors,
     histogram,
     identical,
     parametrize,
+    plan_of,
     quiet,
     random_rows,
     refused,
@@ -162,7 +165,7 @@ def answers_hold(run, rows):
     assert free or (whole > -1e-12).all()
     assert whole.sum() == approx(1, abs=1e-9)
     gaps = np.abs(answers - run.truth.answers)
-    last = run.records[-1].empirical
+    last = final_errors(run)
     exact = 1e-15 * max(1.0, gaps.sum() if free else 0.0)
     assert (last.max_error, last.mean_error) == approx((gaps.max(), gaps.mean()), abs=exact)
     assert last.rmse == approx(np.sqrt((gaps**2).mean()), abs=exact)
@@ -175,7 +178,7 @@ def parameter_holds(run, _rows):
     assert run.spent.epsilon > 0.98 * run.plan.budget.epsilon, "nothing is left over"
     assert run.release.x.shape == (run.problem.d,)
     assert run.problem.region.contains(run.release.x[None])[0]
-    last = run.records[-1].empirical
+    last = final_errors(run)
     assert last.excess_risk > -1e-6
     assert last.excess_risk == approx(last.risk - run.truth.least)
 
@@ -185,8 +188,8 @@ def points_hold(run, rows):
     assert run.problem.region.project(release.points) == approx(release.points, abs=1e-12)
     assert release.weights.min() >= 0
     assert release.weights.sum() == approx(1, abs=1e-12)
-    assert run.records[-1].empirical.w1 == w1(rows.values, rows.weights, release.points, release.weights).value
-    assert run.to_json()["final"] == run.records[-1].empirical.to_json()
+    assert final_errors(run).w1 == w1(rows.values, rows.weights, release.points, release.weights).value
+    assert run.to_json()["final"] == final_errors(run).to_json()
     frame = run.sample(40)
     assert (len(frame), tuple(frame.columns)) == (40, run.problem.names)
 
@@ -267,7 +270,7 @@ def test_nothing_is_drawn_before_something_was_released():
 def test_tables_too_large_are_refused_before_memory_with_their_size(name):
     domain = codes(*[1000] * 6)
     values = np.zeros((1, 6), dtype=int)
-    problem = QueryRelease(Marginals.all(domain, 6), 10)
+    problem = all_tables(domain, 10, 6)
     with pytest.raises(InputError) as caught:
         Run(ALGORITHMS[name](), problem, Rows(values, np.array([10])), Budget(1, 1e-9))
     message = str(caught.value)
@@ -285,14 +288,14 @@ MATRIX += [
 def test_a_query_matrix_is_refused_in_words(name, settings, message):
     for where in ("explicit", "union"):
         with refused(message):
-            make_plan(ALGORITHMS[name](**settings), task(where)[0], BUDGET)
+            plan_of(name, task(where)[0], BUDGET, **settings)
 
 
 def test_what_a_wide_table_forbids_is_said_in_words():
     problem, _ = wide_task()
     for noise in ("fresh", "subspace"):
         with refused(f"noise={noise} is drawn on all combinations, which cannot be listed"):
-            make_plan(ALGORITHMS["dpam"](noise=noise), problem, Budget(1, 1e-6))
+            plan_of("dpam", problem, Budget(1, 1e-6), noise=noise)
 
 
 @quiet
@@ -316,7 +319,7 @@ def test_a_table_whose_cells_cannot_be_listed_is_served_within_its_budget(name, 
     assert np.add.reduceat(answers, [table.start for table in problem.workload.tables]) == approx(1)
     assert len(run.sample(50)) == 50
     uniform = np.abs(1 / 16 - problem.workload.answers_of_rows(rows)).max()
-    assert run.records[-1].empirical.max_error < uniform
+    assert final_errors(run).max_error < uniform
 
 
 @parametrize("P", [np.ones(23) / 23, np.r_[2.0, -1.0, np.zeros(22)], np.full(24, np.nan)])

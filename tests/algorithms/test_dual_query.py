@@ -5,10 +5,9 @@ import math
 import numpy as np
 
 from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run
-from dpcore.algorithms.base import make_plan
 from dpcore.algorithms.dual_query import _Expected, _RowPlayer
 from dpcore.privacy.accounting.budget import Accounting, BoundedRange
-from tests.helpers import approx, codes, finished, parametrize, random_rows, seeded, task
+from tests.helpers import all_tables, approx, codes, finished, parametrize, plan_of, random_rows, seeded, task
 
 BUDGETS = [Budget(1, 1e-9), Budget(9, 1e-3), Budget(1, 0), Budget(8, 0)]
 TALL = codes(*[20] * 9)  # 5e11 cells
@@ -27,7 +26,7 @@ def tall_rows(n=2000):
 @parametrize("where", ["2-way", "explicit"])
 def test_the_charges_of_dualquery_are_those_of_the_docstring(where, budget, rounds, samples):
     problem = task(where)[0]
-    plan = make_plan(ALGORITHMS["dualquery"](rounds=rounds, samples=samples), problem, budget)
+    plan = plan_of("dualquery", problem, budget, rounds=rounds, samples=samples)
     step = plan["eta"] * problem.workload.width / problem.n
     assert [c.times for c in plan.charges] == [samples] * (rounds - 1)
     ranges = [2 * step * (t - 1) for t in range(2, rounds + 1)]
@@ -46,8 +45,7 @@ def test_the_charges_of_dualquery_are_those_of_the_docstring(where, budget, roun
 def test_rows_of_one_person_are_paid_for_together(group):
     workload = task("2-way")[0].workload
     alone, together = (
-        make_plan(ALGORITHMS["dualquery"](rounds=5), QueryRelease(workload, 500, b), Budget(1, 1e-6))["eta"]
-        for b in (1, group)
+        plan_of("dualquery", QueryRelease(workload, 500, b), Budget(1, 1e-6), rounds=5)["eta"] for b in (1, group)
     )
     assert together == approx(alone / group)
 
@@ -57,8 +55,8 @@ def test_rows_of_one_person_are_paid_for_together(group):
 def test_dqrs_expects_to_spend_its_budget_and_never_needs_more_than_dualquery(where, budget):
     problem = task(where)[0]
     chosen = {"rounds": 40, "samples": 10}
-    plan = make_plan(ALGORITHMS["dqrs"](**chosen), problem, budget)
-    fresh = make_plan(ALGORITHMS["dualquery"](**chosen), problem, budget)
+    plan = plan_of("dqrs", problem, budget, **chosen)
+    fresh = plan_of("dualquery", problem, budget, **chosen)
     assert plan["eta"] >= fresh["eta"] * (1 - 1e-5)
     expected = _Expected(problem, budget, 40, 10, plan["eta"] * problem.workload.width)
     assert 0.5 < expected.cost <= 1
@@ -70,7 +68,7 @@ def test_dqrs_expects_to_spend_its_budget_and_never_needs_more_than_dualquery(wh
 @parametrize("seed", range(3))
 def test_dqrs_is_charged_for_bits_and_for_what_they_reject(seed):
     rows = random_rows(codes(3, 2, 4), 20_000)
-    problem = QueryRelease(Marginals.all(codes(3, 2, 4), 2), 20_000)
+    problem = all_tables(codes(3, 2, 4), 20_000)
     algorithm = ALGORITHMS["dqrs"](rounds=150, samples=6)
     run = Run(algorithm, problem, rows, Budget(0.2, 1e-6), seed=seed).finish()
     expected = _Expected(problem, run.budget, 150, 6, run.plan["eta"])
@@ -98,7 +96,7 @@ def test_dqrs_is_charged_for_bits_and_for_what_they_reject(seed):
 def test_dqrs_stops_when_the_next_charge_does_not_fit(monkeypatch):
     monkeypatch.setattr("dpcore.algorithms.dual_query.REJECTED", 0.5)  # expects too little, so η is too large
     rows = random_rows(codes(3, 2, 4), 20_000)
-    problem = QueryRelease(Marginals.all(codes(3, 2, 4), 2), 20_000)
+    problem = all_tables(codes(3, 2, 4), 20_000)
     run = finished("dqrs", problem, rows, Budget(0.2, 1e-6), rounds=300, samples=6)
     assert 20 < len(run.records) < 300
     assert 0.95 < run.spent.rho / run.budget.rho <= 1

@@ -12,7 +12,7 @@ from dpcore.algorithms.ground import Ground
 from dpcore.algorithms.past_measurements import Fact, Queries
 from dpcore.models.cells import Cells
 from dpcore.models.tree import Support
-from tests.helpers import approx, codes, matrix, parametrize, signs
+from tests.helpers import approx, codes, matrix, parametrize, seeded, signs
 
 DOMAIN = codes(3, 4)
 MARGINALS = Marginals.all(DOMAIN, 1)
@@ -25,7 +25,7 @@ ONE = Support(0, (0,), (0,), 1.0)  # of an indicator
 def test_visits_in_turn_tend_to_the_projection(name, slack, uniform):
     """min KL(D ‖ D_0) within the intervals, from scipy."""
     workload = MARGINALS if name == "marginals" else signs(DOMAIN, 6)
-    rng, sigma = np.random.default_rng(0), np.array([0.02, 0.05, 0.03, 0.04])
+    rng, sigma = seeded(0), np.array([0.02, 0.05, 0.03, 0.04])
     D_0 = np.full(12, 1 / 12) if uniform else rng.dirichlet(np.full(12, 5))
     measured = [0, 2, 4, 5]
     A = matrix(workload)[measured]

@@ -15,7 +15,7 @@ from dpcore.geometry.regions import Ball, box
 from dpcore.geometry.transport import w1
 from dpcore.params import build
 from dpcore.privacy.statistics.votes import Votes
-from tests.helpers import approx, parametrize, refused
+from tests.helpers import approx, final_errors, parametrize, refused, seeded
 from tests.point_tasks import BALL, quarter, task
 
 NAMES = ("x", "y", "z", "u")
@@ -28,14 +28,14 @@ def finish(algorithm, X, budget=BUDGET, seed=0, region=BALL, every=10**9):
 
 def distances(algorithm, radius, seeds, n=1000):
     runs = [finish(algorithm, quarter(n, seed, radius), seed=seed) for seed in range(seeds)]
-    return float(np.mean([run.records[-1].empirical.w1 for run in runs]))
+    return float(np.mean([final_errors(run).w1 for run in runs]))
 
 
 @parametrize("seed", range(3))
 def test_the_histogram_is_the_nearest_distribution_on_the_candidates(seed):
     """Proposition 5.1: W1(S, histogram) is the mean distance to the nearest candidate, the least there can be."""
     _, rows = task(quarter(70, seed))
-    V = BALL.uniform(15, np.random.default_rng(seed + 9))
+    V = BALL.uniform(15, seeded(seed + 9))
     histogram = Votes(V).value(rows)
     nearest = rows.weights @ cdist(rows.values, V).min(axis=1) / rows.n
     assert abs(w1(rows.values, rows.weights, V, histogram).value - nearest) <= 1e-12
@@ -56,7 +56,7 @@ def test_without_noise_the_release_is_the_nearest_there_is_on_its_candidates(pos
     for algorithm in (PSMM(cells=50, post=post), PrivateEvolution(post=post, samples=20, rounds=2)):
         run = finish(algorithm, X, Budget(1e7, 1e-4))
         best = cdist(X, run.release.points).min(axis=1).mean()
-        assert run.records[-1].empirical.w1 == approx(best, abs=1e-4)
+        assert final_errors(run).w1 == approx(best, abs=1e-4)
 
 
 def test_no_round_releases_the_initial_points_and_costs_nothing():
@@ -84,7 +84,7 @@ def test_algorithm_1_copies_candidates_and_falls_back_when_none_or_too_many_are_
     X = np.repeat([[0.2, 0.2], [0.7, 0.1]], 400, axis=0)
     run = finish(build(PrivateEvolution, PRESETS["algorithm-1"] | {"multiplicity": "5"}), X, Budget(9, 1e-4))
     assert run.plan["samples"] == 800
-    assert run.records[-1].empirical.w1 < 0.1
+    assert final_errors(run).w1 < 0.1
     flood = finish(
         PrivateEvolution(post="threshold", threshold=0, multiplicity=1, rounds=1, release="last"), quarter(60)
     )
@@ -128,9 +128,9 @@ def test_a_projection_that_would_take_hours_is_refused_before_anything_is_measur
 def test_the_start_and_the_variations_can_be_replaced():
     X = quarter(200)
     run = finish(PrivateEvolution(random=Given(np.zeros((1, 2))), variation=Lattice(), rounds=2), X, Budget(9, 1e-4))
-    assert run.records[-1].empirical.w1 < 0.2
+    assert final_errors(run).w1 < 0.2
     none = finish(PrivateEvolution(random=Given(X), rounds=0), X)
-    assert none.records[-1].empirical.w1 == approx(0, abs=1e-12)
+    assert final_errors(none).w1 == approx(0, abs=1e-12)
 
 
 def test_steps_are_rounds_in_the_papers_words():

@@ -1,31 +1,29 @@
 """Forecasts before a run: in words, larger for more, and a refusal of what this machine cannot hold."""
 
-import pytest
-
-from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, domain_from_json
+from dpcore import ALGORITHMS, Budget, domain_from_json
 from dpcore.algorithms import forecasts
 from dpcore.algorithms.base import forecast
-from tests.helpers import codes, refused
+from tests.helpers import all_tables, approx, codes, refused
 
 WIDE = domain_from_json({f"c{i}": 10 for i in range(30)})
 BUDGET, METHOD = Budget(1.0, 1e-9), ALGORITHMS["gaussian_maxent"]()
 
 
 def pairs(domain):
-    return QueryRelease(Marginals.all(domain, 2), 5000)
+    return all_tables(domain, 5000)
 
 
 def test_a_forecast_grows_with_the_cells_and_is_said_in_words():
     few, many = forecast(METHOD, pairs(codes(3, 3, 3)), BUDGET), forecast(METHOD, pairs(codes(*[10] * 6)), BUDGET)
     assert few[0] < many[0]
-    assert many[1] == pytest.approx(8 * (40 * 10**6 + 12 * 15 * 100))
+    assert many[1] == approx(8 * (40 * 10**6 + 12 * 15 * 100))
     assert forecasts.words(*many) == f"about {many[0]:.0f} s and 305 MiB of memory"
     assert forecasts.words(0.2, 2**20) == "under 1 s and 1 MiB of memory"
     assert forecasts.words(600, 3 * 2**30) == "about 10 min and 3 GiB of memory"
 
 
 def test_answers_count_where_no_cells_are_listed_and_a_tree_takes_longer_with_more_tables():
-    two, three = (QueryRelease(Marginals.all(WIDE, ways), 10**6) for ways in (2, 3))
+    two, three = (all_tables(WIDE, 10**6, ways) for ways in (2, 3))
     assert forecast(ALGORITHMS["residual"](), three, BUDGET)[1] == 8 * 12 * three.workload.m
     assert forecast(METHOD, two, BUDGET)[0] < forecast(METHOD, three, BUDGET)[0]
     assert METHOD.plan(two, BUDGET)["cells"] > METHOD.plan(three, BUDGET)["cells"], "the more tables the fewer cells"

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from dpcore import ALGORITHMS, Budget, Explicit, Marginals, QueryRelease
-from dpcore.algorithms.base import make_plan, stars
+from dpcore.algorithms.base import stars
 from dpcore.algorithms.ground import Ground
 from dpcore.algorithms.mirror_descent import _descend, _release
 from dpcore.intervals.known import known
@@ -14,7 +14,21 @@ from dpcore.models.cells import Cells
 from dpcore.privacy.accounting import conversions
 from dpcore.privacy.statistics.answers import Answers, CellAnswers
 from dpcore.theory import schedules
-from tests.helpers import approx, codes, finished, histogram, matrix, parametrize, random_rows, signs, softmax, task
+from tests.helpers import (
+    all_tables,
+    approx,
+    codes,
+    finished,
+    histogram,
+    matrix,
+    parametrize,
+    plan_of,
+    random_rows,
+    seeded,
+    signs,
+    softmax,
+    task,
+)
 from tests.tape import exact_run
 
 MODES = ("reused", "subspace", "fresh")
@@ -74,7 +88,7 @@ def test_the_descent_on_reused_noise_reaches_the_optimum_that_scipy_finds(kind, 
     domain = codes(3, 4)
     workload = Marginals(domain, [["a"], ["a", "b"]]) if kind == "marginals" else signs(domain, 8)
     A = matrix(workload)
-    y = A @ histogram(domain, random_rows(domain, 40)) + 0.02 * np.random.default_rng(2).normal(size=len(A))
+    y = A @ histogram(domain, random_rows(domain, 40)) + 0.02 * seeded(2).normal(size=len(A))
     *_, (D, heat) = _descend(Ground(Cells(domain), workload, None), workload, y, alpha, tau, 2000)
     found = minimize(
         lambda u: smoothed(A, y, softmax(u), tau, alpha), np.zeros(12), method="BFGS", options={"gtol": 1e-10}
@@ -90,7 +104,7 @@ def test_the_descent_on_reused_noise_reaches_the_optimum_that_scipy_finds(kind, 
 @parametrize("noise", MODES)
 def test_the_plan_spends_exactly_the_whole_gaussian_budget(noise, epsilon):
     problem, budget = task("2-way")[0], Budget(epsilon, 1e-6)
-    plan = make_plan(ALGORITHMS["dpam"](noise=noise), problem, budget)
+    plan = plan_of("dpam", problem, budget, noise=noise)
     (charge,) = plan.charges
     assert charge.times == (1 if noise == "reused" else plan["rounds"])
     whole = conversions.gdp_mu(epsilon, 1e-6)
@@ -125,7 +139,7 @@ def test_rounds_minimise_the_bound_of_theorem_5():
 def test_the_noise_of_the_published_tables_is_as_large_as_is_said(noise):
     """What five tables say of each column has 204 free numbers in all runs, of which the squared errors are counted."""
     domain = codes(*[3] * 6)
-    problem, rows = QueryRelease(Marginals.all(domain, 2), 2000), random_rows(domain, 2000)
+    problem, rows = all_tables(domain, 2000), random_rows(domain, 2000)
     columns, total = Marginals.all(domain, 1), 0.0
     truth = columns.answers_of_rows(rows)
     for seed in range(17):

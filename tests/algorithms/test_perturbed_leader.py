@@ -3,12 +3,11 @@
 import itertools
 
 import numpy as np
-import pytest
 
 from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, TableQueries, Union
 from dpcore.algorithms.base import make_plan
 from dpcore.privacy.accounting.calibrations import equal_selections
-from tests.helpers import codes, parametrize, task
+from tests.helpers import all_tables, approx, codes, parametrize, plan_of, seeded, task
 
 CUBE = codes(3, 2, 4)
 
@@ -18,7 +17,7 @@ CUBE = codes(3, 2, 4)
 @parametrize("name", ["fem", "sepfem"])
 def test_a_run_is_charged_one_selection_a_round_and_nothing_else(name, budget, rounds):
     """As `test_contract` holds that charges are the planned ones."""
-    (charge,) = make_plan(ALGORITHMS[name](rounds=rounds, samples=2), task("2-way")[0], budget).charges
+    (charge,) = plan_of(name, task("2-way")[0], budget, rounds=rounds, samples=2).charges
     assert (charge.verb, charge.spend, charge.times) == ("select", equal_selections(budget, rounds), rounds)
 
 
@@ -36,12 +35,12 @@ class Selecting:
 def steps(name, problem, curator, **chosen):
     algorithm = ALGORITHMS[name](**chosen)
     plan = make_plan(algorithm, problem, Budget(1, 1e-6))
-    return list(algorithm.steps(problem, plan, curator, np.random.default_rng(0)))
+    return list(algorithm.steps(problem, plan, curator, seeded(0)))
 
 
 @parametrize("name", ["fem", "sepfem"])
 def test_rows_follow_what_was_selected(name):
-    problem = QueryRelease(Marginals.all(CUBE, 1), 10)
+    problem = all_tables(CUBE, 10, 1)
     m = problem.workload.m
     curator = Selecting(1, m + 3, m + 3, 7, 7, 0)  # more a = 1, less b = 0, more c = 2
     last = steps(name, problem, curator, rounds=6, samples=8, scale=1e-3, judged="round")[-1]
@@ -53,7 +52,7 @@ def test_rows_follow_what_was_selected(name):
 
 @parametrize("name", ["fem", "sepfem"])
 def test_random_scores_are_drawn_anew_for_every_row(name):
-    problem = QueryRelease(Marginals.all(CUBE, 1), 10)
+    problem = all_tables(CUBE, 10, 1)
     curator = Selecting(0)
     (step,) = steps(name, problem, curator, rounds=1, samples=200, scale=1.0)
     assert len(step.release.counts) > 15, "with nothing selected yet, any cell may be best"
@@ -61,7 +60,7 @@ def test_random_scores_are_drawn_anew_for_every_row(name):
 
 
 def test_errors_are_those_of_the_round_or_of_recent_rows_and_released_are_all_or_the_tail():
-    problem = QueryRelease(Marginals.all(CUBE, 2), 10)
+    problem = all_tables(CUBE, 10)
     for judged, output in itertools.product(("round", "recent"), ("all", "tail")):
         curator = Selecting(*range(8))
         told = steps("fem", problem, curator, rounds=8, samples=3, judged=judged, output=output)
@@ -75,7 +74,7 @@ def test_errors_are_those_of_the_round_or_of_recent_rows_and_released_are_all_or
             share, recent = (1.0 if judged == "round" else 0.5), rounds[0]
             for own, seen in zip(rounds, asked, strict=True):
                 recent = recent + share * (own - recent)
-                assert seen == pytest.approx(recent)
+                assert seen == approx(recent)
 
 
 def test_separators_are_added_where_they_are_missing():

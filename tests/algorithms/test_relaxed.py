@@ -3,13 +3,25 @@
 import numpy as np
 
 from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run, TableQueries, Union
-from dpcore.algorithms.base import make_plan
 from dpcore.algorithms.relaxed import targets_of
 from dpcore.models.product_mixture import Generator, MixtureFit, RelaxedRows, Target
 from dpcore.privacy.accounting.budget import Gaussian
 from dpcore.privacy.statistics.answers import Answers, SomeAnswers
 from dpcore.workloads.products import Products
-from tests.helpers import approx, codes, parametrize, random_rows, refused, seeded, signs, task, wide_task
+from tests.helpers import (
+    all_tables,
+    approx,
+    codes,
+    final_errors,
+    parametrize,
+    plan_of,
+    random_rows,
+    refused,
+    seeded,
+    signs,
+    task,
+    wide_task,
+)
 from tests.tape import exact_run
 
 BOTH = parametrize("name", ["gem", "rap"])
@@ -93,7 +105,7 @@ def test_many_columns_are_served_and_beat_independent_ones(name, delta):
     workload, domain = problem.workload, problem.domain
     shares = [Marginals(domain, [[column]]).answers_of_rows(rows) for column in domain.names]
     product = np.concatenate([np.outer(shares[a], shares[b]).ravel() for a, b in workload.axes])
-    assert run.records[-1].empirical.max_error < 0.6 * np.abs(product - run.truth.answers).max()
+    assert final_errors(run).max_error < 0.6 * np.abs(product - run.truth.answers).max()
     seen = workload.answers_of_rows(domain.encode(run.sample(3000)))
     assert np.abs(seen - run.release.answers(workload)).max() < 0.04
 
@@ -102,7 +114,7 @@ def test_a_matrix_over_too_many_cells_is_refused_before_anything_is_spent(monkey
     monkeypatch.setattr("dpcore.workloads.products.MOST_JOINT", 23)
     for workload in (WORKLOADS["signs"], WORKLOADS["union"]):
         with refused("ask for marginals, or choose fewer columns"):
-            make_plan(ALGORITHMS["gem"](), QueryRelease(workload, 50), Budget(1, 1e-6))
+            plan_of("gem", QueryRelease(workload, 50), Budget(1, 1e-6))
 
 
 @BOTH
@@ -117,9 +129,9 @@ def test_columns_nobody_asks_about_are_neither_measured_nor_invented(name):
 def test_single_columns_get_enough_of_the_budget_for_little_noise(delta):
     """The mean L1 noise on a column, at the share the plan chose, is what the rule promises within its bounds."""
     domain = codes(40, 30, 50)
-    problem, sizes = QueryRelease(Marginals.all(domain, 2), 20_000), []
+    problem, sizes = all_tables(domain, 20_000), []
     for epsilon in (0.01, 0.5, 50):
-        plan = make_plan(ALGORITHMS["gem"](), problem, Budget(epsilon, delta))
+        plan = plan_of("gem", problem, Budget(epsilon, delta))
         spend, singles = plan.charges[2].spend, Answers(Marginals.all(domain, 1))
         if isinstance(spend, Gaussian):
             mean = np.sqrt(2 / np.pi) * singles.l2 / (20_000 * spend.mu)

@@ -11,7 +11,19 @@ from dpcore.algorithms.residual import Residual
 from dpcore.privacy.accounting.conversions import gdp_mu
 from dpcore.privacy.statistics.answers import Answers
 from dpcore.theory.optimal_noise import least_rmse
-from tests.helpers import BUDGET, approx, codes, finished, random_rows, refused, signs, task
+from tests.helpers import (
+    BUDGET,
+    all_tables,
+    approx,
+    codes,
+    final_errors,
+    finished,
+    random_rows,
+    refused,
+    seeded,
+    signs,
+    task,
+)
 
 RUNS = 200
 
@@ -65,7 +77,7 @@ def test_queries_on_tables_and_matrices_are_read_off_the_answers():
     matrix = signs(domain, 4)
     assert release.answers(matrix) == approx(matrix.answers(D))
     wide = codes(*[9] * 7)
-    few = finished("residual", QueryRelease(Marginals.all(wide, 1), 50), wide.group(np.zeros((50, 7), int))).release
+    few = finished("residual", all_tables(wide, 50, 1), wide.group(np.zeros((50, 7), int))).release
     with refused("4,782,969 combinations is more than"):
         few.answers(Explicit.__new__(Explicit))
 
@@ -77,18 +89,18 @@ def test_a_fit_is_made_on_request_and_is_not_negative():
     fitted = finished("residual", problem, rows, Budget(0.1, 1e-6), fit="nonnegative")
     assert fitted.release.D.min() >= 0
     assert fitted.records[0].empirical == plain.records[0].empirical
-    assert fitted.records[-1].empirical.rmse < 0.7 * plain.records[-1].empirical.rmse, "it borrows strength"
+    assert final_errors(fitted).rmse < 0.7 * final_errors(plain).rmse, "it borrows strength"
     assert len(plain.sample(10)) == 10, "rows come of such a fit"
 
 
 def test_many_columns_need_no_rows_and_refuse_a_fit_that_cannot_be_held():
     domain = codes(*[9] * 12)
-    rng = np.random.default_rng(0)
+    rng = seeded(0)
     rows = domain.group(rng.integers(0, 9, (200, 12)))
-    problem = QueryRelease(Marginals.all(domain, 2), 200)
+    problem = all_tables(domain, 200)
     run = finished("residual", problem, rows)
     expected = run.plan["rmse"]
-    assert run.records[-1].empirical.rmse == approx(expected, rel=0.05)
+    assert final_errors(run).rmse == approx(expected, rel=0.05)
     with refused("fit no distribution that could be held"):
         run.sample(10)
     with refused("fit no distribution that could be held"):

@@ -3,10 +3,10 @@
 import json
 import re
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.hands import click, heads, menu, sees, still
+from tests.helpers import integer, parametrize
 
 MEANT = "What does this ε mean?"
 OFF = "?sample=berkeley&epsilon=0.3&delta=1e-6"
@@ -51,7 +51,7 @@ def test_settings_survive_the_menu_back_forward_and_reload(page, server):
     assert page.url == "about:blank"
 
 
-@pytest.mark.parametrize("way", ["link", "menu"])
+@parametrize("way", ["link", "menu"])
 def test_a_click_before_the_page_has_settled_takes_the_settings_along(page, server, way):
     page.goto(f"{server}/explore{OFF}", wait_until="commit")
     if way == "link":
@@ -93,7 +93,7 @@ def test_what_the_hand_just_moved_is_what_a_click_takes_along(page, server):
 
 
 CELLS = "city,age\n" + "\n".join(f"planted-{i % 3},{20 + i % 60}" for i in range(300))
-TYPED = {"columns": {"age": {"kind": "integer", "low": 0, "high": 119, "bins": 12}}}
+TYPED = {"columns": {"age": integer(0, 119, bins=12)}}
 
 
 def bring(page, name, content, place=0):

@@ -24,6 +24,7 @@ from dpcore.parsing.questions import unbinned, understand
 from dpcore.tags import Tag
 from tests.helpers import (
     QUERIES,
+    all_tables,
     approx,
     categorical,
     codes,
@@ -53,7 +54,7 @@ def apart(run, rows, asked, *known, **also):
 
 def problem_and_rows(n=400):
     rows = draw(DOMAIN, P, n, seeded(2))
-    return QueryRelease(Marginals.all(DOMAIN, 2), n), rows
+    return all_tables(DOMAIN, n), rows
 
 
 def test_drawing_from_a_population_comes_near_it_at_the_rate_of_sampling():
@@ -85,7 +86,7 @@ def test_baselines_are_what_they_say():
 def test_what_needs_all_cells_or_a_population_is_left_out_without():
     domain = codes(*[100] * 6)
     rows = domain.group(seeded(0).integers(0, 100, (50, 6)))
-    assert baselines(QueryRelease(Marginals.all(domain, 1), 50), rows).keys() == {"resampling"}
+    assert baselines(all_tables(domain, 50, 1), rows).keys() == {"resampling"}
 
 
 @parametrize("name", QUERIES)
@@ -158,7 +159,7 @@ def test_the_binning_part_is_the_answer_by_bins_minus_the_one_by_values():
     for text in ("age between 20 and 39", "age is missing", "age >= 40 and sex = M"):  # they cut no bin
         by_bins = understand(text, BINNED).workload.answers_of_rows(rows)
         assert by_bins[0] == approx(unbinned(text, BINNED, PEOPLE))
-    problem = QueryRelease(Marginals.all(BINNED, 1), 10)
+    problem = all_tables(BINNED, 10, 1)
     run = finished("gaussian_maxent", problem, rows, Budget(1, 1e-3))
     parts = apart(run, rows, asked, values=np.array([unbinned("age >= 18", BINNED, PEOPLE)]))
     by_bins = (4 * 2 / 20 + 5) / 10  # the bin 0..19 holds 4 rows, and 2 of its 20 numbers count
@@ -190,7 +191,7 @@ def test_what_a_tree_cannot_hold_is_told_from_the_noise():
     rng = seeded(0)
     a, b = rng.integers(2, size=(2, n))
     rows = domain.group(np.column_stack([a, b, a ^ b]))  # pairs know nothing of it, the triple everything
-    problem = QueryRelease(Marginals.all(domain, 2), n)
+    problem = all_tables(domain, n)
     triple, chain = Marginals.all(domain, 3), Marginals(domain, [["a", "b"], ["b", "c"]])
     run = finished("gaussian_maxent", QueryRelease(chain, n), rows, cells=7)
     assert isinstance(run.release, Graphical)
@@ -211,7 +212,7 @@ def test_records_that_constraints_call_impossible_are_what_the_model_cannot_hold
         {"columns": {c: {"kind": "integer", "size": 3} for c in "ab"}, "constraints": [{"order": ["a", "b"]}]}
     )
     rows = domain.group(np.repeat(np.array([[2, 0], [0, 2], [1, 1]]), [100, 500, 400], axis=0))
-    problem = QueryRelease(Marginals.all(domain, 2), rows.n)
+    problem = all_tables(domain, rows.n)
     run = finished("gaussian_maxent", problem, rows)
     found = apart(run, rows, problem.workload)
     structure = found.parts["structure"].reshape(3, 3)

@@ -8,16 +8,14 @@ from dpcore.evaluation import output_laws as laws
 from dpcore.geometry.regions import Ball
 from dpcore.learning.losses import Logistic, pinball
 from dpcore.parsing.tasks import grouped
-from tests.helpers import approx, parametrize, refused
+from tests.helpers import approx, final_errors, parametrize, refused, seeded
 from tests.risk_tasks import task
 
 BUDGET = Budget(1, 1e-6)
 
 
 def column(n=5000):
-    b = (
-        np.random.default_rng(0).gamma(2, 0.15, (n, 1)).clip(0, 2).round(1) - 1
-    )  # few values, between which a law is no straight line
+    b = seeded(0).gamma(2, 0.15, (n, 1)).clip(0, 2).round(1) - 1  # few values, between which a law is no straight line
     return RiskMinimisation(pinball(0.5), Ball(np.zeros(1), 1.0), n, ("x",), True), grouped(b)
 
 
@@ -28,7 +26,7 @@ def test_the_law_of_a_line_is_that_of_the_runs(stages, calibration, budget):
     algorithm = ALGORITHMS["regularized_exponential"](stages=stages, calibration=calibration)
     runs = [Run(algorithm, problem, rows, budget, seed=s).finish() for s in range(300)]
     x = np.array([run.release.x[0] for run in runs])
-    excess = np.array([run.records[-1].empirical.excess_risk for run in runs])
+    excess = np.array([final_errors(run).excess_risk for run in runs])
     assert excess.mean() == approx(law.excess, abs=4.5 * excess.std() / np.sqrt(300))
     below = np.concatenate([[0.0], np.cumsum(law.density * (law.x[1] - law.x[0]))])
     ends = np.append(law.x, 2 * law.x[-1] - law.x[-2]) - (law.x[1] - law.x[0]) / 2

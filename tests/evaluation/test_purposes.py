@@ -6,19 +6,19 @@ import sys
 import numpy as np
 import pandas as pd
 
-from dpcore import Budget, Marginals, QueryRelease, Rows, read_json
+from dpcore import Budget, Rows, read_json
 from dpcore.cli import main
 from dpcore.evaluation import purposes
 from dpcore.evaluation.purposes import Purposes, alarms_in_words
 from dpcore.parsing.questions import understand
-from tests.helpers import approx, codes, finished, refusal, refused, rows_of, write_json
+from tests.helpers import all_tables, approx, codes, finished, refusal, refused, rows_of, seeded, write_json
 
 DOMAIN = codes(2, 3, 2, 4)
 
 
 def table(n=4000, seed=0):
     """d follows a and b, c is nothing but noise; a is 1 for one row in four."""
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     a, b, c = (rng.random(n) < 0.25).astype(int), rng.integers(0, 3, n), rng.integers(0, 2, n)
     d = np.where(rng.random(n) < 0.8, a + b, rng.integers(0, 4, n))
     return rows_of(DOMAIN, np.ravel_multi_index((a, b, c, d), DOMAIN.shape))
@@ -31,7 +31,7 @@ def served(epsilon, **asked):
 
 def by_purpose(mine, *known):
     """What a run on its training rows serves."""
-    run = finished("gaussian_maxent", QueryRelease(Marginals.all(DOMAIN, 2), mine.train.n), mine.train, *known)
+    run = finished("gaussian_maxent", all_tables(DOMAIN, mine.train.n), mine.train, *known)
     return {found.purpose: found for found in mine.served(run)}
 
 

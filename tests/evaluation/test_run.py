@@ -2,12 +2,10 @@
 
 from dataclasses import replace
 
-import pytest
-
-from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run
+from dpcore import ALGORITHMS, Budget, Run
 from dpcore.data.samples import census
 from dpcore.evaluation.metrics import errors
-from tests.helpers import wide_task
+from tests.helpers import all_tables, approx, wide_task
 
 
 def test_every_record_has_what_the_ledger_held_then_and_both_errors_of_its_release():
@@ -15,7 +13,7 @@ def test_every_record_has_what_the_ledger_held_then_and_both_errors_of_its_relea
     domain = sample.domain.project(("sex", "marital"))
     rows = domain.encode(sample.frame)
     population = sample.domain.marginal(sample.population, domain.names)
-    problem = QueryRelease(Marginals.all(domain, 1), rows.n)
+    problem = all_tables(domain, rows.n, 1)
     run = Run(ALGORITHMS["mwem"](), problem, rows, Budget(1.0, 1e-6), population=population)
     spent = []
     for record in run:
@@ -43,7 +41,7 @@ def test_of_very_many_tables_some_are_compared_after_a_step_and_all_at_the_end(m
     assert seen[3].empirical == every[3].empirical
     for rough, whole in zip(seen[:3], every, strict=False):
         assert "errors of some of the tables" in rough.note
-        assert rough.empirical.mean_l1 == pytest.approx(whole.empirical.mean_l1, rel=0.1)
+        assert rough.empirical.mean_l1 == approx(whole.empirical.mean_l1, rel=0.1)
         assert rough.empirical.max_error <= whole.empirical.max_error
     choices = [replace(c, value=9) if c.name == "rounds" else c for c in run.plan.choices]
     early = Run(algorithm, problem, rows, budget, plan=replace(run.plan, choices=tuple(choices)))

@@ -13,7 +13,7 @@ from dpcore.cli import main
 from dpcore.data.sources.parquet import ParquetSource
 from dpcore.experiments.cluster import OnCluster, check_address, connect, sweep_on
 from dpcore.experiments.sweep import cases
-from tests.helpers import parametrize, refusal, refused, task, write_json
+from tests.helpers import parametrize, refusal, refused, seeded, task, write_json
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # the cluster's own
@@ -42,7 +42,7 @@ def cluster():
 def parts(tmp_path_factory):
     """A wide table in forty row groups, and its domain."""
     path = tmp_path_factory.mktemp("parts") / "t.parquet"
-    codes = np.random.default_rng(0).integers(0, 20, (200_000, 8)).astype(np.uint8)
+    codes = seeded(0).integers(0, 20, (200_000, 8)).astype(np.uint8)
     pd.DataFrame(codes, columns=list("abcdefgh")).to_parquet(path, row_group_size=5_000)
     return ParquetSource(path), domain_from_json(dict.fromkeys("abcdefgh", 20))
 

@@ -9,14 +9,14 @@ from multiprocessing import active_children
 import numpy as np
 import pytest
 
-from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, domain_from_json, samples
+from dpcore import ALGORITHMS, Budget, Marginals, domain_from_json, samples
 from dpcore.experiments import pool as jobs
 from dpcore.experiments.pool import JobSpec, SharedRows, WorkerPool
-from tests.helpers import finished
+from tests.helpers import all_tables, finished, seeded
 
 SAMPLE = samples.census(2_000)
 ROWS = SAMPLE.domain.encode(SAMPLE.frame)
-PROBLEM = QueryRelease(Marginals.all(SAMPLE.domain, 2), ROWS.n)
+PROBLEM = all_tables(SAMPLE.domain, ROWS.n)
 LONG = {"rounds": 1_000_000}
 
 
@@ -86,7 +86,7 @@ def test_a_run_without_records_is_cancelled_between_its_steps(pool, block):
 def test_a_run_in_one_long_step_is_ended_and_its_worker_replaced(pool, block, monkeypatch):
     monkeypatch.setattr(jobs, "PATIENCE", 0.8)
     many = Marginals.all(domain_from_json({f"c{i}": 4 for i in range(40)}), 3)
-    rows = SharedRows(many.domain.group(np.random.default_rng(0).integers(0, 4, (2_000, 40))))
+    rows = SharedRows(many.domain.group(seeded(0).integers(0, 4, (2_000, 40))))
     long = replace(task(rows), problem=replace(PROBLEM, workload=many), population=None)
     job = pool.submit(long, "me")
     until(lambda: job.state == "running" and job.rounds)

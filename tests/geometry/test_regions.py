@@ -5,7 +5,7 @@ import pandas as pd
 
 from dpcore import PointRelease
 from dpcore.geometry.regions import Ball, Space, box, point_rows
-from tests.helpers import approx, parametrize, refused
+from tests.helpers import approx, parametrize, refused, seeded
 
 BALL = Ball(np.zeros(2), 2.0)
 NAMES = ("x", "y")
@@ -15,7 +15,7 @@ REGIONS = parametrize("region", [BALL, BOX, Ball(np.ones(1), 0.5), box([-2], [-1
 
 @REGIONS
 def test_projection_is_the_nearest_point_and_uniform_points_are_inside(region):
-    rng = np.random.default_rng(0)
+    rng = seeded(0)
     inside = region.uniform(2000, rng)
     assert region.project(inside) == approx(inside, abs=1e-12)
     X = 5 * rng.normal(size=(50, region.d))

@@ -5,7 +5,7 @@ import numpy as np
 from dpcore.intervals.known import pooled
 from dpcore.intervals.linked import linked
 from dpcore.privacy.accounting.conversions import gdp_mu
-from tests.helpers import codes
+from tests.helpers import codes, seeded
 
 
 def margin(k, kind):
@@ -27,7 +27,7 @@ def joint(shape, kind, link=0.0):
 
 def rejected(shape, n, epsilon, *, kind="even", link=0.0, tables=1, tree=False, releases=200, repeats=99, seed=0):
     """How many of `releases` have p ≤ .05: a pair measured once, or in a chain of pairs, each with its own noise."""
-    rng, sigma = np.random.default_rng(seed), np.sqrt(2 * tables) / (n * gdp_mu(epsilon, 1e-9))
+    rng, sigma = seeded(seed), np.sqrt(2 * tables) / (n * gdp_mu(epsilon, 1e-9))
     domain, found = codes(*shape, *shape) if tree else codes(*shape), 0
     P = joint(shape, kind, link)
     for i in range(releases):

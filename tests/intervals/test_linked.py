@@ -1,12 +1,11 @@
 """The test of independence, in small: certificates hold its calibration, here is what it says and when."""
 
-import numpy as np
 import pytest
 
 from dpcore import Budget, InputError, Marginals, QueryRelease
 from dpcore.intervals.known import known
 from dpcore.intervals.linked import linked, signals
-from tests.helpers import codes, finished, parametrize, rows_of
+from tests.helpers import approx, codes, finished, parametrize, rows_of, seeded
 from tests.intervals.linkage import joint, rejected
 
 DOMAIN = codes(3, 4, 1, 2)
@@ -15,7 +14,7 @@ DOMAIN = codes(3, 4, 1, 2)
 @pytest.fixture(scope="module")
 def told():
     """What a real run's noisy tables say, a and b being linked and nothing else."""
-    rng, n = np.random.default_rng(0), 20_000
+    rng, n = seeded(0), 20_000
     cells = rng.choice(12, n, p=joint((3, 4), "falling", 0.1).ravel()) * 2 + rng.integers(0, 2, n)
     problem = QueryRelease(Marginals(DOMAIN, [["a", "b"], ["b", "d"], ["a", "c"]]), n)
     run = finished("gaussian_maxent", problem, rows_of(DOMAIN, cells), Budget(1.0, 1e-9))
@@ -28,7 +27,7 @@ def test_a_link_is_found_and_none_invented(told):
     assert found.words == "The release shows a link between a and b: chance alone does as much in 1 of 1,000 cases."
     assert none.p_value > 0.05
     assert "shows no link between d and b" in none.words
-    assert linked(told, ("b", "a"), 20_000).statistic == pytest.approx(found.statistic)
+    assert linked(told, ("b", "a"), 20_000).statistic == approx(found.statistic)
     assert linked(told, ("a", "b"), 20_000, laplace=True).p_value <= 0.01
 
 

@@ -7,7 +7,7 @@ from dpcore.algorithms.base import make_plan
 from dpcore.intervals.known import known
 from dpcore.intervals.usefulness import as_exact_as_sample, foreseen, foreseen_exactness, k_marginal, uses
 from dpcore.params import build
-from tests.helpers import approx, codes, parametrize, rows_of, seeded
+from tests.helpers import all_tables, approx, codes, parametrize, plan_of, rows_of, seeded
 
 N = 4000
 DOMAIN = codes(3, 4, 2)
@@ -33,7 +33,7 @@ def test_a_run_says_both_and_neither_where_they_mean_nothing():
     assert final["as_exact_as_sample"] == approx(as_exact_as_sample(float(gaps @ gaps), real, N))
     halves = [np.abs(gaps[table]).sum() / 2 for table in PAIRS.tables]
     assert final["k_marginal"] == approx(1000 * (1 - np.mean(halves)))
-    triples = Run(made, QueryRelease(Marginals.all(DOMAIN, 3), N), ROWS, Budget(1.0, 1e-6)).finish().to_json()["final"]
+    triples = Run(made, all_tables(DOMAIN, N, 3), ROWS, Budget(1.0, 1e-6)).finish().to_json()["final"]
     assert triples["k_marginal"] is None
     assert triples["as_exact_as_sample"] is not None
     sums = TableQueries(DOMAIN, [(["a"], [[0.5, 1, 0]])])
@@ -71,8 +71,8 @@ def test_what_a_plan_foresees_is_the_noise_that_comes(name, settings):
 
 def test_uses_follow_from_half_widths():
     """Half-widths of cells from the normal quantile and the plan's noise on raw tables, computed by hand."""
-    single = QueryRelease(Marginals.all(DOMAIN, 1), N)
-    plan = make_plan(ALGORITHMS["gaussian_maxent"](), single, Budget(1.0, 1e-6))
+    single = all_tables(DOMAIN, N, 1)
+    plan = plan_of("gaussian_maxent", single, Budget(1.0, 1e-6))
     before = foreseen(single, plan)
     worst = 1.959964 * max(before.standard_error((a,)) for a in range(3))
     exact, rough = uses(before, N, tolerance=worst * 1.01), uses(before, N, tolerance=worst * 0.5)
@@ -80,13 +80,13 @@ def test_uses_follow_from_half_widths():
     assert rough.not_for[0].startswith("shares by one column")
     assert exact.smallest_group == approx(10 * worst * N, abs=1)
     assert not any("two columns" in words for words in (*exact.good_for, *exact.not_for)), "no pair is measured"
-    both = uses(foreseen(PROBLEM, make_plan(ALGORITHMS["gaussian_maxent"](), PROBLEM, Budget(50.0, 1e-6))), N)
+    both = uses(foreseen(PROBLEM, plan_of("gaussian_maxent", PROBLEM, Budget(50.0, 1e-6))), N)
     assert both.sentence.startswith("Good for: shares by one or two columns within 1 point")
     assert "Not for: groups under" in both.sentence
 
 
 def test_nothing_is_known_of_an_algorithm_that_decides_on_the_way():
-    plan = make_plan(ALGORITHMS["mwem"](), PROBLEM, Budget(1.0, 1e-6))
+    plan = plan_of("mwem", PROBLEM, Budget(1.0, 1e-6))
     assert foreseen(PROBLEM, plan) is None
     assert foreseen_exactness(None, PAIRS, N, np.zeros(1)) is None
     assert "not known" in uses(None, N).sentence

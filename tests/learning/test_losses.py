@@ -14,7 +14,7 @@ from dpcore.learning.losses import (
     logistic_difference,
     pinball,
 )
-from tests.helpers import approx, parametrize, refused
+from tests.helpers import approx, parametrize, refused, seeded
 
 T = np.linspace(-3, 3, 601)
 LOSSES = {
@@ -64,7 +64,7 @@ def test_the_logistic_difference_is_within_one_percent_above_the_known_values(re
 
 @parametrize("reach", [0.0, 0.02, 0.5, 1.0, 7.0, 19.0, 1e3, math.inf])
 def test_the_logistic_difference_bounds_every_pair_of_records(reach):
-    rng, r = np.random.default_rng(0), min(reach, 50.0)
+    rng, r = seeded(0), min(reach, 50.0)
     x = rng.normal(size=(20_000, 3))
     x *= r / np.linalg.norm(x, axis=1, keepdims=True)
     pairs = rng.normal(size=(2, 20_000, 3))

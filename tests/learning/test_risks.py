@@ -6,9 +6,9 @@ from scipy.optimize import linprog, minimize
 from dpcore.geometry.regions import Ball, Box, Space
 from dpcore.learning.losses import Logistic, SquaredDistance, absolute, hinge, huber, pinball
 from dpcore.learning.risks import Risk, smallest
-from tests.helpers import approx, parametrize, refused
+from tests.helpers import approx, parametrize, refused, seeded
 
-RNG = np.random.default_rng(1)
+RNG = seeded(1)
 A = RNG.normal(size=(80, 3)) / 3
 LABELS = np.where(A @ [3, -2, 1] + RNG.normal(size=80) > 0, 1.0, -1.0)
 TARGETS = A @ [3, -2, 1] + RNG.normal(size=80)

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run, domain_from_json
-from dpcore.algorithms.base import make_plan
 from dpcore.experiments.sweep import identity
 from dpcore.models.cells import Cells
 from dpcore.models.junction import junction_tree
@@ -20,9 +19,11 @@ from tests.helpers import (
     QUERIES,
     approx,
     codes,
+    final_errors,
     finished,
     histogram,
     parametrize,
+    plan_of,
     refused,
     seeded,
     serves,
@@ -106,17 +107,17 @@ def test_a_start_makes_answers_on_a_tree_better_and_an_earlier_release_serves_as
         found = list(runs)
         assert found[0].problem.facts["public_start"] == (given_ is not None)
         assert found[0].sample(20).shape == (20, 12)
-        error[name] = np.mean([run.records[-1].empirical.mean_l1 for run in found])
+        error[name] = np.mean([final_errors(run).mean_l1 for run in found])
     assert error["table"] < 0.6 * error["none"]
     assert error["release"] < 0.6 * error["none"]
 
 
 def test_charges_do_not_depend_on_a_start_and_others_say_that_they_cannot_take_it():
     start = public_start(WIDE, pd.DataFrame(chain(50, 7), columns=WIDE.names))
-    plans = [make_plan(ALGORITHMS["gaussian_maxent"](), wide(start=s)[0], BUDGET) for s in (None, start)]
+    plans = [plan_of("gaussian_maxent", wide(start=s)[0], BUDGET) for s in (None, start)]
     assert plans[0].charges == plans[1].charges
     with refused("keeps no histogram and cannot start from a public table"):
-        make_plan(ALGORITHMS["rap"](), wide(start=start)[0], BUDGET)
+        plan_of("rap", wide(start=start)[0], BUDGET)
 
 
 def test_sweeps_with_another_start_are_other_sweeps():

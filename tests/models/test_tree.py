@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
-from dpcore import ALGORITHMS, Budget, Explicit, InputError, Marginals, QueryRelease, TableQueries, domain_from_json
-from dpcore.algorithms.base import make_plan
+from dpcore import Budget, Explicit, InputError, Marginals, QueryRelease, TableQueries, domain_from_json
 from dpcore.algorithms.maximum_entropy import thinned
 from dpcore.algorithms.tree_choice import inside_cliques
 from dpcore.models.cells import Cells
 from dpcore.models.junction import cells, fewest_cells, junction_tree
 from dpcore.models.tree import Tree
-from tests.helpers import approx, codes, refused, seeded
+from tests.helpers import approx, codes, plan_of, refused, seeded
 
 SMALL = st.lists(st.integers(1, 4), min_size=2, max_size=5)
 
@@ -196,9 +195,9 @@ def test_named_tables_that_a_tree_holds_are_measured_once_with_the_whole_budget(
     domain = codes(*[4] * 16)
     problem = QueryRelease(Marginals(domain, [["a", "b"], ["b", "c"], ["o", "p"]]), 500)
     budget = Budget(1, 1e-6)
-    plan = make_plan(ALGORITHMS["gaussian_maxent"](), problem, budget)
+    plan = plan_of("gaussian_maxent", problem, budget)
     small = QueryRelease(Marginals(codes(4, 4, 4, 4, 4), [["a", "b"], ["b", "c"], ["d", "e"]]), 500)
-    assert plan.charges == make_plan(ALGORITHMS["gaussian_maxent"](), small, budget).charges
+    assert plan.charges == plan_of("gaussian_maxent", small, budget).charges
 
 
 def test_the_support_of_a_query_holds_its_answer_in_whichever_clique_it_lies():

@@ -5,7 +5,7 @@ from dataclasses import fields
 import numpy as np
 from hypothesis import assume, given
 
-from dpcore import Marginals, QueryRelease, Run, domain_from_json
+from dpcore import Marginals, Run, domain_from_json
 from dpcore.algorithms.base import KEPT, ROWS_ONLY, make_plan
 from dpcore.models.cells import Cells
 from dpcore.models.junction import junction_tree
@@ -15,6 +15,7 @@ from dpcore.params import build
 from tests.helpers import (
     BUDGET,
     QUERIES,
+    all_tables,
     approx,
     categorical,
     cells,
@@ -24,6 +25,7 @@ from tests.helpers import (
     parametrize,
     random_rows,
     refused,
+    seeded,
 )
 from tests.models.test_tree import every_table, models
 
@@ -44,7 +46,7 @@ def test_listed_cells_and_a_tree_give_what_is_forbidden_no_mass_and_else_the_sam
     assert np.abs(tree.reader(workload).answers(beliefs) - workload.answers(D)).max() < 1e-10
     every = every_table(domain)
     assert np.abs(tree.release(beliefs).answers(every) - every.answers(D)).max() < 1e-10
-    codes = tree.release(beliefs).codes(50, np.random.default_rng(0))
+    codes = tree.release(beliefs).codes(50, seeded(0))
     assert domain.possible(codes).all()
 
 
@@ -65,7 +67,7 @@ def test_constraints_that_tie_too_much_together_are_refused_before_anything_is_h
     domain = domain_from_json({"columns": columns, "constraints": [{"order": list(columns)}]})
     with refused("tie columns together over at least 10\\^32 combinations, more than the 10,000,000"):
         tied(domain)
-    problem = QueryRelease(Marginals.all(domain, 2), 1000)
+    problem = all_tables(domain, 1000)
     with refused("tie columns together"):
         make_plan(QUERIES["gaussian_maxent"](), problem, BUDGET)
 
@@ -102,7 +104,7 @@ def algorithms():
 def test_no_row_of_any_algorithm_breaks_a_constraint_that_records_break(name, settings):
     rows = random_rows(DOMAIN, 400, seed=1)
     assert not DOMAIN.possible(rows.values).all()
-    problem = QueryRelease(Marginals.all(DOMAIN, 2), rows.n)
+    problem = all_tables(DOMAIN, rows.n)
     algorithm = build(QUERIES[name], settings)
     run = Run(algorithm, problem, rows, BUDGET).finish()
     frame = run.sample(500)
@@ -120,9 +122,6 @@ def test_no_row_of_any_algorithm_breaks_a_constraint_that_records_break(name, se
 
 def test_a_plan_without_constraints_says_nothing_of_them_and_charges_do_not_depend_on_them():
     for name, settings in algorithms():
-        plans = [
-            make_plan(build(QUERIES[name], settings), QueryRelease(Marginals.all(d, 2), 400), BUDGET)
-            for d in (FREE, DOMAIN)
-        ]
+        plans = [make_plan(build(QUERIES[name], settings), all_tables(d, 400), BUDGET) for d in (FREE, DOMAIN)]
         assert plans[0].charges == plans[1].charges, name
         assert [c for c in plans[1].choices if c.name != "constraints"] == list(plans[0].choices) or "cells" in settings

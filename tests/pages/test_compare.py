@@ -24,7 +24,7 @@ from pages._ui.compare.sweeps import TITLES
 from pages._ui.jobs.several import Several
 from pages._ui.shell.state import sample_table
 from pages._ui.shell.table import Table
-from tests.helpers import approx, finished
+from tests.helpers import all_tables, approx, final_errors, finished
 from tests.pages.headless import (
     berkeley,
     captions,
@@ -95,7 +95,7 @@ def test_every_dot_is_the_run_with_its_seed_by_every_measure():
     found, run, table = dots(app), berkeley(*key), sample_table("berkeley")
     assert set(found) == {(a, e, s) for a in ("gaussian_maxent", "dpfw") for e in (0.1, 1.0) for s in (0, 1)}
     for one, drawn in ((key, run), (("dpfw", 0.1, 0), berkeley("dpfw", 0.1, 0))):
-        assert found[one] == approx(100 * drawn.records[-1].empirical.max_error, rel=1e-6), "in points"
+        assert found[one] == approx(100 * final_errors(drawn).max_error, rel=1e-6), "in points"
     assert "good enough: 1 point" in traces(app)
     assert lines_of(app) == [CHANCE], "and no other line that nobody asked for"
     assert lines_of(put(app, lines=LINES[1:])) == LINES[1:]
@@ -164,7 +164,7 @@ def test_theory_passes_through_the_algorithms_own_dots_and_says_what_was_put_in(
 
 def test_what_all_questions_need_what_no_method_beats_and_another_tools_table_are_said_and_drawn():
     app, pairs = compared(("gaussian_maxent",), (0.1, 1.0, 3.0), seeds=1), berkeley("gaussian_maxent", 1.0, 0).problem
-    errors = {epsilon: berkeley("gaussian_maxent", epsilon, 0).records[-1].empirical for epsilon in (0.1, 1.0, 3.0)}
+    errors = {epsilon: final_errors(berkeley("gaussian_maxent", epsilon, 0)) for epsilon in (0.1, 1.0, 3.0)}
     domain = pairs.domain.project(first_columns(pairs.domain, 10**6)[:2])
     two = Marginals(domain, [domain.names])
     for tolerance in (0.001, 0.005):
@@ -262,7 +262,7 @@ def test_the_worst_column_pair_and_group_are_those_of_the_run_and_an_error_is_ta
     press(app, "Take this error apart")
     parts = dataframe(app, "part")["share"].to_numpy()
     assert parts[:-1].sum() == approx(parts[-1])
-    assert abs(parts[-1]) == approx(run.records[-1].empirical.max_error), "the worst question is the first"
+    assert abs(parts[-1]) == approx(final_errors(run).max_error), "the worst question is the first"
 
 
 def test_purposes_are_curves_of_what_the_library_says_and_refusals_one_sentence():
@@ -272,7 +272,7 @@ def test_purposes_are_curves_of_what_the_library_says_and_refusals_one_sentence(
     press(app, "Try the purposes")
     table = sample_table("berkeley")
     mine = Purposes.of(table.domain, table.rows(table.domain.names), target="Gender")
-    problem = QueryRelease(Marginals.all(table.domain, 2), mine.train.n)
+    problem = all_tables(table.domain, mine.train.n)
     run = finished("gaussian_maxent", problem, mine.train, Budget(0.1, 1e-9))
     found = {f.purpose: f for f in mine.served(run)}
     for kind in ("train a model: gradient boosting", "find what is linked"):

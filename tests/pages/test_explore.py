@@ -26,7 +26,7 @@ from pages._ui.shell import controls
 from pages._ui.shell.frame import SAMPLE
 from pages._ui.shell.session import session as its_session
 from pages._ui.shell.state import sample_table
-from tests.helpers import approx
+from tests.helpers import approx, final_errors
 from tests.pages.headless import (
     berkeley,
     captions,
@@ -51,7 +51,7 @@ def test_the_page_says_and_draws_the_numbers_of_the_run_and_of_its_repeats():
     app = open_page("explore", sample="berkeley")
     assert said(app).count(SAMPLE) == 1
     runs = [berkeley("gaussian_maxent", 1.0, seed) for seed in range(controls.WORLDS)]
-    worst = [100 * run.records[-1].empirical.max_error for run in runs]
+    worst = [100 * final_errors(run).max_error for run in runs]
     low, high = (float(f"{v:.2g}") for v in (min(worst), max(worst)))
     assert low < high
     assert "In 5 repeats with fresh noise: typical error" in captions(app)
@@ -64,7 +64,7 @@ def test_the_page_says_and_draws_the_numbers_of_the_run_and_of_its_repeats():
     assert gaps[column] == max(gaps.values()), "the column that is off most comes first"
     assert any(t.get("fill") == "toself" for t in chart(app, "noise alone")["data"])
     shows_the_tiles_of(runs[0], app)
-    found, n = runs[0].records[-1].empirical, runs[0].problem.n
+    found, n = final_errors(runs[0]), runs[0].problem.n
     assert f"**{float(f'{found.as_exact_as_sample * n:.2g}'):,.0f} people**" in tiles(app)
     assert f"**is right at most {times_in_100(runs[0].promise.guess())}**" in tiles(app)
     good, unfit = uses(foreseen(runs[0].problem, runs[0].plan), n).sentence.split(". ")
@@ -85,7 +85,7 @@ def tiles(app):
 
 
 def shows_the_tiles_of(run, app):
-    final = run.records[-1].empirical
+    final = final_errors(run)
     for name, gap in (("Typical", final.mean_error), ("Largest", final.max_error)):
         size, people = amount(gap, run.problem.n, "people").split(" ≈ ")
         assert f"{name} error  \n**{people}**  \n{size}" in tiles(app)
@@ -213,7 +213,7 @@ def test_pinned_runs_stand_each_beside_the_line_of_its_own_budget():
     for name, epsilon in (("A (pinned)", 1.0), ("B (now)", 0.1)):
         run = berkeley("gaussian_maxent", epsilon, 0)
         least = least_rmse(run.problem.workload, Budget(epsilon, 1e-9), run.problem.n)
-        assert float(facts.loc[keep.BELOW, name]) == approx(run.records[-1].empirical.rmse / least, rel=1e-3)
+        assert float(facts.loc[keep.BELOW, name]) == approx(final_errors(run).rmse / least, rel=1e-3)
 
 
 def test_questions_are_marked_without_a_mouse_by_a_column_they_involve():

@@ -12,7 +12,7 @@ from pages._ui.data import on_server, places
 from pages._ui.jobs import counting
 from pages._ui.shell import counted
 from pages._ui.shell.table import Table
-from tests.helpers import categorical, integer, refused
+from tests.helpers import categorical, integer, refused, seeded
 from tests.pages.headless import click, go, labels, plainly, press, put, said, session, settled, table, upload_schema
 from tests.pages.test_data import opened
 from tests.pages.test_places import everything, typed, wrong
@@ -30,7 +30,7 @@ SCHEMA = {"columns": {
 @pytest.fixture
 def parts(tmp_path, monkeypatch):
     """A folder of Parquet, of which this session looks at the first rows only."""
-    rng = np.random.default_rng(0)
+    rng = seeded(0)
     frame = pd.DataFrame({
         "id": np.arange(N) // 2, "a": rng.choice(["x", "y", "z"], N), "b": rng.integers(0, 10, N),
         "c": rng.integers(0, 10, N),

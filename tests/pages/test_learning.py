@@ -11,7 +11,7 @@ from pages._ui.learning import quantile as learning
 from pages._ui.learning import runs as learning_runs
 from pages._ui.shell.state import sample_table
 from pages._ui.shell.table import Table
-from tests.helpers import approx, categorical, domain_of, finished, numeric, parametrize
+from tests.helpers import approx, categorical, domain_of, final_errors, finished, numeric, parametrize
 from tests.pages.headless import captions, figures, numbers, open_page, plainly, press, put, said, session, settled
 
 PARTS = list(learning.PARTS)
@@ -95,7 +95,7 @@ def test_rivals_run_in_the_pool_and_every_dot_is_its_run():
     problem, rows = read_task("quantile:age:0.5", table.domain, table.frame)
     run = finished("exponential", problem, rows, Budget(1.0, 1e-9))
     at = list(plain(drawn["Exponential mechanism"]["x"])).index(1.0)
-    assert plain(drawn["Exponential mechanism"]["y"])[at] == approx(run.records[-1].empirical.excess_risk, rel=1e-6)
+    assert plain(drawn["Exponential mechanism"]["y"])[at] == approx(final_errors(run).excess_risk, rel=1e-6)
     put(app, level=0.9)
     assert figures(app)[2]["data"] != data, "runs follow the question"
 

@@ -4,11 +4,12 @@ import json
 
 from pages._ui.data.memory import _restore, said
 from pages._ui.shell.table import unheard
+from tests.helpers import integer
 from tests.pages.headless import button, press, settled, table, upload, wrong
 from tests.pages.test_data import opened
 
 CSV = ("city,age,left\n" + "\n".join(f"town-{i % 3},{i % 90},{i % 2}" for i in range(200))).encode()
-TYPED = {"kind": "integer", "low": 0, "high": 120, "bins": 12}
+TYPED = integer(0, 120, bins=12)
 
 
 def test_what_was_typed_is_what_differs_from_the_guess_and_comes_back_with_the_same_columns():

@@ -6,7 +6,7 @@ from html import unescape
 import numpy as np
 from plotly.graph_objects import Figure
 
-from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease
+from dpcore import ALGORITHMS, Budget, Marginals
 from dpcore.tags import Tag
 from pages._ui.charts import base
 from pages._ui.charts.drag import stop_told
@@ -16,7 +16,7 @@ from pages._ui.shell.controls import EPSILONS
 from pages._ui.shell.frame import SAMPLE
 from pages._ui.shell.state import sample_table
 from pages._ui.start.admissions import SEEDS, SHOWN
-from tests.helpers import QUERIES, finished, parametrize
+from tests.helpers import QUERIES, all_tables, finished, parametrize
 from tests.pages.headless import (
     ROOT,
     captions,
@@ -109,7 +109,7 @@ def frames_are_runs(data):
     """With the same noise at every ε."""
     table = sample_table("berkeley")
     rows = table.rows(table.domain.names)
-    problem, shown = QueryRelease(Marginals.all(table.domain, 2), rows.n), Marginals(table.domain, [SHOWN])
+    problem, shown = all_tables(table.domain, rows.n), Marginals(table.domain, [SHOWN])
     assert data["real"] == shown.answers_of_rows(rows).tolist()
     for drawing, epsilon in ((0, 0.01), (1, 0.3), (3, 10.0)):
         run = finished("gaussian_maxent", problem, rows, Budget(epsilon, 1e-9), SEEDS[drawing])

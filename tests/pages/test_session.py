@@ -7,6 +7,7 @@ import pytest
 
 from pages._ui.shell.session import MEMOS, Session
 from pages._ui.shell.table import Table
+from tests.helpers import categorical
 from tests.pages.headless import figures, go, open_page, press, run_comparison, session, table, upload
 
 UNIQUE = "zebra-crossing-4711"
@@ -20,7 +21,7 @@ def blocks(session):
 def uploaded():
     rows = "\n".join(f"{(UNIQUE, 'plain')[i % 2]},{i % 3}" for i in range(600))
     app = upload(open_page("data"), f"kind,size\n{rows}\n".encode())
-    values = {"kind": "categorical", "values": [UNIQUE, "plain"]}
+    values = categorical(UNIQUE, "plain")
     table(app).set_schema({"columns": {"kind": values, "size": {"kind": "integer", "size": 3}}})
     return app.run()
 

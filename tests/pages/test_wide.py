@@ -11,7 +11,7 @@ from dpcore.models.junction import junction_tree
 from dpcore.models.tree import Tree
 from pages._ui.charts.ties import square
 from pages._ui.explore.ties import told
-from tests.helpers import codes
+from tests.helpers import codes, seeded
 from tests.pages.headless import captions, go, press, put, said, table, wrong
 from tests.pages.test_data import opened
 
@@ -19,7 +19,7 @@ COLUMNS = {f"c{i}": {"kind": "integer", "size": 6} for i in range(12)}
 
 
 def content():
-    rng = np.random.default_rng(0)
+    rng = seeded(0)
     first = rng.integers(6, size=400)
     frame = pd.DataFrame({name: (first + rng.integers(2, size=400)) % 6 for name in COLUMNS})
     return frame.to_csv(index=False).encode()

@@ -11,7 +11,7 @@ from dpcore.algorithms import solving
 from dpcore.experiments.foretold import public_noise
 from dpcore.params import build
 from dpcore.theory.noise import all_within
-from tests.helpers import approx, parametrize
+from tests.helpers import all_tables, approx, parametrize, seeded
 
 RUNS = 2000
 
@@ -19,7 +19,7 @@ RUNS = 2000
 @parametrize("answers", [1, 4, 60])
 @parametrize("ratio", [1.0, 2.0, 3.2])
 def test_the_chance_is_that_of_a_simulation(answers, ratio):
-    noise = np.random.default_rng(0).normal(0, 0.02, (RUNS, answers))
+    noise = seeded(0).normal(0, 0.02, (RUNS, answers))
     inside = int((np.abs(noise).max(axis=1) <= ratio * 0.02).sum())
     assert binomtest(inside, RUNS, all_within(ratio * 0.02, 0.02, answers)).pvalue > 1e-3
 
@@ -46,6 +46,6 @@ def test_what_a_plan_says_of_its_noise_is_what_a_real_run_measures_with(group):
 
 def test_only_a_plan_whose_noise_is_public_says_so():
     sample = samples.berkeley()
-    problem = QueryRelease(Marginals.all(sample.domain, 2), 4526)
+    problem = all_tables(sample.domain, 4526)
     said = {n: public_noise(build(c, {}), problem, Budget(1.0, 1e-9)) for n, c in solving(QueryRelease).items()}
     assert {name for name, sigma in said.items() if sigma is not None} == {"gaussian_maxent"}

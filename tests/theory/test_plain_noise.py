@@ -5,7 +5,7 @@ import numpy as np
 from dpcore import Budget, Marginals
 from dpcore.privacy.accounting.calibrations import gaussian_share
 from dpcore.theory.plain_noise import plain_noise
-from tests.helpers import codes, parametrize
+from tests.helpers import codes, parametrize, seeded
 
 N = 500
 
@@ -15,7 +15,7 @@ def test_plain_noise_costs_what_is_said_and_gaussian_noise_at_its_worst_a_little
     workload, budget = Marginals.all(codes(3, 4, 2), 2), Budget(0.7, delta)
     worst = plain_noise(workload, budget, N)
     changed = 2 * len(workload.tables)  # a replaced record changes two cells of each table by 1/n
-    rng, size = np.random.default_rng(0), (40_000, workload.m)
+    rng, size = seeded(0), (40_000, workload.m)
     if delta:
         spend = gaussian_share(budget)
         noise = np.abs(rng.normal(0, np.sqrt(changed) / N / spend.mu, size))

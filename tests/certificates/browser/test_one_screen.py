@@ -2,11 +2,10 @@
 
 import re
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.hands import click, sees, still
-from tests.helpers import parametrize
+from tests.helpers import approx, parametrize
 
 WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 CELLS = ("convergence", "queries", "marginal", "pair")
@@ -118,7 +117,7 @@ def test_on_a_phone_the_sliders_are_a_bar_at_the_bottom_that_covers_nothing(page
     opened(page, server, query)
     bar = page.locator("[data-testid=stSidebar]").bounding_box()
     assert (bar["x"], bar["width"]) == (0, PHONE["width"])
-    assert bar["y"] + bar["height"] == pytest.approx(PHONE["height"], abs=1)
+    assert bar["y"] + bar["height"] == approx(PHONE["height"], abs=1)
     assert bar["height"] < PHONE["height"] / 4
     expect(page.get_by_role("combobox", name="Algorithm")).to_be_hidden()
     assert all(inside(page, box, PHONE) and box["y"] >= bar["y"] for box in sliders(page))

@@ -5,13 +5,13 @@ import re
 import time
 
 import numpy as np
-import pytest
 from playwright.sync_api import expect
 
 from tests.certificates.browser.test_explore import visit
 from tests.certificates.browser.test_looks import serious
 from tests.conftest import HOSTILE
 from tests.hands import click, heads, idle, menu, sees, still
+from tests.helpers import parametrize, seeded
 
 ROWS = 2000
 ASIDE = ["[data-testid=stSidebar]"]
@@ -22,7 +22,7 @@ MISSING = ["", "NA", "n/a", "-", "?", "null", "None", "NaN", "missing", "N/A"]
 
 def messy(path, rows=ROWS):
     """Write the table; the names of its columns."""
-    rng = np.random.default_rng(0)
+    rng = seeded(0)
 
     def one(*values):
         return rng.choice(values, rows).tolist()
@@ -120,7 +120,7 @@ def test_a_messy_table_goes_from_upload_to_explore_in_six_clicks_and_a_minute_an
 TRY = ["Measure them privately", "Try it: measure with noise that can be repeated"]
 
 
-@pytest.mark.parametrize(
+@parametrize(
     "width, scheme, clicks, then",
     [(1440, "light", [READ], "is outside the promise"), (390, "dark", TRY, "What the trial found")],
 )

@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-import pytest
 
 from dpcore.geometry.regions import Ball
 from dpcore.learning.losses import Logistic, hinge
@@ -11,7 +10,7 @@ from dpcore.learning.risks import Risk
 from dpcore.privacy.samplers import envelope, proximal
 from dpcore.privacy.samplers.shapes import Envelope
 from dpcore.privacy.statistics.targets import Density
-from tests.helpers import parametrize, seeded
+from tests.helpers import approx, parametrize, seeded
 from tests.privacy.test_samplers import PLANES, flat, follows
 
 
@@ -39,7 +38,7 @@ def test_the_masses_of_both_shapes_are_what_they_say(name):
     X = np.stack(np.meshgrid(*[np.linspace(-1.5, 1.5, 600)] * 2), -1).reshape(-1, 2) * over.draw(500, rng).std() * 6
     inside = over.q @ X.T >= over.floor if isinstance(over, Envelope) else slice(None)
     area = (X[1, 0] - X[0, 0]) ** 2
-    assert np.exp(-over.bound(X[inside])).sum() * area == pytest.approx(math.exp(over.log_mass), rel=0.03)
+    assert np.exp(-over.bound(X[inside])).sum() * area == approx(math.exp(over.log_mass), rel=0.03)
 
 
 @parametrize("mu", [0.5, 0.0])
