@@ -10,7 +10,7 @@ from dpcore.algorithms.base import make_plan
 from dpcore.evaluation.run import generators
 from dpcore.privacy import grid
 from dpcore.privacy.measurement import Measurement, deviation
-from tests.helpers import approx, identical, seeded
+from tests.helpers import BUDGET, approx, identical, seeded
 
 
 class Recorder:
@@ -66,7 +66,7 @@ class Exact:
         return Measurement(values, deviation(statistic, spend, self.problem.n), statistic, spend)
 
 
-def exact_run(algorithm, problem, rows, budget, seed=0):
+def exact_run(algorithm, problem, rows, budget=BUDGET, seed=0):
     """The plan, the curator without noise and the steps of a run on it."""
     plan, curator = make_plan(algorithm, problem, budget), Exact(problem, rows)
     return plan, curator, list(algorithm.steps(problem, plan, curator, seeded(seed)))

@@ -19,6 +19,7 @@ from dpcore.releases import Histogram, UnbiasedAnswers
 from dpcore.tags import Tag
 from tests import point_tasks, risk_tasks
 from tests.helpers import (
+    BUDGET,
     QUERIES,
     TASKS,
     all_tables,
@@ -42,7 +43,7 @@ from tests.helpers import (
 )
 from tests.tape import recorded, replay
 
-BUDGET, PURE = Budget(1, 1e-6), Budget(1, 0)
+PURE = Budget(1, 0)
 BUDGETS = [BUDGET, PURE, Budget(0.01, 1e-9)]
 KINDS = {
     QueryRelease: (variants(), TASKS, ("mixed", "union")),
@@ -261,7 +262,7 @@ def test_stopping_early_costs_what_was_charged_so_far(name, settings):
 
 
 def test_nothing_is_drawn_before_something_was_released():
-    run = start("dpfw", {}, "2-way", Budget(1, 1e-6))
+    run = start("dpfw", {}, "2-way", BUDGET)
     with refused("nothing has been released yet"):
         run.sample()
 
@@ -295,11 +296,11 @@ def test_what_a_wide_table_forbids_is_said_in_words():
     problem, _ = wide_task()
     for noise in ("fresh", "subspace"):
         with refused(f"noise={noise} is drawn on all combinations, which cannot be listed"):
-            plan_of("dpam", problem, Budget(1, 1e-6), noise=noise)
+            plan_of("dpam", problem, BUDGET, noise=noise)
 
 
 @quiet
-@parametrize("budget", [Budget(1, 1e-6), Budget(20, 0)], ids=str)
+@parametrize("budget", [BUDGET, Budget(20, 0)], ids=str)
 @parametrize("name", [name for name, cls in QUERIES.items() if cls.graphical])
 def test_a_table_whose_cells_cannot_be_listed_is_served_within_its_budget(name, budget):
     problem, rows = wide_task()
@@ -325,13 +326,13 @@ def test_a_table_whose_cells_cannot_be_listed_is_served_within_its_budget(name, 
 @parametrize("P", [np.ones(23) / 23, np.r_[2.0, -1.0, np.zeros(22)], np.full(24, np.nan)])
 def test_a_population_that_is_no_distribution_is_refused(P):
     with refused("the population must be 24 probabilities"):
-        start("dpfw", {}, "2-way", Budget(1, 1e-6), population=P)
+        start("dpfw", {}, "2-way", BUDGET, population=P)
 
 
 @parametrize("seed", [-1, 1.5, True])
 def test_a_seed_is_a_whole_number(seed):
     with refused(f"seed={seed} must be a whole number ≥ 0"):
-        start("dpfw", {}, "2-way", Budget(1, 1e-6), seed=seed)
+        start("dpfw", {}, "2-way", BUDGET, seed=seed)
 
 
 def test_a_weak_promise_is_warned_of_and_a_good_one_is_not():
@@ -345,7 +346,7 @@ def test_a_weak_promise_is_warned_of_and_a_good_one_is_not():
 
 
 def test_a_comparison_shows_both_sides_and_is_a_peek():
-    run = start("dpfw", {"rounds": "3"}, "2-way", Budget(1, 1e-6)).finish()
+    run = start("dpfw", {"rounds": "3"}, "2-way", BUDGET).finish()
     problem, rows = task("2-way")
     other = Marginals(problem.domain, [["c"]])
     shown = compare(run.release, rows, other)
@@ -356,7 +357,7 @@ def test_a_comparison_shows_both_sides_and_is_a_peek():
 
 
 def test_a_subgroups_error_is_the_share_of_all_that_is_said_about_it_on_which_the_tables_disagree():
-    run = start("dpfw", {"rounds": "3"}, "2-way", Budget(1, 1e-6)).finish()
+    run = start("dpfw", {"rounds": "3"}, "2-way", BUDGET).finish()
     _, rows = task("2-way")
     domain = run.problem.domain
     found = subgroups(compare(run.release, rows, pairs_with(domain, "b")), "b")

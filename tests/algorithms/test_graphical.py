@@ -5,14 +5,14 @@ import math
 
 import numpy as np
 
-from dpcore import Budget, Marginals, domain_from_json
+from dpcore import Marginals, domain_from_json
 from dpcore.algorithms.evidence import Pool
 from dpcore.algorithms.graphical import SHARE, closure, coverage
 from dpcore.algorithms.tree_choice import MOST_WEIGHED, Room, barring
 from dpcore.privacy.accounting.budget import BoundedRange, Gaussian, Pure
 from dpcore.privacy.measurement import deviation
 from dpcore.privacy.statistics.answers import ONE_TABLE
-from tests.helpers import BUDGETS, all_tables, approx, codes, finished, parametrize, plan_of, quiet, task
+from tests.helpers import BUDGET, BUDGETS, all_tables, approx, codes, finished, parametrize, plan_of, quiet, task
 
 
 def cost(spend, pure):
@@ -36,7 +36,7 @@ def test_of_very_many_tables_the_small_ones_are_candidates_and_every_column_alon
     assert max(math.prod(shape[a] for a in axes) for axes in found[26:]) == 8, "of 2,024 tables of eight some"
     assert found == closure(Marginals.all(domain, 3)).axes, "the same ones whenever they are drawn"
     assert max(axes[0] for axes in found) > 15, "not the first ones"
-    assert plan_of("aim", all_tables(domain, 100, 3), Budget(1, 1e-6))["cells"] > 0
+    assert plan_of("aim", all_tables(domain, 100, 3), BUDGET)["cells"] > 0
 
 
 def test_weights_say_how_much_of_what_is_asked_a_table_covers():

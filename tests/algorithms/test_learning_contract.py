@@ -10,12 +10,12 @@ from dpcore.privacy.risk_curator import RiskCurator
 from dpcore.privacy.statistics.gradients import MeanGradient
 from dpcore.privacy.statistics.targets import RegularisedRisk
 from dpcore.theory import learning as theory
-from tests.helpers import approx, final_errors, parametrize, refused
+from tests.helpers import BUDGET, approx, final_errors, parametrize, refused
 from tests.privacy.enumeration import curator_of
 from tests.risk_tasks import LEARNERS, task
 
 pytestmark = pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")
-BUDGETS = [Budget(1, 1e-6), Budget(0.1, 1e-4), Budget(2, 0)]
+BUDGETS = [BUDGET, Budget(0.1, 1e-4), Budget(2, 0)]
 
 
 def test_people_with_several_rows_cost_as_many_times_the_noise():

@@ -51,7 +51,7 @@ def both_ways(where, seed=0, **settings):
     The naive q is rebuilt from its weights over signed queries at every step.
     """
     problem, rows = task(where)
-    _, curator, steps = exact_run(ALGORITHMS["dpfw"](**settings), problem, rows, Budget(1, 1e-6), seed)
+    _, curator, steps = exact_run(ALGORITHMS["dpfw"](**settings), problem, rows, seed=seed)
     A, truth = matrix(problem.workload), curator.truth
     (m, k), signed = A.shape, np.vstack([A, -A])
 

@@ -63,7 +63,7 @@ def noiseless(noise, rounds, alpha):
     domain, workload = TINY_TASK
     problem, rows = QueryRelease(workload, 40), random_rows(domain, 40, seed=3)
     algorithm = ALGORITHMS["dpam"](noise=noise, rounds=rounds, alpha=alpha)
-    plan, curator, (*_, last) = exact_run(algorithm, problem, rows, Budget(1, 1e-6))
+    plan, curator, (*_, last) = exact_run(algorithm, problem, rows)
     assert len(curator.asked) == (1 if noise == "reused" else rounds)
     return last.release.D, matrix(workload), curator.truth, plan
 

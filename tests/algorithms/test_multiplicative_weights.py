@@ -11,7 +11,7 @@ from dpcore.algorithms.multiplicative_weights import SHARES
 from dpcore.privacy.accounting.budget import Accounting, Pure
 from dpcore.privacy.measurement import deviation
 from dpcore.privacy.statistics.answers import SomeAnswers
-from tests.helpers import BUDGETS, approx, codes, matrix, parametrize, refused, softmax, task
+from tests.helpers import BUDGET, BUDGETS, approx, codes, matrix, parametrize, refused, softmax, task
 from tests.tape import exact_run
 
 CUBE = codes(2, 2, 2)
@@ -87,7 +87,7 @@ def naive(A, truth, width, n, mu, rounds):
     return out
 
 
-@parametrize("budget", [Budget(1, 1e-6), Budget(100, 1e-6)], ids=str)
+@parametrize("budget", [BUDGET, Budget(100, 1e-6)], ids=str)
 @parametrize("where", ["3-way of 4", "mixed", "explicit", "cells of size 1"])
 def test_without_noise_it_is_the_naive_iteration(where, budget):
     problem, plan, truth, path = start("query", where, 12, budget)
@@ -97,7 +97,7 @@ def test_without_noise_it_is_the_naive_iteration(where, budget):
     assert np.abs(A @ (np.array(path) - expected).T).max() < 1e-9
 
 
-@parametrize("budget", [Budget(1, 1e-6), Budget(1, 0)], ids=str)
+@parametrize("budget", [BUDGET, Budget(1, 0)], ids=str)
 @parametrize("measure", ["query", "marginal"])
 def test_the_average_is_that_of_the_iterates(measure, budget):
     *_, path = start(measure, "2-way", 9, budget)

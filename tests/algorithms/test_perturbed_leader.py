@@ -7,7 +7,7 @@ import numpy as np
 from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, TableQueries, Union
 from dpcore.algorithms.base import make_plan
 from dpcore.privacy.accounting.calibrations import equal_selections
-from tests.helpers import all_tables, approx, codes, parametrize, plan_of, seeded, task
+from tests.helpers import BUDGET, all_tables, approx, codes, parametrize, plan_of, seeded, task
 
 CUBE = codes(3, 2, 4)
 
@@ -34,7 +34,7 @@ class Selecting:
 
 def steps(name, problem, curator, **chosen):
     algorithm = ALGORITHMS[name](**chosen)
-    plan = make_plan(algorithm, problem, Budget(1, 1e-6))
+    plan = make_plan(algorithm, problem, BUDGET)
     return list(algorithm.steps(problem, plan, curator, seeded(0)))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcore import ALGORITHMS, Budget, BudgetError, Marginals, Run
+from dpcore import Budget, BudgetError, Marginals
 from dpcore.algorithms.private_multiplicative_weights import levels
 from dpcore.privacy import mechanisms
 from dpcore.privacy.accounting.budget import Accounting, BoundedRange, Pure
@@ -182,7 +182,7 @@ def test_a_run_is_charged_for_every_update_and_for_a_threshold_in_use(budget, up
 @parametrize("epsilon", [1, 1000])
 def test_every_query_arrives_once_a_pass(order, epsilon):
     problem, rows = task("3-way of 4")
-    run = Run(ALGORITHMS["pmw"](passes=1, order=order, updates=9), problem, rows, Budget(epsilon, 1e-6)).finish()
+    run = finished("pmw", problem, rows, Budget(epsilon, 1e-6), passes=1, order=order, updates=9)
     notes = [record.note for record in run.records]
     updates = sum("update on" in note for note in notes)
     unchecked = [int(note.split("the last one, ")[1].split(" ")[0]) for note in notes if "unchecked" in note]

@@ -9,6 +9,7 @@ from dpcore.privacy.accounting.budget import Gaussian
 from dpcore.privacy.statistics.answers import Answers, SomeAnswers
 from dpcore.workloads.products import Products
 from tests.helpers import (
+    BUDGET,
     all_tables,
     approx,
     codes,
@@ -114,14 +115,14 @@ def test_a_matrix_over_too_many_cells_is_refused_before_anything_is_spent(monkey
     monkeypatch.setattr("dpcore.workloads.products.MOST_JOINT", 23)
     for workload in (WORKLOADS["signs"], WORKLOADS["union"]):
         with refused("ask for marginals, or choose fewer columns"):
-            plan_of("gem", QueryRelease(workload, 50), Budget(1, 1e-6))
+            plan_of("gem", QueryRelease(workload, 50), BUDGET)
 
 
 @BOTH
 def test_columns_nobody_asks_about_are_neither_measured_nor_invented(name):
     domain = codes(3, 2, 4)
     problem, rows = QueryRelease(Marginals(domain, [["a", "c"]]), 500), random_rows(domain, 500)
-    _, curator, _ = exact_run(ALGORITHMS[name](rounds=2, updates=5), problem, rows, Budget(1, 1e-6))
+    _, curator, _ = exact_run(ALGORITHMS[name](rounds=2, updates=5), problem, rows)
     assert curator.asked[0][1].workload.columns == (("a",), ("c",))
 
 

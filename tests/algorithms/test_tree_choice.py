@@ -30,7 +30,7 @@ from dpcore.privacy.accounting.budget import BoundedRange, Gaussian, Pure
 from dpcore.privacy.accounting.ledger import Charge, Choice, Plan
 from dpcore.privacy.measurement import deviation
 from dpcore.privacy.statistics.answers import ONE_TABLE, Answers
-from tests.helpers import approx, codes, parametrize
+from tests.helpers import BUDGET, approx, codes, parametrize
 from tests.tape import Exact
 
 DOMAIN = codes(3, 2, 40, 5)
@@ -57,7 +57,7 @@ def test_noisy_columns_are_drawn_to_even_ones_but_not_cut_off_at_0():
     assert far == approx(np.full(3, 1 / 3), abs=1e-4), "with much"
 
 
-@parametrize("budget", [Budget(1, 1e-6), Budget(1, 0)], ids=["zCDP", "pure"])
+@parametrize("budget", [BUDGET, Budget(1, 0)], ids=["zCDP", "pure"])
 def test_single_columns_share_what_is_theirs_with_the_least_noise(budget):
     charges = single_charges(TABLES, budget, 0.3)
     sizes = [2, 3, 5, 40]

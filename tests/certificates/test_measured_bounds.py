@@ -5,12 +5,11 @@ import re
 import numpy as np
 import pandas as pd
 
-from dpcore import Budget
 from dpcore.data.cells import RawCells
 from dpcore.privacy.column_curator import ColumnCurator
 from dpcore.schemas.measure import guess_kinds
 from dpcore.schemas.plan import divide, plan_schema
-from tests.helpers import parametrize, seeded
+from tests.helpers import BUDGET, parametrize, seeded
 from tests.schemas.test_measure import BINS, QUANTILES, WHOLE, measured
 
 COLUMNS, TABLES = 10, 20
@@ -51,7 +50,7 @@ def test_kinds_are_found_in_a_small_table():
     frame = pd.DataFrame({f"{kind} {i}": cells for i in range(5) for kind, cells in kinds.items()}).astype(str)
     right = []
     for seed in range(40):
-        plan = plan_schema((), n, 1, divide(Budget(1, 1e-6), 0.25, categories=True), exact=False, kinds=15)
+        plan = plan_schema((), n, 1, divide(BUDGET, 0.25, categories=True), exact=False, kinds=15)
         curator = ColumnCurator([RawCells.of(frame[c]) for c in frame], n, plan.plan, seeded(seed))
         right += [column.kind == column.name.split()[0] for column in guess_kinds(list(frame), plan, curator)]
     assert np.mean(right) >= 0.95

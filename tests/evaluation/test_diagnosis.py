@@ -23,6 +23,7 @@ from dpcore.models.graphical import Graphical
 from dpcore.parsing.questions import unbinned, understand
 from dpcore.tags import Tag
 from tests.helpers import (
+    BUDGET,
     QUERIES,
     all_tables,
     approx,
@@ -92,7 +93,7 @@ def test_what_needs_all_cells_or_a_population_is_left_out_without():
 @parametrize("name", QUERIES)
 def test_the_parts_sum_to_the_error_of_every_query(name):
     problem, rows = problem_and_rows()
-    run = Run(ALGORITHMS[name](), problem, rows, Budget(1, 1e-6), population=P).finish()
+    run = Run(ALGORITHMS[name](), problem, rows, BUDGET, population=P).finish()
     asked = Marginals.all(DOMAIN, 1)
     parts = apart(run, rows, asked, P)
     total = run.release.answers(asked) - asked.answers(P)
@@ -117,7 +118,7 @@ def test_the_models_part_is_what_remains_without_noise():
 def test_what_a_plan_settled_is_what_the_noiseless_twin_uses():
     problem, _ = task("2-way")
     algorithm = ALGORITHMS["dpfw"](alpha=0.3)
-    plan = algorithm.plan(problem, Budget(1, 1e-6))
+    plan = algorithm.plan(problem, BUDGET)
     assert with_choices(algorithm, plan) == ALGORITHMS["dpfw"](alpha=0.3, rounds=plan["rounds"], cells=plan["cells"])
 
 

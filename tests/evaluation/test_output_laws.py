@@ -8,10 +8,8 @@ from dpcore.evaluation import output_laws as laws
 from dpcore.geometry.regions import Ball
 from dpcore.learning.losses import Logistic, pinball
 from dpcore.parsing.tasks import grouped
-from tests.helpers import approx, final_errors, parametrize, refused, seeded
+from tests.helpers import BUDGET, approx, final_errors, parametrize, refused, seeded
 from tests.risk_tasks import task
-
-BUDGET = Budget(1, 1e-6)
 
 
 def column(n=5000):

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from dpcore import ALGORITHMS, Budget, Run
+from dpcore import ALGORITHMS, Run
 from dpcore.data.samples import census
 from dpcore.evaluation.metrics import errors
-from tests.helpers import all_tables, approx, wide_task
+from tests.helpers import BUDGET, all_tables, approx, wide_task
 
 
 def test_every_record_has_what_the_ledger_held_then_and_both_errors_of_its_release():
@@ -14,7 +14,7 @@ def test_every_record_has_what_the_ledger_held_then_and_both_errors_of_its_relea
     rows = domain.encode(sample.frame)
     population = sample.domain.marginal(sample.population, domain.names)
     problem = all_tables(domain, rows.n, 1)
-    run = Run(ALGORITHMS["mwem"](), problem, rows, Budget(1.0, 1e-6), population=population)
+    run = Run(ALGORITHMS["mwem"](), problem, rows, BUDGET, population=population)
     spent = []
     for record in run:
         ledger = run._curator.ledger
@@ -32,7 +32,7 @@ def test_every_record_has_what_the_ledger_held_then_and_both_errors_of_its_relea
 
 def test_of_very_many_tables_some_are_compared_after_a_step_and_all_at_the_end(monkeypatch):
     problem, rows = wide_task()
-    algorithm, budget = ALGORITHMS["gaussian_maxent"](), Budget(1.0, 1e-6)
+    algorithm, budget = ALGORITHMS["gaussian_maxent"](), BUDGET
     every = list(Run(algorithm, problem, rows, budget))
     monkeypatch.setattr("dpcore.evaluation.truth.MOST_SCORED", 100)
     run = Run(algorithm, problem, rows, budget)

@@ -7,7 +7,7 @@ from dpcore.algorithms.base import make_plan
 from dpcore.intervals.known import known
 from dpcore.intervals.usefulness import as_exact_as_sample, foreseen, foreseen_exactness, k_marginal, uses
 from dpcore.params import build
-from tests.helpers import all_tables, approx, codes, parametrize, plan_of, rows_of, seeded
+from tests.helpers import BUDGET, all_tables, approx, codes, parametrize, plan_of, rows_of, seeded
 
 N = 4000
 DOMAIN = codes(3, 4, 2)
@@ -27,17 +27,17 @@ def test_a_simple_random_sample_is_as_exact_as_itself(share):
 
 def test_a_run_says_both_and_neither_where_they_mean_nothing():
     made = ALGORITHMS["gaussian_maxent"]()
-    run = Run(made, PROBLEM, ROWS, Budget(1.0, 1e-6)).finish()
+    run = Run(made, PROBLEM, ROWS, BUDGET).finish()
     final, real = run.to_json()["final"], PAIRS.answers_of_rows(ROWS)
     gaps = run.release.answers(PAIRS) - real
     assert final["as_exact_as_sample"] == approx(as_exact_as_sample(float(gaps @ gaps), real, N))
     halves = [np.abs(gaps[table]).sum() / 2 for table in PAIRS.tables]
     assert final["k_marginal"] == approx(1000 * (1 - np.mean(halves)))
-    triples = Run(made, all_tables(DOMAIN, N, 3), ROWS, Budget(1.0, 1e-6)).finish().to_json()["final"]
+    triples = Run(made, all_tables(DOMAIN, N, 3), ROWS, BUDGET).finish().to_json()["final"]
     assert triples["k_marginal"] is None
     assert triples["as_exact_as_sample"] is not None
     sums = TableQueries(DOMAIN, [(["a"], [[0.5, 1, 0]])])
-    asked = Run(made, QueryRelease(sums, N), ROWS, Budget(1.0, 1e-6)).finish().to_json()["final"]
+    asked = Run(made, QueryRelease(sums, N), ROWS, BUDGET).finish().to_json()["final"]
     assert asked["as_exact_as_sample"] is None
 
 
@@ -54,7 +54,7 @@ def test_the_score_of_many_columns_is_that_of_two_hundred_public_pairs():
 @parametrize("name, settings", [("gaussian_maxent", {}), ("residual", {})])
 def test_what_a_plan_foresees_is_the_noise_that_comes(name, settings):
     """Variances before the run are those after it, and the exactness foretold is that of raw noise."""
-    algorithm, budget = build(ALGORITHMS[name], settings), Budget(1.0, 1e-6)
+    algorithm, budget = build(ALGORITHMS[name], settings), BUDGET
     before = foreseen(PROBLEM, make_plan(algorithm, PROBLEM, budget))
     assert before is not None
     run = Run(algorithm, PROBLEM, ROWS, budget).finish()
@@ -72,7 +72,7 @@ def test_what_a_plan_foresees_is_the_noise_that_comes(name, settings):
 def test_uses_follow_from_half_widths():
     """Half-widths of cells from the normal quantile and the plan's noise on raw tables, computed by hand."""
     single = all_tables(DOMAIN, N, 1)
-    plan = plan_of("gaussian_maxent", single, Budget(1.0, 1e-6))
+    plan = plan_of("gaussian_maxent", single, BUDGET)
     before = foreseen(single, plan)
     worst = 1.959964 * max(before.standard_error((a,)) for a in range(3))
     exact, rough = uses(before, N, tolerance=worst * 1.01), uses(before, N, tolerance=worst * 0.5)
@@ -86,7 +86,7 @@ def test_uses_follow_from_half_widths():
 
 
 def test_nothing_is_known_of_an_algorithm_that_decides_on_the_way():
-    plan = plan_of("mwem", PROBLEM, Budget(1.0, 1e-6))
+    plan = plan_of("mwem", PROBLEM, BUDGET)
     assert foreseen(PROBLEM, plan) is None
     assert foreseen_exactness(None, PAIRS, N, np.zeros(1)) is None
     assert "not known" in uses(None, N).sentence

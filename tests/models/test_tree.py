@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
-from dpcore import Budget, Explicit, InputError, Marginals, QueryRelease, TableQueries, domain_from_json
+from dpcore import Explicit, InputError, Marginals, QueryRelease, TableQueries, domain_from_json
 from dpcore.algorithms.maximum_entropy import thinned
 from dpcore.algorithms.tree_choice import inside_cliques
 from dpcore.models.cells import Cells
 from dpcore.models.junction import cells, fewest_cells, junction_tree
 from dpcore.models.tree import Tree
-from tests.helpers import approx, codes, plan_of, refused, seeded
+from tests.helpers import BUDGET, approx, codes, plan_of, refused, seeded
 
 SMALL = st.lists(st.integers(1, 4), min_size=2, max_size=5)
 
@@ -194,7 +194,7 @@ def test_first_and_last_of_every_stage_are_shown():
 def test_named_tables_that_a_tree_holds_are_measured_once_with_the_whole_budget():
     domain = codes(*[4] * 16)
     problem = QueryRelease(Marginals(domain, [["a", "b"], ["b", "c"], ["o", "p"]]), 500)
-    budget = Budget(1, 1e-6)
+    budget = BUDGET
     plan = plan_of("gaussian_maxent", problem, budget)
     small = QueryRelease(Marginals(codes(4, 4, 4, 4, 4), [["a", "b"], ["b", "c"], ["d", "e"]]), 500)
     assert plan.charges == plan_of("gaussian_maxent", small, budget).charges

@@ -11,7 +11,7 @@ from pages._ui.learning import quantile as learning
 from pages._ui.learning import runs as learning_runs
 from pages._ui.shell.state import sample_table
 from pages._ui.shell.table import Table
-from tests.helpers import approx, categorical, domain_of, final_errors, finished, numeric, parametrize
+from tests.helpers import BUDGET, approx, categorical, domain_of, final_errors, finished, numeric, parametrize
 from tests.pages.headless import captions, figures, numbers, open_page, plainly, press, put, said, session, settled
 
 PARTS = list(learning.PARTS)
@@ -157,9 +157,7 @@ def test_cancel_stops_what_runs_and_keeps_what_is_there():
     runs = learning_runs.LearningRuns()
     table = sample_table("census")
     problem, rows = read_task("quantile:age:0.5", table.domain, table.frame)
-    learning.begin(
-        runs, 1, (problem, rows, None), ["Exponential mechanism", "Noisy gradient descent"], Budget(1, 1e-6), 20
-    )
+    learning.begin(runs, 1, (problem, rows, None), ["Exponential mechanism", "Noisy gradient descent"], BUDGET, 20)
     runs.jobs[0][1].wait(30)
     runs.gather()
     assert "Some methods still run" in learning.finding(runs, runs.table())

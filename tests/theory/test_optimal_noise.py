@@ -10,7 +10,7 @@ from dpcore import Budget, Explicit, Marginals, TableQueries, Union
 from dpcore.privacy.accounting.conversions import gdp_mu
 from dpcore.theory.optimal_noise import against_line, least_rmse, least_variance, optimum
 from dpcore.workloads.residuals import residual_spaces
-from tests.helpers import approx, codes, matrix, matrix_of, parametrize, signs
+from tests.helpers import BUDGET, approx, codes, matrix, matrix_of, parametrize, signs
 
 TINY = {
     "binary pair": (codes(2, 2), [["a", "b"]]),
@@ -138,7 +138,7 @@ def test_queries_on_tables_have_the_bound_of_their_matrix(monkeypatch):
 
 
 def test_the_line_is_in_shares_and_needs_gaussian_noise():
-    tables, budget = Marginals.all(codes(2, 3, 2), 2), Budget(1, 1e-6)
+    tables, budget = Marginals.all(codes(2, 3, 2), 2), BUDGET
     expected = math.sqrt(optimum(tables).lower / tables.m) / (500 * gdp_mu(1, 1e-6))
     assert least_rmse(tables, budget, 500) == approx(expected, rel=1e-9)
     assert least_rmse(tables, budget, 250) == approx(2 * expected, rel=1e-9)

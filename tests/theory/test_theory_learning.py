@@ -8,7 +8,7 @@ from dpcore import Budget
 from dpcore.privacy.accounting.calibrations import regularised_stages
 from dpcore.privacy.accounting.conversions import gdp_log_delta
 from dpcore.theory import learning as theory
-from tests.helpers import approx, parametrize
+from tests.helpers import BUDGET, approx, parametrize
 
 
 @parametrize(
@@ -36,7 +36,7 @@ def test_mu_makes_its_bound_smallest(which):
 
 
 def test_the_bound_for_new_records_is_the_known_one():
-    s = regularised_stages(Budget(1, 1e-6), 1, 0.01)[1]
+    s = regularised_stages(BUDGET, 1, 0.01)[1]
     numbers = {"n": 10_000, "d": 5, "G": 1, "R": 1, "s": s}
     mu = theory.sco_mu(**numbers)
     assert (s, mu, theory.sco_bound(**numbers, mu=mu)) == approx((0.2365889, 0.014205159, 0.014205159), rel=1e-6)
