@@ -7,15 +7,12 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from dpcore import ALGORITHMS, Budget, PointRelease, Run
-from dpcore.algorithms.evidence import nearest
 from dpcore.algorithms.evolution import PrivateEvolution
 from dpcore.algorithms.evolution_parts import PRESETS, Given, copies, treat
 from dpcore.algorithms.signed_measure import PSMM, box_centres
 from dpcore.geometry.regions import Ball, box
-from dpcore.geometry.transport import w1
 from dpcore.params import build
-from dpcore.privacy.statistics.votes import Votes
-from tests.helpers import approx, final_errors, parametrize, refused, seeded
+from tests.helpers import approx, final_errors, parametrize, refused
 from tests.point_tasks import BALL, quarter, task
 
 NAMES = ("x", "y", "z", "u")
@@ -29,18 +26,6 @@ def finish(algorithm, X, budget=BUDGET, seed=0, region=BALL, every=10**9):
 def distances(algorithm, radius, seeds, n=1000):
     runs = [finish(algorithm, quarter(n, seed, radius), seed=seed) for seed in range(seeds)]
     return float(np.mean([final_errors(run).w1 for run in runs]))
-
-
-@parametrize("seed", range(3))
-def test_the_histogram_is_the_nearest_distribution_on_the_candidates(seed):
-    """Proposition 5.1: W1(S, histogram) is the mean distance to the nearest candidate, the least there can be."""
-    _, rows = task(quarter(70, seed))
-    V = BALL.uniform(15, seeded(seed + 9))
-    histogram = Votes(V).value(rows)
-    nearest = rows.weights @ cdist(rows.values, V).min(axis=1) / rows.n
-    assert abs(w1(rows.values, rows.weights, V, histogram).value - nearest) <= 1e-12
-    moved = 0.9 * histogram + 0.1 / len(V)
-    assert w1(rows.values, rows.weights, V, moved).value > nearest
 
 
 def test_the_papers_simulation_reaches_the_papers_distance():
@@ -100,7 +85,6 @@ def test_post_processing_by_hand():
     assert treat(m, "simplex", V, 3.0, 0.0) == approx([0.8, 0, 0.2])
     assert treat(m, "bounded-lipschitz", V, 3.0, 0.0) == approx([0.7, 0, 0.3])
     assert treat(-m * 0 - 1, "truncate", V, 3.0, 0.0).tolist() == [0, 0, 0]
-    assert nearest(np.array([5.0, 4.5])) == approx([0.75, 0.25])
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,6 @@ from tests.tape import exact_run
 MANY = ("2-way", "mixed")
 LIMITS = [
     ("gaussian_maxent", {"alpha": 0.05, "rounds": 500}, ("2-way", "explicit", "two records"), 0.01),
-    ("dpfw", {"rounds": 1500, "alpha": 0.0065}, ("2-way", "explicit"), 0.05),
-    ("mwem", {"rounds": 60}, MANY, 0.01),
     ("mwem", {"measure": "marginal", "rounds": 6}, MANY, 0.01),
     ("pep", {"rounds": 80, "slack": 0.01}, ("mixed", "explicit"), 0.01),
     ("pmw", {"updates": 150, "threshold": 0.003}, MANY, 0.01),
@@ -27,10 +25,8 @@ LIMITS = [
     ("dqrs", {"rounds": 200, "samples": 100}, ("2-way",), 0.02),
     ("fem", {"rounds": 300}, ("2-way",), 0.04),
     ("sepfem", {"rounds": 300}, ("2-way",), 0.04),
-    ("dpam", {}, ("2-way", "explicit"), 0.02),
     ("gem", {"rounds": 9, "updates": 60}, ("mixed", "explicit"), 0.02),
     ("rap", {"rounds": 3, "queries": 6, "updates": 60}, ("ranges", "explicit"), 0.02),
-    ("residual", {}, ("mixed", "ranges"), 0.01),
     ("private_evolution_table", {}, ("2-way",), 0.05),
 ]
 

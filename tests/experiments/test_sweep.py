@@ -65,11 +65,6 @@ def pool(others):
     pool.close()
 
 
-def test_a_pool_gives_the_same_points(pool):
-    here = list(sweep(plan(seeds=(0,)), PROBLEM, ROWS))
-    assert without_time(here) == without_time(list(sweep(plan(seeds=(0,)), PROBLEM, ROWS, pool=pool)))
-
-
 def test_a_first_point_of_every_algorithm_comes_early_at_the_middle_budget():
     known = {name: cls() for name, cls in QUERIES.items()}
     planned = plan(known)

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from dpcore import Explicit, InputError, Marginals, TableQueries, Union, read_queries, samples
-from dpcore.evaluation.metrics import errors
 from dpcore.models.cells import Cells
 from dpcore.privacy.statistics.answers import Answers, SignedErrors, check_workload
 from dpcore.workloads.base import largest_distance
@@ -252,14 +251,6 @@ def test_random_conjunctions_are_public_and_never_trivial():
 def test_a_workload_that_makes_no_sense_is_refused(build, message):
     with refused(re.escape(message)):
         build()
-
-
-def test_errors_of_a_union_count_the_l1_distance_over_its_tables_only():
-    workload = BUILD["union"]()
-    gaps = np.arange(float(workload.m))
-    l1 = np.mean([gaps[t].sum() for t in workload.tables])
-    assert len(workload.tables) == 3
-    assert errors(gaps, np.zeros(workload.m), workload).mean_l1 == approx(l1)
 
 
 @parametrize("name", ["ranges", "conjunctions", "half-spaces", "marginals"])
