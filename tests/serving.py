@@ -1,6 +1,5 @@
 """A real server and tabs without a browser: the handshake, what a page sends, uploads. On the loopback only."""
 
-import http.client
 import os
 import re
 import shlex
@@ -9,12 +8,11 @@ import subprocess
 import sys
 import threading
 import time
-import urllib.error
-import urllib.request
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import requests
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import connect
@@ -50,11 +48,7 @@ class Server:
 
     def get(self, path, timeout=60):
         """The status of an answer."""
-        try:
-            with urllib.request.urlopen(self.address + path, timeout=timeout) as answer:
-                return answer.status
-        except urllib.error.HTTPError as error:
-            return error.code
+        return requests.get(self.address + path, timeout=timeout).status_code
 
     def said(self):
         return self.log.read_text(errors="replace")
@@ -105,20 +99,14 @@ def documented():
 
 def handshake(port, *, host=None, origin=None, timeout=60):
     """The status of the answer to a WebSocket's opening: 101 when it is let in."""
-    line = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
     headers = {
         "Host": host or f"127.0.0.1:{port}", "Upgrade": "websocket", "Connection": "Upgrade",
         "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Version": "13",
         "Sec-WebSocket-Protocol": "streamlit",
     } | ({"Origin": origin} if origin else {})  # fmt: skip
-    try:
-        line.putrequest("GET", "/_stcore/stream", skip_host=True, skip_accept_encoding=True)
-        for name, value in headers.items():
-            line.putheader(name, value)
-        line.endheaders()
-        return line.getresponse().status
-    finally:
-        line.close()
+    address = f"http://127.0.0.1:{port}/_stcore/stream"
+    with requests.get(address, headers=headers, timeout=timeout, stream=True) as answer:
+        return answer.status_code
 
 
 class Tab:
@@ -174,33 +162,14 @@ class Tab:
 
     def put(self, content, name="t.csv", file="f"):
         """Upload bytes into this session, as an uploader would; the status of the answer."""
-        token = self._token()
-        edge = "edge-of-parts"
-        head = (
-            f'--{edge}\r\nContent-Disposition: form-data; name="{name}"; filename="{name}"\r\n'
-            "Content-Type: text/csv\r\n\r\n"
-        )
-        body = b"".join([head.encode(), content, f"\r\n--{edge}--\r\n".encode()])
-        line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
-        headers = {
-            "Content-Type": f"multipart/form-data; boundary={edge}",
-            "X-Xsrftoken": token,
-            "Cookie": f"_streamlit_xsrf={token}",
-        }
+        place = f"http://127.0.0.1:{self.port}/_stcore"
+        cookies = requests.get(f"{place}/health", timeout=60).cookies
+        token = {"X-Xsrftoken": cookies["_streamlit_xsrf"].strip('"')}
+        sent = {"files": {name: (name, content, "text/csv")}, "headers": token, "cookies": cookies, "timeout": 120}
         try:
-            line.request("PUT", f"/_stcore/upload_file/{self.session}/{file}", body, headers)
-            return line.getresponse().status
-        except (BrokenPipeError, ConnectionResetError):  # refused before all of it was sent
+            return requests.put(f"{place}/upload_file/{self.session}/{file}", **sent).status_code
+        except requests.ConnectionError:  # refused before all of it was sent
             return 413
-        finally:
-            line.close()
-
-    def _token(self):
-        line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        line.request("GET", "/_stcore/health")
-        cookie = line.getresponse().getheader("Set-Cookie", "")
-        line.close()
-        return re.search(r"_streamlit_xsrf=([^;]+)", cookie)[1].strip('"')
 
 
 class Listener:

@@ -89,6 +89,26 @@ def test_imports_make_no_circle():
 METHODS = [name for name in FILES if name.startswith("algorithms")]
 
 
+def nodes(kind):
+    """(file, node) of every node of a kind in the core."""
+    return ((name, node) for name, path in FILES.items() for node in ast.walk(tree(path)) if isinstance(node, kind))
+
+
+def callers(*names):
+    """The files that call one of these."""
+    return {file for file, call in nodes(ast.Call) if isinstance(call.func, ast.Name) and call.func.id in names}
+
+
+def naming(*names):
+    """The files that import one of these names."""
+    return {file for file, path in FILES.items() if {*names} & {name for _, name in imports(path)}}
+
+
+def users(module):
+    """The files that import this one."""
+    return {file for file, path in FILES.items() if module in core_modules(path)}
+
+
 def test_algorithms_cannot_reach_records():
     for name in METHODS:
         path = FILES[name]
@@ -170,19 +190,14 @@ COLUMN_DOORS = {
 
 
 def test_records_are_known_to_the_door_and_to_those_who_bring_them():
-    holders = {room(name) for name, path in FILES.items() if "Rows" in {n for _, n in imports(path)}} - {PACKAGE}
+    holders = set(map(room, naming("Rows"))) - {PACKAGE}
     # A release of synthetic rows groups them as records are grouped; those rows are public.
     assert holders <= HOLDERS
-    kinds = {"TableCurator", "PointCurator", "RiskCurator"}
-    makers = {name for name, path in FILES.items() if kinds & {n for _, n in imports(path)}}
-    assert makers <= {"privacy.curators", "experiments.audit", *METHODS}, "algorithms name the type"
-    calls = {name for name, path in FILES.items() for node in ast.walk(tree(path)) if _calls(node, "curator_of")}
-    assert calls == DOORS, "run, draw and audit make one"
-    kinds |= {"Curator"}
-    calls = {n for n, p in FILES.items() for node in ast.walk(tree(p)) for kind in kinds if _calls(node, kind)}
-    assert calls == {"privacy.curators"}
-    raw = {name for name, path in FILES.items() for node in ast.walk(tree(path)) if _calls(node, "ColumnCurator")}
-    assert raw == COLUMN_DOORS
+    kinds = ("TableCurator", "PointCurator", "RiskCurator")
+    assert naming(*kinds) <= {"privacy.curators", "experiments.audit", *METHODS}, "algorithms name the type"
+    assert callers("curator_of") == DOORS, "run, draw and audit make one"
+    assert callers(*kinds, "Curator") == {"privacy.curators"}
+    assert callers("ColumnCurator") == COLUMN_DOORS
     raw = {name for name, path in FILES.items() if ("dpcore.data.cells", "Cells") in imports(path)}
     raw -= {"experiments.schema_transcripts"}  # which makes public ones
     assert {room(name) for name in raw} <= {"data", "privacy", "publishing"}, "raw cells"
@@ -206,35 +221,23 @@ def test_the_audit_plays_with_public_tables_only():
         modules = core_modules(FILES[f"experiments.{player}"])
         assert not modules & {"data.readers", "data.samples"}
         assert not {room(module) for module in modules} & {"evaluation", "publishing"}
-        users = {name for name, path in FILES.items() if f"experiments.{player}" in core_modules(path)}
         allowed = {"cli", "cli.audit", "experiments.transcripts", "experiments.schema_transcripts"}
-        assert users <= allowed, "the planted bug is out of reach of every run and release"
-
-
-def _calls(node, name):
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
+        assert users(f"experiments.{player}") <= allowed, "the planted bug is out of reach of every run and release"
 
 
 def test_only_evaluation_compares_a_release_with_the_truth():
-    users = {name for name, path in FILES.items() if "evaluation.metrics" in core_modules(path)}
-    assert users == {"evaluation.truth", "evaluation.run", "evaluation.diagnosis"}
-    users = {name for name, path in FILES.items() if "evaluation.truth" in core_modules(path)}
-    assert users == {"evaluation.run"}
-    touching = {
-        name
-        for name, path in FILES.items()
-        for node in ast.walk(tree(path))
-        if isinstance(node, ast.Attribute) and node.attr == "answers_of_rows" and room(name) != "workloads"
-    }
+    assert users("evaluation.metrics") == {"evaluation.truth", "evaluation.run", "evaluation.diagnosis"}
+    assert users("evaluation.truth") == {"evaluation.run"}
+    asking = (name for name, node in nodes(ast.Attribute) if node.attr == "answers_of_rows")
+    touching = {name for name in asking if room(name) != "workloads"}
     # Releases answer from their own synthetic rows, and a public start from a public table.
     inside = {"privacy.statistics.answers", "privacy.table_curator"}
     assert touching == inside | {f"evaluation.{name}" for name in ("truth", "run", "diagnosis", "purposes")} | {
         "releases",
         "problems",
     }
-    both = {n for n, p in FILES.items() if "releases" in core_modules(p) and "Rows" in {x for _, x in imports(p)}}
     allowed = {"evaluation.truth", "evaluation.run", "evaluation.diagnosis", "experiments.pool"}
-    assert both <= allowed
+    assert users("releases") & naming("Rows") <= allowed
 
 
 def test_the_audit_is_small_and_knows_no_algorithm_table_or_page():
@@ -278,11 +281,6 @@ def test_a_page_knows_algorithms_by_their_key_and_never_a_curator():
         assert from_registry <= {"ALGORITHMS", "Algorithm", "registered_name", "solving", "base"}, name
 
 
-def nodes(kind):
-    """(file, node) of every node of a kind in the core."""
-    return ((name, node) for name, path in FILES.items() for node in ast.walk(tree(path)) if isinstance(node, kind))
-
-
 def test_promises_are_raised_not_asserted():
     assert [(name, node.lineno) for name, node in nodes(ast.Assert)] == []
 
@@ -305,7 +303,7 @@ def _is_maker(node):
 
 
 def test_nothing_is_printed_outside_the_command_line():
-    assert {room(name) for name, node in nodes(ast.Call) if _calls(node, "print")} == {"cli"}
+    assert set(map(room, callers("print"))) == {"cli"}
 
 
 def test_a_file_fits_two_screens_and_says_what_lives_there():
