@@ -36,6 +36,7 @@ from dpcore.params import build, parameters
 settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=40)
 settings.load_profile("fixed")
 approx, parametrize = pytest.approx, pytest.mark.parametrize
+once = pytest.fixture(scope="module")
 quiet = pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")
 
 QUERIES = solving(QueryRelease)  # the registered algorithms by name
@@ -267,6 +268,9 @@ def final_errors(run):
     return run.records[-1].empirical
 
 
+D324 = codes(3, 2, 4)
+
+
 def wide_task(ways=2, n=2000):
     """Sixteen columns of four values, tied in pairs: 4^16 cells, which nobody lists."""
     domain, rng = codes(*[4] * 16), seeded(0)
@@ -275,18 +279,18 @@ def wide_task(ways=2, n=2000):
 
 
 TASKS = {
-    "1-way": (codes(3, 2, 4), 60, lambda d: Marginals.all(d, 1)),
-    "2-way": (codes(3, 2, 4), 500, lambda d: Marginals.all(d, 2)),
+    "1-way": (D324, 60, lambda d: Marginals.all(d, 1)),
+    "2-way": (D324, 500, lambda d: Marginals.all(d, 2)),
     "3-way of 4": (codes(2, 3, 2, 3), 1000, lambda d: Marginals.all(d, 3)),
-    "mixed": (codes(3, 2, 4), 200, lambda d: Marginals(d, [["c"], ["c", "a"], ["b", "c", "a"]])),
+    "mixed": (D324, 200, lambda d: Marginals(d, [["c"], ["c", "a"], ["b", "c", "a"]])),
     "one column": (codes(5), 40, lambda d: Marginals.all(d, 1)),
     "one cell": (codes(1), 5, lambda d: Marginals.all(d, 1)),
     "cells of size 1": (codes(1, 3, 1), 30, lambda d: Marginals.all(d, 2)),
-    "explicit": (codes(3, 2, 4), 100, lambda d: signs(d, 9)),
-    "ranges": (codes(3, 2, 4), 100, lambda d: TableQueries.ranges(d, ["a", "c"])),
+    "explicit": (D324, 100, lambda d: signs(d, 9)),
+    "ranges": (D324, 100, lambda d: TableQueries.ranges(d, ["a", "c"])),
     "half-spaces": (codes(5, 2, 4), 100, lambda d: TableQueries.half_spaces(d, ["a", "c"], 5)),
     "union": (
-        codes(3, 2, 4),
+        D324,
         100,
         lambda d: Union([signs(d, 3), Marginals.all(d, 1), TableQueries.prefixes(d, ["c"])]),
     ),

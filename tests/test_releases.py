@@ -4,28 +4,27 @@ import numpy as np
 
 from dpcore import Marginals, TableQueries, Union
 from dpcore.releases import Histogram, Records
-from tests.helpers import approx, cells, codes, parametrize, seeded, signs
+from tests.helpers import D324, approx, cells, codes, parametrize, seeded, signs
 
-SMALL = codes(3, 2, 4)
-ROWS = cells(SMALL)[seeded(0).integers(8, size=30)]
-SHARES = np.bincount(SMALL.index(ROWS), minlength=24) / 30
-WORKLOADS = [Marginals.all(SMALL, 2), TableQueries.ranges(SMALL, ["a", "c"]), signs(SMALL, 5)]
+ROWS = cells(D324)[seeded(0).integers(8, size=30)]
+SHARES = np.bincount(D324.index(ROWS), minlength=24) / 30
+WORKLOADS = [Marginals.all(D324, 2), TableQueries.ranges(D324, ["a", "c"]), signs(D324, 5)]
 
 
 @parametrize("workload", [*WORKLOADS, Union(WORKLOADS)])
 def test_rows_answer_like_their_histogram(workload):
-    release = Records.of(SMALL, ROWS)
+    release = Records.of(D324, ROWS)
     assert release.counts.sum() == 30
     assert len(release.codes) == len(np.unique(ROWS, axis=0))
-    assert release.answers(workload) == approx(Histogram(SMALL, SHARES).answers(workload))
+    assert release.answers(workload) == approx(Histogram(D324, SHARES).answers(workload))
 
 
 @parametrize("wanted", [1, 7, 1000])
-@parametrize("release", [Records.of(SMALL, ROWS), Histogram(SMALL, SHARES)], ids=type)
+@parametrize("release", [Records.of(D324, ROWS), Histogram(D324, SHARES)], ids=type)
 def test_rows_are_drawn_in_proportion_to_within_one(release, wanted):
     frame = release.sample(wanted, seeded(1))
     assert frame.shape == (wanted, 3)
-    drawn = np.bincount(SMALL.index(frame.to_numpy()), minlength=24)
+    drawn = np.bincount(D324.index(frame.to_numpy()), minlength=24)
     assert np.abs(drawn - wanted * SHARES).max() < 1
     again = release.sample(wanted, seeded(2))
     assert wanted == 1 or not frame.equals(again)

@@ -7,7 +7,7 @@ import numpy as np
 from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run
 from dpcore.algorithms.dual_query import _Expected, _RowPlayer
 from dpcore.privacy.accounting.budget import Accounting, BoundedRange
-from tests.helpers import all_tables, approx, codes, finished, parametrize, plan_of, random_rows, seeded, task
+from tests.helpers import D324, all_tables, approx, codes, finished, parametrize, plan_of, random_rows, seeded, task
 
 BUDGETS = [Budget(1, 1e-9), Budget(9, 1e-3), Budget(1, 0), Budget(8, 0)]
 TALL = codes(*[20] * 9)  # 5e11 cells
@@ -67,8 +67,8 @@ def test_dqrs_expects_to_spend_its_budget_and_never_needs_more_than_dualquery(wh
 
 @parametrize("seed", range(3))
 def test_dqrs_is_charged_for_bits_and_for_what_they_reject(seed):
-    rows = random_rows(codes(3, 2, 4), 20_000)
-    problem = all_tables(codes(3, 2, 4), 20_000)
+    rows = random_rows(D324, 20_000)
+    problem = all_tables(D324, 20_000)
     algorithm = ALGORITHMS["dqrs"](rounds=150, samples=6)
     run = Run(algorithm, problem, rows, Budget(0.2, 1e-6), seed=seed).finish()
     expected = _Expected(problem, run.budget, 150, 6, run.plan["eta"])
@@ -95,8 +95,8 @@ def test_dqrs_is_charged_for_bits_and_for_what_they_reject(seed):
 
 def test_dqrs_stops_when_the_next_charge_does_not_fit(monkeypatch):
     monkeypatch.setattr("dpcore.algorithms.dual_query.REJECTED", 0.5)  # expects too little, so η is too large
-    rows = random_rows(codes(3, 2, 4), 20_000)
-    problem = all_tables(codes(3, 2, 4), 20_000)
+    rows = random_rows(D324, 20_000)
+    problem = all_tables(D324, 20_000)
     run = finished("dqrs", problem, rows, Budget(0.2, 1e-6), rounds=300, samples=6)
     assert 20 < len(run.records) < 300
     assert 0.95 < run.spent.rho / run.budget.rho <= 1

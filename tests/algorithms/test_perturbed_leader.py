@@ -7,9 +7,7 @@ import numpy as np
 from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, TableQueries, Union
 from dpcore.algorithms.base import make_plan
 from dpcore.privacy.accounting.calibrations import equal_selections
-from tests.helpers import BUDGET, all_tables, approx, codes, parametrize, plan_of, seeded, task
-
-CUBE = codes(3, 2, 4)
+from tests.helpers import BUDGET, D324, all_tables, approx, parametrize, plan_of, seeded, task
 
 
 @parametrize("rounds", [1, 25])
@@ -40,7 +38,7 @@ def steps(name, problem, curator, **chosen):
 
 @parametrize("name", ["fem", "sepfem"])
 def test_rows_follow_what_was_selected(name):
-    problem = all_tables(CUBE, 10, 1)
+    problem = all_tables(D324, 10, 1)
     m = problem.workload.m
     curator = Selecting(1, m + 3, m + 3, 7, 7, 0)  # more a = 1, less b = 0, more c = 2
     last = steps(name, problem, curator, rounds=6, samples=8, scale=1e-3, judged="round")[-1]
@@ -52,7 +50,7 @@ def test_rows_follow_what_was_selected(name):
 
 @parametrize("name", ["fem", "sepfem"])
 def test_random_scores_are_drawn_anew_for_every_row(name):
-    problem = all_tables(CUBE, 10, 1)
+    problem = all_tables(D324, 10, 1)
     curator = Selecting(0)
     (step,) = steps(name, problem, curator, rounds=1, samples=200, scale=1.0)
     assert len(step.release.counts) > 15, "with nothing selected yet, any cell may be best"
@@ -60,7 +58,7 @@ def test_random_scores_are_drawn_anew_for_every_row(name):
 
 
 def test_errors_are_those_of_the_round_or_of_recent_rows_and_released_are_all_or_the_tail():
-    problem = all_tables(CUBE, 10)
+    problem = all_tables(D324, 10)
     for judged, output in itertools.product(("round", "recent"), ("all", "tail")):
         curator = Selecting(*range(8))
         told = steps("fem", problem, curator, rounds=8, samples=3, judged=judged, output=output)
@@ -79,10 +77,10 @@ def test_errors_are_those_of_the_round_or_of_recent_rows_and_released_are_all_or
 
 def test_separators_are_added_where_they_are_missing():
     for workload, missing in (
-        (Marginals.all(CUBE, 2), 9),
-        (Marginals.all(CUBE, 1), 0),
-        (Marginals(CUBE, [["a"], ["b", "c"]]), 6),
-        (Union([Marginals(CUBE, [["b"]]), TableQueries.ranges(CUBE, ["a"])]), 7),
+        (Marginals.all(D324, 2), 9),
+        (Marginals.all(D324, 1), 0),
+        (Marginals(D324, [["a"], ["b", "c"]]), 6),
+        (Union([Marginals(D324, [["b"]]), TableQueries.ranges(D324, ["a"])]), 7),
     ):
         curator = Selecting(0)
         steps("sepfem", QueryRelease(workload, 10), curator, rounds=1)

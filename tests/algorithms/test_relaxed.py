@@ -10,6 +10,7 @@ from dpcore.privacy.statistics.answers import Answers, SomeAnswers
 from dpcore.workloads.products import Products
 from tests.helpers import (
     BUDGET,
+    D324,
     all_tables,
     approx,
     codes,
@@ -27,11 +28,10 @@ from tests.tape import exact_run
 
 BOTH = parametrize("name", ["gem", "rap"])
 MAKERS = parametrize("make", [Generator, RelaxedRows])
-CUBE = codes(3, 2, 4)
 WORKLOADS = {
-    "tables": Marginals.all(CUBE, 2),
-    "signs": signs(CUBE, 4),
-    "union": Union([Marginals.all(CUBE, 1), signs(CUBE, 2), TableQueries.ranges(CUBE, ["c"])]),
+    "tables": Marginals.all(D324, 2),
+    "signs": signs(D324, 4),
+    "union": Union([Marginals.all(D324, 1), signs(D324, 2), TableQueries.ranges(D324, ["c"])]),
 }
 
 
@@ -75,7 +75,7 @@ def test_what_is_measured_again_counts_as_its_average_by_precision():
     noisy = [(second, np.full(12, 5.0), 1.0), (first, np.full(6, 1.0), 0.5), (first, np.full(6, 3.0), 0.25)]
     (target,) = targets_of(noisy)
     average = Target(Products(workload, np.arange(18)), np.repeat([2.6, 5.0], [6, 12]), np.repeat([20.0, 1], [6, 12]))
-    p = np.concatenate([seeded(size).dirichlet(np.ones(size), size=2).T for size in CUBE.shape])
+    p = np.concatenate([seeded(size).dirichlet(np.ones(size), size=2).T for size in D324.shape])
     pulls = [
         own.products.gradient(p, np.full(2, 0.5), own.precision * (own.products.answers(p, np.full(2, 0.5)) - own.y))
         for own in (target, average)
@@ -120,7 +120,7 @@ def test_a_matrix_over_too_many_cells_is_refused_before_anything_is_spent(monkey
 
 @BOTH
 def test_columns_nobody_asks_about_are_neither_measured_nor_invented(name):
-    domain = codes(3, 2, 4)
+    domain = D324
     problem, rows = QueryRelease(Marginals(domain, [["a", "c"]]), 500), random_rows(domain, 500)
     _, curator, _ = exact_run(ALGORITHMS[name](rounds=2, updates=5), problem, rows)
     assert curator.asked[0][1].workload.columns == (("a",), ("c",))

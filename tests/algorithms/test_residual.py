@@ -12,6 +12,7 @@ from dpcore.privacy.statistics.answers import Answers
 from dpcore.theory.optimal_noise import least_rmse
 from tests.helpers import (
     BUDGET,
+    D324,
     all_tables,
     approx,
     codes,
@@ -54,7 +55,7 @@ def test_what_was_not_measured_has_no_standard_error():
 
 
 def test_queries_on_tables_and_matrices_are_read_off_the_answers():
-    domain = codes(3, 2, 4)
+    domain = D324
     asked = Union([TableQueries.ranges(domain, ["a", "c"]), Marginals(domain, [["b"]])])
     release = finished("residual", QueryRelease(asked, 300), random_rows(domain, 300)).release
     D = release.table((0, 1, 2)).ravel()

@@ -24,6 +24,7 @@ from dpcore.parsing.questions import unbinned, understand
 from dpcore.tags import Tag
 from tests.helpers import (
     BUDGET,
+    D324,
     QUERIES,
     all_tables,
     approx,
@@ -40,7 +41,6 @@ from tests.helpers import (
     task,
 )
 
-DOMAIN = codes(3, 2, 4)
 P = seeded(1).dirichlet(np.ones(24))
 
 
@@ -54,14 +54,14 @@ def apart(run, rows, asked, *known, **also):
 
 
 def problem_and_rows(n=400):
-    rows = draw(DOMAIN, P, n, seeded(2))
-    return all_tables(DOMAIN, n), rows
+    rows = draw(D324, P, n, seeded(2))
+    return all_tables(D324, n), rows
 
 
 def test_drawing_from_a_population_comes_near_it_at_the_rate_of_sampling():
-    rows = draw(DOMAIN, P, 100_000, seeded(0))
+    rows = draw(D324, P, 100_000, seeded(0))
     assert rows.n == 100_000
-    assert np.abs(histogram(DOMAIN, rows) - P).max() < 4 * math.sqrt(0.25 / 100_000)
+    assert np.abs(histogram(D324, rows) - P).max() < 4 * math.sqrt(0.25 / 100_000)
     again = resample(rows, 50, seeded(0))
     assert again.n == 50
     assert (again.weights > 0).all()
@@ -71,11 +71,11 @@ def test_drawing_from_a_population_comes_near_it_at_the_rate_of_sampling():
 def test_baselines_are_what_they_say():
     problem, rows = problem_and_rows()
     found = baselines(problem, rows, P)
-    truth = problem.workload.answers(histogram(DOMAIN, rows))
-    table = histogram(DOMAIN, rows).reshape(DOMAIN.shape)
+    truth = problem.workload.answers(histogram(D324, rows))
+    table = histogram(D324, rows).reshape(D324.shape)
     a, b, c = table.sum((1, 2)), table.sum((0, 2)), table.sum((0, 1))
     product = np.einsum("i,j,k->ijk", a, b, c).ravel()
-    assert independent(DOMAIN, rows) == approx(product)
+    assert independent(D324, rows) == approx(product)
     for name, D in (("uniform", np.full(24, 1 / 24)), ("independent", product), ("sampling", P)):
         assert found[name].errors.max_error == approx(np.abs(problem.workload.answers(D) - truth).max())
     expected = math.sqrt(2 / math.pi) * np.sqrt(truth * (1 - truth) / problem.n).mean()
@@ -94,7 +94,7 @@ def test_what_needs_all_cells_or_a_population_is_left_out_without():
 def test_the_parts_sum_to_the_error_of_every_query(name):
     problem, rows = problem_and_rows()
     run = Run(ALGORITHMS[name](), problem, rows, BUDGET, population=P).finish()
-    asked = Marginals.all(DOMAIN, 1)
+    asked = Marginals.all(D324, 1)
     parts = apart(run, rows, asked, P)
     total = run.release.answers(asked) - asked.answers(P)
     assert sum(parts.parts.values()) == approx(total, abs=1e-12)

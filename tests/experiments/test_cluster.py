@@ -13,7 +13,7 @@ from dpcore.cli import main
 from dpcore.data.sources.parquet import ParquetSource
 from dpcore.experiments.cluster import OnCluster, check_address, connect, sweep_on
 from dpcore.experiments.sweep import cases
-from tests.helpers import parametrize, refusal, refused, seeded, task, write_json
+from tests.helpers import once, parametrize, refusal, refused, seeded, task, write_json
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # the cluster's own
@@ -27,7 +27,7 @@ def patience(monkeypatch):
     monkeypatch.setattr("dpcore.experiments.cluster.CONNECT_SECONDS", 60)
 
 
-@pytest.fixture(scope="module")
+@once
 def cluster():
     distributed = pytest.importorskip("distributed")
     with warnings.catch_warnings():
@@ -38,7 +38,7 @@ def cluster():
             yield local
 
 
-@pytest.fixture(scope="module")
+@once
 def parts(tmp_path_factory):
     """A wide table in forty row groups, and its domain."""
     path = tmp_path_factory.mktemp("parts") / "t.parquet"

@@ -12,7 +12,7 @@ import pytest
 from dpcore import ALGORITHMS, Budget, Marginals, domain_from_json, samples
 from dpcore.experiments import pool as jobs
 from dpcore.experiments.pool import JobSpec, SharedRows, WorkerPool
-from tests.helpers import all_tables, finished, seeded
+from tests.helpers import all_tables, finished, once, seeded
 
 SAMPLE = samples.census(2_000)
 ROWS = SAMPLE.domain.encode(SAMPLE.frame)
@@ -20,7 +20,7 @@ PROBLEM = all_tables(SAMPLE.domain, ROWS.n)
 LONG = {"rounds": 1_000_000}
 
 
-@pytest.fixture(scope="module")
+@once
 def pool(others):
     pool, patience = WorkerPool(workers=1), jobs.PATIENCE
     jobs.PATIENCE = 60.0  # a busy machine may take its time

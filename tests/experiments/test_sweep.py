@@ -26,6 +26,7 @@ from tests.helpers import (
     QUERIES,
     TASKS,
     all_tables,
+    once,
     one_line_of_error,
     parametrize,
     random_rows,
@@ -58,7 +59,7 @@ def test_every_point_holds_the_numbers_of_run():
         assert point.seconds > 0
 
 
-@pytest.fixture(scope="module")
+@once
 def pool(others):
     pool = WorkerPool(workers=1)
     yield pool

@@ -5,13 +5,13 @@ import pytest
 from dpcore import Budget, InputError, Marginals, QueryRelease
 from dpcore.intervals.known import known
 from dpcore.intervals.linked import linked, signals
-from tests.helpers import approx, codes, finished, parametrize, rows_of, seeded
+from tests.helpers import approx, codes, finished, once, parametrize, rows_of, seeded
 from tests.intervals.linkage import joint, rejected
 
 DOMAIN = codes(3, 4, 1, 2)
 
 
-@pytest.fixture(scope="module")
+@once
 def told():
     """What a real run's noisy tables say, a and b being linked and nothing else."""
     rng, n = seeded(0), 20_000

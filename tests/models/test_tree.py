@@ -15,7 +15,7 @@ from dpcore.algorithms.tree_choice import inside_cliques
 from dpcore.models.cells import Cells
 from dpcore.models.junction import cells, fewest_cells, junction_tree
 from dpcore.models.tree import Tree
-from tests.helpers import BUDGET, approx, codes, plan_of, refused, seeded
+from tests.helpers import BUDGET, D324, approx, codes, plan_of, refused, seeded
 
 SMALL = st.lists(st.integers(1, 4), min_size=2, max_size=5)
 
@@ -123,7 +123,7 @@ def test_sixteen_columns_of_forty_two_values_neither_overflow_nor_underflow():
 
 
 def test_a_tree_keeps_no_workload_alive():
-    domain = codes(3, 2, 4)
+    domain = D324
     tree, asked = Tree(domain, junction_tree(domain.shape, [(0, 2)])), []
     for make in (lambda: TableQueries.ranges(domain, ["a", "c"]), lambda: Marginals(domain, [["a"]])):
         workload = make()

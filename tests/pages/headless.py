@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
-from dpcore import Budget, Marginals, QueryRelease
+from dpcore import ALGORITHMS, Budget
 from pages._ui.server import address
 from pages._ui.shell.state import sample_table
-from tests.helpers import finished
+from tests.helpers import all_tables, finished
 
 ROOT = Path(__file__).parents[2]
 address.keep()  # as the server does
@@ -85,9 +85,28 @@ def figures(app):
     return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
 
 
+def plotted(app, number=0):
+    """The traces of a figure."""
+    return figures(app)[number]["data"]
+
+
+def heading(app, number=0):
+    return app.subheader[number].value
+
+
+def titled(name):
+    """What an algorithm is called on pages."""
+    return ALGORITHMS[name].about.title
+
+
+def entries(app):
+    """The schema's entries of the table in use."""
+    return table(app).schema["columns"]
+
+
 def traces(app, number=0):
     """What a figure draws, by name."""
-    return {trace.get("name"): trace for trace in figures(app)[number]["data"]}
+    return {trace.get("name"): trace for trace in plotted(app, number)}
 
 
 def numbers(values):
@@ -137,8 +156,7 @@ def berkeley(algorithm, epsilon, seed):
     """A finished run on the sample of that name, as pages make it."""
     mine = sample_table("berkeley")
     rows = mine.rows(mine.domain.names)
-    problem = QueryRelease(Marginals.all(mine.domain, 2), rows.n)
-    return finished(algorithm, problem, rows, Budget(epsilon, 1e-9), seed)
+    return finished(algorithm, all_tables(mine.domain, rows.n), rows, Budget(epsilon, 1e-9), seed)
 
 
 def run_comparison(app, algorithms=("gaussian_maxent",), epsilons=(1.0,), seeds=1):

@@ -11,9 +11,9 @@ from pages._ui.shell.controls import EPSILONS, number
 from pages._ui.shell.state import sample_table
 from pages._ui.shell.table import Table
 from tests.helpers import approx, final_errors, parametrize
-from tests.pages.headless import captions, dataframe, go, open_page, put, said, session, settled
+from tests.pages.headless import captions, dataframe, go, heading, open_page, put, said, session, settled, titled
 
-TITLE = ALGORITHMS["gaussian_maxent"].about.title
+TITLE = titled("gaussian_maxent")
 ASKED = ("Gender", "Admission")
 
 
@@ -66,7 +66,7 @@ def test_what_is_found_is_linked_to_explore_and_release_and_said_in_points_and_r
         assert asked["columns-berkeley"] == list(ASKED)
     put(app, ask_tolerance=0.05, ask_share=0.99)
     (found,) = forecasts(problem(), 1e-9, 0.05, 0.99)
-    assert app.subheader[0].value == f"★ ε = {number(found.epsilon)} is enough for Gender × Admission alone"
+    assert heading(app) == f"★ ε = {number(found.epsilon)} is enough for Gender × Admission alone"
     words = next(m for m in app.markdown if m.value.startswith("All 4 "))
     kept = float(words.help.split("entropy, ")[1].split("%")[0])
     assert words.value.startswith("All 4 shares are within")
@@ -78,7 +78,7 @@ def test_what_is_found_is_linked_to_explore_and_release_and_said_in_points_and_r
 def test_what_no_slider_can_do_is_said_so():
     asked = {"ask_titanic": ["Sex", "Survived"], "ask_tolerance": 0.001, "ask_share": 0.999, "delta": 1e-12}
     app = put(open_page("compare", sample="titanic"), **asked)
-    assert app.subheader[0].value == "No ε of the sliders is enough for Sex × Survived alone"
+    assert heading(app) == "No ε of the sliders is enough for Sex × Survived alone"
     assert re.search(r"in only \d\d\.?\d*% of releases, even at ε = 10\.", said(app))
 
 

@@ -16,13 +16,25 @@ from pages._ui.audit import game as audits
 from pages._ui.jobs.work import Stopped, Work
 from tests import making
 from tests.helpers import QUERIES, approx
-from tests.pages.headless import captions, figures, numbers, open_page, plainly, press, put, said, wrong
+from tests.pages.headless import (
+    captions,
+    figures,
+    numbers,
+    open_page,
+    plainly,
+    plotted,
+    press,
+    put,
+    said,
+    titled,
+    wrong,
+)
 
 
 def played(runs=500, algorithm="gaussian_maxent", bug=False, **sliders):
     """The page after a game."""
     chosen = {f"audit-{key}": value for key, value in sliders.items()}
-    title = ALGORITHMS[algorithm].about.title
+    title = titled(algorithm)
     app = put(open_page("audit"), audit_algorithm=title, audit_runs=runs, audit_bug=bug, **chosen)
     return press(app, "Play your own game")
 
@@ -37,7 +49,7 @@ def test_the_page_opens_on_a_finished_game_with_its_picture():
     told += f"Luck alone (faint) moves this by {chance:.0f}."
     assert told in plainly(app.success[0].value)
     assert f"This tool made {found.runs:,} releases of each of two invented tables" in said(app)
-    (points,) = figures(app)[0]["data"]
+    (points,) = plotted(app)
     assert points["text"] == ["a coin: 50", f"right: {100 * right:.0f}", "promised: 54"]
     assert numbers(points["x"]) == approx([50, round(100 * right), 54]), "as said, the promise rounded up"
     promised, pale = (zone["x1"] for zone in figures(app)[0]["layout"]["shapes"])

@@ -33,6 +33,7 @@ from tests.pages.headless import (
     go,
     numbers,
     open_page,
+    plotted,
     press,
     put,
     run_comparison,
@@ -53,7 +54,7 @@ def compared(algorithms=("gaussian_maxent", "dpfw"), epsilons=(0.1, 1.0), seeds=
 
 def dots(app):
     """Every dot of the frontier: (algorithm, ε, seed) to error."""
-    drawn = [trace for trace in figures(app)[0]["data"] if "customdata" in trace]
+    drawn = [trace for trace in plotted(app) if "customdata" in trace]
     return {
         tuple(key[:3]): y for trace in drawn for key, y in zip(trace["customdata"], numbers(trace["y"]), strict=True)
     }
@@ -178,7 +179,7 @@ def test_what_all_questions_need_what_no_method_beats_and_another_tools_table_ar
         own = traces(app)[overview.ALONE]
         (alone,) = forecasts(QueryRelease(two, pairs.n), 1e-9, tolerance, 0.95)
         assert numbers(own["y"]) == approx([100 * alone.reached[e] for e in numbers(own["x"])])
-        drawn = {(trace.get("marker") or {}).get("symbol"): trace for trace in figures(app)[0]["data"]}
+        drawn = {(trace.get("marker") or {}).get("symbol"): trace for trace in plotted(app)}
         assert ("star" in drawn) is (alone.epsilon <= 3)
         if "star" in drawn:
             assert drawn["star"]["y"] == [approx(100 * alone.reached[alone.epsilon])]

@@ -13,7 +13,9 @@ from tests.helpers import categorical, integer
 from tests.pages.headless import (
     captions,
     dataframe,
+    entries,
     go,
+    heading,
     labels,
     new_tab,
     press,
@@ -76,26 +78,26 @@ def edit(app, monkeypatch, state, callback):
 def test_what_is_no_column_to_count_is_set_aside_with_the_reason_and_comes_back_with_one_click(monkeypatch):
     assert "“patient_id” may name people" in told(opened(CSV.replace(b"id,", b"patient_id,")))
     app = opened()
-    assert set(table(app).schema["columns"]) == {"answer", "age", "rare"}
+    assert set(entries(app)) == {"answer", "age", "rare"}
     assert list(grid(app)) == ["answer", "age", "rare", "id", "when"], "what is not used stands last"
     assert (grid(app)["id"]["state"], grid(app)["id"]["next"]) == ("an ID, which may name people", "Use it")
     assert "may identify people: id." in told(app)
     assert "Optional: 1 column holds dates, which are too detailed: when" in shown(app)
     press(app, "Use the month")
-    assert table(app).schema["columns"]["when"] == integer(1, 12, read="month of d/m/y")
+    assert entries(app)["when"] == integer(1, 12, read="month of d/m/y")
     assert grid(app)["when"]["what it is"] == "month of d/m/y"
     assert grid(app)["when"]["state"] == "ready"
     act(app, monkeypatch, "id")
-    assert "id" in table(app).schema["columns"]
+    assert "id" in entries(app)
     assert grid(app)["when"]["next"] == "", "it is ready"
 
 
 def test_the_button_to_explore_says_what_is_missing_and_the_page_how_much_is_left():
     app = opened()
-    assert app.subheader[0].value == "1 thing to decide"
+    assert heading(app) == "1 thing to decide"
     assert explore(app) == (False, "**Explore it**: first decide about 3 columns")
     press(app, READ)
-    assert app.subheader[0].value == "Nothing left to decide"
+    assert heading(app) == "Nothing left to decide"
     assert explore(app) == (True, "**Explore it**")
     table(app).set_schema({"columns": {}})
     assert explore(app.run()) == (False, "**Explore it**: first mend what is named below")
@@ -112,7 +114,7 @@ def test_what_is_typed_into_the_grid_is_used_at_once(monkeypatch):
         rows = {list(grid(app)).index(name): {key.replace("_", " "): cell for key, cell in cells.items()}}
         state = {f"schema-{table(app).version}": {"edited_rows": rows}}
         edit(app, monkeypatch, state, page_grid._typed)
-        return table(app).schema["columns"].get(name)
+        return entries(app).get(name)
 
     assert typed("age", public_values_or_range="0 to 120, 12 groups") == integer(
         0, 120, bins=12, missing="refuse", out_of_range="refuse"
@@ -155,7 +157,7 @@ def test_names_stay_out_words_beside_numbers_are_said_and_codes_are_cut():
     press(app, READ)
     press(app, "Use their first characters")
     press(app, READ)
-    columns = table(app).schema["columns"]
+    columns = entries(app)
     assert set(columns) == {"Age", "plan", "PLZ"}
     assert "Ann" not in str(table(app).schema)
     assert (columns["Age"]["kind"], columns["Age"]["unreadable"]) == ("integer", "missing")
@@ -163,7 +165,7 @@ def test_names_stay_out_words_beside_numbers_are_said_and_codes_are_cut():
     assert (columns["PLZ"]["read"], columns["PLZ"]["values"][:2]) == ("first 2 characters", ["00", "01"])
     assert "1 column holds words for missing (“none”): plan" in shown(app)
     press(app, "Make them values of their own")
-    assert table(app).schema["columns"]["plan"]["values"] == ["gold", "none"]
+    assert entries(app)["plan"]["values"] == ["gold", "none"]
     assert explore(app)[0]
 
 
@@ -215,7 +217,7 @@ def test_reading_off_takes_the_open_columns_only_and_marks_the_schema():
     assert session(app).has_looked(mine)
     assert "is outside the promise" in captions(app)
     press(app, "Count its spellings as one value")
-    assert table(app).schema["columns"]["answer"]["values"] == ["no", "yes"]
+    assert entries(app)["answer"]["values"] == ["no", "yes"]
     mine = table(app)
     assert "id" not in mine.schema["columns"], "what was set aside stays so"
     mine.confirm()
@@ -251,7 +253,7 @@ def test_all_problems_are_listed_at_once_each_with_its_repairs():
     assert "is outside 30..40" in shown(app)
     assert "values are missing" in shown(app)
     assert "1 column without values or a range" in shown(app)
-    assert app.subheader[0].value == "3 things to decide"
+    assert heading(app) == "3 things to decide"
     assert session(app).has_looked(mine), "what is wrong quotes cells"
     press(app, "Count them in the outermost groups")
     press(app, "Make missing a value of its own")

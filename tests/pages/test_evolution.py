@@ -20,8 +20,10 @@ from tests.pages.headless import (
     click,
     dataframe,
     figures,
+    heading,
     numbers,
     open_page,
+    plotted,
     press,
     put,
     said,
@@ -59,9 +61,9 @@ def test_every_step_and_the_distance_at_every_step_are_drawn():
     assert app.slider(key="evolve-t-3").value == 3
     slider = app.slider(key="evolve-t-3").set_value(0).run().slider(key="evolve-t-3")
     assert (slider.min, slider.max, slider.value) == (0, 3, 0)
-    assert len(numbers(figures(app)[0]["data"][1]["x"])) == run.plan["samples"], "the initial points"
+    assert len(numbers(plotted(app)[1]["x"])) == run.plan["samples"], "the initial points"
     put(app, evolve_t_3=2)
-    _, candidates, chosen = figures(app)[0]["data"]
+    _, candidates, chosen = plotted(app)
     assert numbers(candidates["x"]) == approx(run.path[1].points[:, 0])
     assert len(numbers(chosen["x"])) == np.count_nonzero(run.path[1].weights)
     click(app, "Play")
@@ -73,7 +75,7 @@ def test_every_step_and_the_distance_at_every_step_are_drawn():
 def test_a_person_reads_how_near_how_private_and_what_may_be_published():
     app = watched(**{"pe-rounds": 3})
     first, *_, last = numbers(traces(app, 1)["measured"]["y"])  # of two repeats median and mean are one
-    assert app.subheader[1].value == f"Points are {last:.1f} km off on average: {1.5 * last:.0f} minutes by ambulance"
+    assert heading(app, 1) == f"Points are {last:.1f} km off on average: {1.5 * last:.0f} minutes by ambulance"
     assert app.subheader[1].help == "Measured; no theorem promises it for so few points."
     assert f"At the start: {first:.1f} km." in captions(app)
     tile = next(m.value for m in app.markdown if m.value.startswith("Someone who knows"))
@@ -122,7 +124,7 @@ def test_every_figure_runs(name, monkeypatch):
     sized = next(s.key for s in put(app, pe_figure=name).selectbox if str(s.key).startswith("pe-n-"))
     press(put(app, pe_runs=2, **{sized: evolution_figures.FIGURES[name].sizes[0]}), "Run the figure")
     assert not app.error
-    assert figures(app)[0]["data"]
+    assert plotted(app)
     assert "The smallest mean W1 is" in captions(app)
 
 
@@ -166,7 +168,7 @@ def test_rows_evolve_on_the_sessions_table():
     final = captions(app)
     put(app, recipe_t_6=1)
     assert figures(app)[0] == drawn[0], "the curve stays"
-    assert figures(app)[2]["data"] != drawn[2]["data"], "the heat map is of another step"
+    assert plotted(app, 2) != drawn[2]["data"], "the heat map is of another step"
     assert "after step 1" in captions(app)
     assert captions(app) != final
 
@@ -181,7 +183,7 @@ def test_lessons_say_what_the_printed_noise_keeps():
     assert "3.035, its true δ 0.0043" in told
     assert "4.505 is needed" in told
     assert len(figures(app)) == 2
-    true = numbers(figures(app)[1]["data"][0]["y"])
+    true = numbers(plotted(app, 1)[0]["y"])
     assert true[0] <= 1 + 1e-9, "one round alone is as printed"
     assert all(b > a for a, b in pairwise(true)), "every round costs more"
 

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from dpcore import ALGORITHMS, Budget, BudgetError, Column, Domain, Marginals
 from dpcore.evaluation.run import compare
@@ -26,7 +25,7 @@ from pages._ui.shell import controls
 from pages._ui.shell.frame import SAMPLE
 from pages._ui.shell.session import session as its_session
 from pages._ui.shell.state import sample_table
-from tests.helpers import approx, final_errors
+from tests.helpers import approx, final_errors, once
 from tests.pages.headless import (
     berkeley,
     captions,
@@ -35,10 +34,12 @@ from tests.pages.headless import (
     figures,
     numbers,
     open_page,
+    plotted,
     put,
     said,
     settled,
     shown,
+    titled,
 )
 
 
@@ -138,7 +139,7 @@ def test_delta_is_greyed_at_zero_where_it_must_be_zero(monkeypatch):
         return plan(self, problem, budget)
 
     monkeypatch.setattr(ALGORITHMS["mwem"], "plan", pure)
-    put(app, algorithm=ALGORITHMS["mwem"].about.title)
+    put(app, algorithm=titled("mwem"))
     greyed = next(w for w in app.select_slider if w.label.endswith("(δ)"))
     assert greyed.disabled
     assert greyed.value == 0.0
@@ -147,13 +148,13 @@ def test_delta_is_greyed_at_zero_where_it_must_be_zero(monkeypatch):
 
 
 def test_the_theorem_of_an_algorithm_ends_where_its_run_ends():
-    app = open_page("explore", sample="berkeley", algorithm=ALGORITHMS["mwem"].about.title, against="ε used")
+    app = open_page("explore", sample="berkeley", algorithm=titled("mwem"), against="ε used")
     lines = {trace["name"]: trace for trace in chart(settled(app), "whole runs, by theorem")["data"] if "name" in trace}
     proved, end = lines["whole runs, by theorem"], numbers(lines["largest error"]["y"])[-1]
     x, y = numbers(proved["x"]), numbers(proved["y"])
     assert y[-1] == approx(end)
     assert y[-5] == approx(y[-1] * (x[-1] / x[-5]) ** 0.5)
-    put(app, algorithm=ALGORITHMS["gaussian_maxent"].about.title)
+    put(app, algorithm=titled("gaussian_maxent"))
     assert app.select_slider(key="delta").value == 1e-9
 
 
@@ -209,7 +210,7 @@ def test_pinned_runs_stand_each_beside_the_line_of_its_own_budget():
     put(app, epsilon=0.1)
     facts = dataframe(app, "A (pinned)")
     assert facts.loc["ε"].tolist() == ["1", "0.1"]
-    assert any(trace.get("name") == "largest error, A" for trace in figures(app)[0]["data"])
+    assert any(trace.get("name") == "largest error, A" for trace in plotted(app))
     for name, epsilon in (("A (pinned)", 1.0), ("B (now)", 0.1)):
         run = berkeley("gaussian_maxent", epsilon, 0)
         least = least_rmse(run.problem.workload, Budget(epsilon, 1e-9), run.problem.n)
@@ -255,7 +256,7 @@ def test_the_sentence_says_whether_waiting_pays():
 FIRST, SECOND = "Gender = Female", "Admission = Admitted"
 
 
-@pytest.fixture(scope="module")
+@once
 def by_hand():
     """The run that the page shows of the berkeley sample, and what its noisy tables say."""
     run = berkeley("gaussian_maxent", 1.0, 0)

@@ -6,9 +6,8 @@ import re
 
 import numpy as np
 import pandas as pd
-import pytest
 
-from dpcore import ALGORITHMS, Budget
+from dpcore import Budget
 from dpcore.privacy.accounting import guarantee
 from dpcore.privacy.accounting.budget import Accounting, Gaussian
 from dpcore.privacy.accounting.conversions import gdp_epsilon, gdp_mu
@@ -18,12 +17,26 @@ from dpcore.theory import accountants
 from dpcore.theory.meaning import Promise, times_in_100
 from pages._ui.guarantee.planned import DELTAS
 from pages._ui.guarantee.promise import share
-from tests.helpers import approx, parametrize
-from tests.pages.headless import captions, dataframe, figures, go, open_page, put, said, settled, table, upload, wrong
+from tests.helpers import approx, once, parametrize
+from tests.pages.headless import (
+    captions,
+    dataframe,
+    figures,
+    go,
+    heading,
+    open_page,
+    put,
+    said,
+    settled,
+    table,
+    titled,
+    upload,
+    wrong,
+)
 from tests.publishing.charges import charge
 
 
-@pytest.fixture(scope="module")
+@once
 def visited():
     """One visit that goes from algorithm to algorithm, as a person does."""
     return page()
@@ -42,7 +55,7 @@ def picture(app):
 
 def number_of(app):
     """The one number of the page."""
-    return float(re.search(r"is right at most ([\d.]+) times in 100", app.subheader[0].value)[1])
+    return float(re.search(r"is right at most ([\d.]+) times in 100", heading(app))[1])
 
 
 def test_the_number_and_the_picture_follow_epsilon_and_the_releases():
@@ -63,7 +76,7 @@ def test_the_number_and_the_picture_follow_epsilon_and_the_releases():
     assert Promise(1.0, 1e-9, releases=4).suspicion_words in said(app)
     put(app, epsilon=3.0)
     assert number_of(app) == np.ceil(100 * guarantee.gaussian_guess(0.5, 2 * gdp_mu(3.0, 1e-9)))
-    assert app.subheader[0].value.startswith("After 4 releases: ")
+    assert heading(app).startswith("After 4 releases: ")
     put(app, epsilon=1.0, releases=10)
     totals = dataframe(app, "what it knows").set_index("accounting")["ε"]
     assert totals["sum of ε"] == 10
@@ -108,7 +121,7 @@ def opened(app, part):
 @parametrize("name", ["gaussian_maxent", "dpfw", "mwem", "dualquery", "dqrs", "aim", "pmw"])
 def test_every_kind_of_plan_has_its_curves(visited, name):
     app = visited
-    app.selectbox(key="algorithm").set_value(ALGORITHMS[name].about.title)
+    app.selectbox(key="algorithm").set_value(titled(name))
     opened(app, "Cost")
     assert not app.error
     assert len(figures(app)) == 2
@@ -133,7 +146,7 @@ def test_without_delta_the_promise_holds_without_exception():
     put(app, delta=0.0)
     assert "choose delta > 0" in wrong(app)
     assert number_of(app) == 74, "what ε means needs no plan"
-    put(app, algorithm=ALGORITHMS["dpfw"].about.title, releases=3)
+    put(app, algorithm=titled("dpfw"), releases=3)
     totals = dataframe(app, "what it knows").set_index("accounting")["ε"]
     np.testing.assert_allclose(totals, 3.0, rtol=1e-6)
     assert "may rise further" not in captions(app)

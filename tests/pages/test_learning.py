@@ -12,7 +12,20 @@ from pages._ui.learning import runs as learning_runs
 from pages._ui.shell.state import sample_table
 from pages._ui.shell.table import Table
 from tests.helpers import BUDGET, approx, categorical, domain_of, final_errors, finished, numeric, parametrize
-from tests.pages.headless import captions, figures, numbers, open_page, plainly, press, put, said, session, settled
+from tests.pages.headless import (
+    captions,
+    figures,
+    heading,
+    numbers,
+    open_page,
+    plainly,
+    plotted,
+    press,
+    put,
+    said,
+    session,
+    settled,
+)
 
 PARTS = list(learning.PARTS)
 
@@ -39,8 +52,8 @@ def tiles(app):
 def test_one_column_asks_a_question_in_words_shows_the_exact_law_and_follows_the_sliders():
     app = opened()
     assert not app.error
-    assert app.subheader[0].value == "What is the median age?"
-    law = figures(app)[0]["data"][0]
+    assert heading(app) == "What is the median age?"
+    law = plotted(app)[0]
     x, y = plain(law["x"]), plain(law["y"])
     assert (y * (x[1] - x[0])).sum() == approx(1, abs=1e-3)
     table = sample_table("census")
@@ -53,21 +66,21 @@ def test_one_column_asks_a_question_in_words_shows_the_exact_law_and_follows_the
     assert low < float(example) < high
     assert [float(end) for end in among.removeprefix("9 of 10: ").split("–")] == approx([low, high], abs=0.02)
     assert read["9 of 10 are off in age"] == [f"by {high - 42:.3g} at most", "public range 17–90"]
-    (price,) = figures(app)[1]["data"]
+    (price,) = plotted(app, 1)
     assert dict(zip(numbers(price["x"]), numbers(price["y"]), strict=True))[1] == approx(high - 42, abs=0.02)
     assert read["Someone who knows everyone else"][0] == "is right at most 54 times in 100", "as on other pages"
     put(app, line_stages=3)
     assert "(after 3 steps, by quadrature over the draw before)" in captions(app)
-    assert np.ptp(plain(figures(app)[0]["data"][0]["x"])) < np.ptp(x) / 2
+    assert np.ptp(plain(plotted(app)[0]["x"])) < np.ptp(x) / 2
     put(app, line_stages=1, epsilon=0.1)
-    wider = plain(figures(app)[0]["data"][0]["x"])
+    wider = plain(plotted(app)[0]["x"])
     assert np.ptp(wider) > 2 * np.ptp(x)
     put(app, level=0.9)
     assert "real value: 6" in str(figures(app)[0]["layout"]), "the 90% quantile of ages"
     put(app, learn_column="hours")
-    assert app.subheader[0].value == "Below which hours do 90% of the rows lie?"
+    assert heading(app) == "Below which hours do 90% of the rows lie?"
     put(app, part=PARTS[3])
-    assert "as private as Gaussian noise?" in app.subheader[0].value
+    assert "as private as Gaussian noise?" in heading(app)
 
 
 def test_the_curve_over_mu_marks_the_theorys_and_is_u_shaped():
@@ -88,7 +101,7 @@ def test_rivals_run_in_the_pool_and_every_dot_is_its_run():
     app = experts(app)
     assert not app.error
     assert "is best: privacy adds an error of" in captions(app)
-    data = figures(app)[2]["data"]
+    data = plotted(app, 2)
     drawn = {trace["name"]: trace for trace in data if "name" in trace}
     assert set(drawn) == set(learning.METHODS)
     table = sample_table("census")
@@ -97,7 +110,7 @@ def test_rivals_run_in_the_pool_and_every_dot_is_its_run():
     at = list(plain(drawn["Exponential mechanism"]["x"])).index(1.0)
     assert plain(drawn["Exponential mechanism"]["y"])[at] == approx(final_errors(run).excess_risk, rel=1e-6)
     put(app, level=0.9)
-    assert figures(app)[2]["data"] != data, "runs follow the question"
+    assert plotted(app, 2) != data, "runs follow the question"
 
 
 def test_a_classifier_is_learned_from_three_quarters_and_judged_by_the_rest():
@@ -108,17 +121,17 @@ def test_a_classifier_is_learned_from_three_quarters_and_judged_by_the_rest():
     assert "learn from 15,000 rows; 5,000 rows test them" in captions(app)
     assert len(figures(app)) == 3
     put(app, measure_learn="population_accuracy")
-    accuracy = plain(figures(app)[1]["data"][1]["y"])
+    accuracy = plain(plotted(app, 1)[1]["y"])
     assert (accuracy > 0.6).all()
     assert (accuracy < 1).all()
-    assert {"Regularised exponential mechanism", "without privacy"} <= {t.get("name") for t in figures(app)[2]["data"]}
+    assert {"Regularised exponential mechanism", "without privacy"} <= {t.get("name") for t in plotted(app, 2)}
 
 
 @parametrize("loss", ["hinge", "absolute", "huber", "quantile"])
 def test_every_loss_makes_a_picture_of_two_coefficients(loss):
     app = opened(part=PARTS[1], plane_loss=loss)
     assert not app.error
-    kinds = [trace["type"] for trace in figures(app)[1]["data"]]
+    kinds = [trace["type"] for trace in plotted(app, 1)]
     assert kinds == ["heatmap", "contour", "scatter", "scatter"]
     assert len(figures(app)) == 3
 

@@ -6,7 +6,7 @@ import json
 import pandas as pd
 import pytest
 
-from dpcore import ALGORITHMS, Budget, domain_to_json
+from dpcore import Budget, domain_to_json
 from dpcore.data.open_schema import open_schema_from_json
 from dpcore.evaluation import schema_trial as evaluation
 from dpcore.publishing.ledger_store import Store
@@ -32,6 +32,7 @@ from tests.pages.headless import (
     settled,
     shown,
     table,
+    titled,
     upload_schema,
     wrong,
 )
@@ -242,7 +243,7 @@ def test_before_anything_is_measured_pages_say_the_same_whatever_the_cells_are_a
     share = default_share(3, N, 1, Budget(1, 1e-9))
     assert f"{share:.1%} of the budget measures it, and {1 - share:.1%} is left" in captions(first)
     assert list(tmp_path.iterdir()) == []
-    put(first, algorithm=ALGORITHMS["mwem"].about.title, delta=0.0)
+    put(first, algorithm=titled("mwem"), delta=0.0)
     assert "column 'job': at delta=0 its values cannot be measured" in wrong(settled(first)).replace("\u2060", "")
     assert NOW not in labels(first)
 

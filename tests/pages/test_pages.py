@@ -24,12 +24,14 @@ from tests.pages.headless import (
     dragged,
     figures,
     go,
+    heading,
     new_tab,
     open_page,
     press,
     put,
     said,
     table,
+    titled,
     upload,
     wrong,
 )
@@ -148,8 +150,8 @@ def test_explore_has_every_chart_and_follows_what_is_chosen_and_typed():
 @parametrize("name", QUERIES)
 def test_explore_runs_every_algorithm(name):
     """Opened by a link, with the slider of α where the algorithm has one."""
-    app = open_page("explore", sample="berkeley", algorithm=ALGORITHMS[name].about.title, repeats="1")
-    assert app.selectbox(key="algorithm").value == ALGORITHMS[name].about.title
+    app = open_page("explore", sample="berkeley", algorithm=titled(name), repeats="1")
+    assert app.selectbox(key="algorithm").value == titled(name)
     assert not app.error
     assert len(figures(app)) == 5
     sliders = [w.label for w in app.sidebar.select_slider]
@@ -180,7 +182,7 @@ def test_a_lesson_asks_first_and_then_shows_and_explains(key):
     assert dragged(app)["labels"] == [bar.name for bar in lesson.bars]
     later = [link.proto.label for link in app.get("link_button")]
     number = list(lessons.LESSONS).index(key)
-    assert app.subheader[0].value.startswith(f"Lesson {number + 1} of {len(lessons.LESSONS)}: ")
+    assert heading(app).startswith(f"Lesson {number + 1} of {len(lessons.LESSONS)}: ")
     following = [f"Next lesson: {one.title}" for one in list(lessons.LESSONS.values())[number + 1 : number + 2]]
     assert later == following
     assert figures(app)

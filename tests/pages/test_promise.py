@@ -4,19 +4,18 @@ import json
 import re
 from html import unescape
 
-import pytest
-
 from dpcore import domain_to_json, samples
 from dpcore.cli import main
 from dpcore.theory.meaning import Promise, guess_tile, times_in_100
 from tests.cli.files import arguments
 from tests.cli.test_release import order
-from tests.pages.headless import dragged, open_page, said, shown
+from tests.helpers import once
+from tests.pages.headless import dragged, heading, open_page, said, shown
 
 TIMES = r"([\d.]+ times in 100)"
 
 
-@pytest.fixture(scope="module")
+@once
 def facts(tmp_path_factory):
     """The files of a release of Explore's first plan, and what `run` writes about it."""
     place, sample = tmp_path_factory.mktemp("release"), samples.berkeley()
@@ -36,7 +35,7 @@ def test_pages_card_review_and_files_say_one_guess_rate_and_one_factor(facts):
     pages = [open_page(page, sample="berkeley") for page in ("explore", "release", "guarantee")]
     start = dragged(open_page("app", epsilon="1"))
     guarantee = pages[-1]
-    among = [guarantee.subheader[0].value, *map(shown, pages[:-1])]
+    among = [heading(guarantee), *map(shown, pages[:-1])]
     sentence = " ".join(guess_tile(promise.guess()))
     for words in (start["words"][0][start["at"]], *among, facts["card.html"], facts["review.html"]):
         assert set(re.findall(rf"is right at most {TIMES}", words)) == {right}, words

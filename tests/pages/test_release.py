@@ -36,6 +36,7 @@ from tests.pages.headless import (
     dragged,
     everything,
     figures,
+    heading,
     labels,
     new_tab,
     open_page,
@@ -468,7 +469,7 @@ def test_hostile_names_are_shown_and_not_interpreted(tmp_path, hostile):
     assert not app.error
     (found,) = Store(tmp_path / "ledger.sqlite").show()
     assert found.name == name
-    told = said(app) + app.subheader[0].value
+    told = said(app) + heading(app)
     assert "](http://evil" not in told
     assert not re.search(r"(?<!\\)[<$]\w", told), "nothing stands unescaped"
 

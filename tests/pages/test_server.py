@@ -11,13 +11,12 @@ from contextlib import ExitStack, contextmanager
 from unittest.mock import Mock
 from urllib.parse import parse_qs
 
-import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.memory_media_file_storage import _calculate_file_id
 
 from pages._ui.server.address import completed
 from pages._ui.shell import uploads
-from tests.helpers import parametrize
+from tests.helpers import once, parametrize
 from tests.serving import Listener, Tab, documented, eventually, handshake, serving
 
 EVIL = "http://evil.example"
@@ -31,13 +30,13 @@ def several(server, number):
         yield [stack.enter_context(Tab(server.port)) for _ in range(number)]
 
 
-@pytest.fixture(scope="module")
+@once
 def listener():
     with Listener() as found:
         yield found
 
 
-@pytest.fixture(scope="module")
+@once
 def server(tmp_path_factory, listener):
     """On one's own machine, with everything it asks of others going to the listener."""
     log = tmp_path_factory.mktemp("server") / "log"
@@ -46,7 +45,7 @@ def server(tmp_path_factory, listener):
         yield found
 
 
-@pytest.fixture(scope="module")
+@once
 def public(tmp_path_factory, listener):
     """As the documentation says for others."""
     environment = documented() | listener.environment()

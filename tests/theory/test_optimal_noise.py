@@ -10,7 +10,7 @@ from dpcore import Budget, Explicit, Marginals, TableQueries, Union
 from dpcore.privacy.accounting.conversions import gdp_mu
 from dpcore.theory.optimal_noise import against_line, least_rmse, least_variance, optimum
 from dpcore.workloads.residuals import residual_spaces
-from tests.helpers import BUDGET, approx, codes, matrix, matrix_of, parametrize, signs
+from tests.helpers import BUDGET, D324, approx, codes, matrix, matrix_of, parametrize, signs
 
 TINY = {
     "binary pair": (codes(2, 2), [["a", "b"]]),
@@ -123,7 +123,7 @@ def test_the_bound_of_a_matrix_is_below_the_brute_force_optimum(W):
 
 
 def test_queries_on_tables_have_the_bound_of_their_matrix(monkeypatch):
-    domain = codes(3, 2, 4)
+    domain = D324
     asked = Union([TableQueries.ranges(domain, ["a", "c"]), Marginals(domain, [["b"], ["a", "b"]])])
     expected = least_variance(Explicit(domain, matrix(asked)))
     assert least_variance(asked) == approx(expected)

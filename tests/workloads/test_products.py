@@ -6,7 +6,7 @@ from dpcore import Marginals
 from dpcore.releases import ProductMixture
 from dpcore.workloads import products
 from dpcore.workloads.products import Products, blocks
-from tests.helpers import TASKS, approx, cells, codes, histogram, parametrize, seeded, task
+from tests.helpers import D324, TASKS, approx, cells, codes, histogram, parametrize, seeded, task
 
 WIDE = codes(*[20] * 14)  # 1.6e18 cells
 
@@ -86,7 +86,7 @@ def test_a_domain_that_cannot_be_enumerated_is_answered():
 @parametrize("rows", [1, 3, 10, 400])
 @parametrize("C", [1, 3, 200])
 def test_rows_drawn_follow_the_mixture_closely(rows, C):
-    release = mixture(codes(3, 2, 4), C)
+    release = mixture(D324, C)
     singles = Marginals.all(release.domain, 1)
     gaps = []
     for seed in range(12):

@@ -3,14 +3,13 @@
 import math
 
 import numpy as np
-import pytest
 from scipy.stats import norm
 
 from dpcore.intervals.known import pooled
 from dpcore.intervals.levels import quantile
 from dpcore.intervals.questions import _fieller, answer, compare_questions, independent
 from dpcore.privacy.measurement import MeasuredAnswers
-from tests.helpers import approx, histogram, parametrize, rows_of, seeded
+from tests.helpers import approx, histogram, once, parametrize, rows_of, seeded
 from tests.intervals.test_intervals import DOMAIN, QUESTIONS, SIGMAS, TABLES, N, P, noisy, of, question
 
 RUNS = 500
@@ -21,7 +20,7 @@ COMPARED = {
 }
 
 
-@pytest.fixture(scope="module")
+@once
 def worlds():
     """Tables drawn from P, and what noisy tables of them say."""
     rng, out = seeded(1), []

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.certificates.mutants.planted import MUTANTS
+from tests.helpers import once
 
 ROOT = Path(__file__).parents[3]
 QUIET = ["-q", "-x", "-p", "no:cacheprovider", "-n0", "-o", "addopts=--import-mode=importlib"]
@@ -34,7 +35,7 @@ def planted(place, mutant):
         file.write_text(text)
 
 
-@pytest.fixture(scope="module")
+@once
 def copy(tmp_path_factory):
     """A copy of what the killers need."""
     folder = tmp_path_factory.mktemp("copy")
