@@ -147,6 +147,26 @@ def wrong(app):
     return plainly(" ".join(e.value for e in app.error))
 
 
+SAID = (
+    "caption",
+    "markdown",
+    "error",
+    "warning",
+    "info",
+    "success",
+    "text",
+    "subheader",
+    "button",
+    "toggle",
+    "checkbox",
+)
+
+
+def all_words(app):
+    """What a person reads on a page, and on its buttons, one after the other."""
+    return [f"{e.type} {e.label if e.type in SAID[-3:] else e.value}" for e in app.main if e.type in SAID]
+
+
 def everything(app):
     """All that was sent to the browser, as text."""
     return " ".join(str(node.proto) for node in app._tree if getattr(node, "proto", None) is not None)

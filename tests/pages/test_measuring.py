@@ -19,6 +19,7 @@ from pages._ui.shell.table import Table
 from tests.cli.files import OPEN, people
 from tests.helpers import categorical, integer
 from tests.pages.headless import (
+    all_words,
     button,
     captions,
     click,
@@ -40,7 +41,7 @@ from tests.pages.test_data import opened
 from tests.pages.test_reading import Gate
 from tests.pages.test_release import NOW, made, release
 
-N = len(people())
+N, BUDGET = len(people()), Budget(1, 1e-9)
 REAL = {"Show the real rows": True}
 MEASURE, TRY = "Measure them privately", "Try it: measure with noise that can be repeated"
 
@@ -49,13 +50,6 @@ def brought(frame=None, schema=OPEN, **query):
     """The Data page with these people and a schema from a file."""
     app = opened((people() if frame is None else frame).to_csv(index=False).encode(), bars=False, **query)
     return upload_schema(app, json.dumps(schema).encode())
-
-
-SAID = ("caption", "markdown", "error", "warning", "info", "text", "subheader", "button", "toggle", "checkbox")
-
-
-def all_words(app):
-    return [f"{e.type} {e.label if e.type in SAID[-3:] else e.value}" for e in app.main if e.type in SAID]
 
 
 def everybody_else():
@@ -68,17 +62,16 @@ def everybody_else():
 
 def test_what_it_costs_and_how_far_off_it_may_be_are_those_of_the_plan():
     app = brought()
-    opening, budget = open_schema_from_json(OPEN), Budget(1, 1e-9)
-    division = divide(budget, default_share(3, N, 1, budget), categories=True)
-    plan = plan_schema(opening.open, N, 1, division, exact=False)
+    opening, share = open_schema_from_json(OPEN), default_share(3, N, 1, BUDGET)
+    plan = plan_schema(opening.open, N, 1, divide(BUDGET, share, categories=True), exact=False)
     for column in opening.open:
         assert plan.expected(column) in shown(app)
         assert plan.wanting(column) in shown(app), "so few rows show little of it"
     assert "its frequent values: ρ" in shown(app)
-    assert f"{default_share(3, N, 1, budget) / 3:.2%} of the budget" in shown(app), "the same for each column"
+    assert f"{share / 3:.2%} of the budget" in shown(app), "the same for each column"
     assert "its range, counts of its bins 2 times: ρ" in shown(app)
     put(app, schema_share=0.5)
-    division = divide(budget, 0.5, categories=True)
+    division = divide(BUDGET, 0.5, categories=True)
     assert plan_schema(opening.open, N, 1, division, exact=False).expected(opening.open[0]) in shown(app)
     put(app, delta=0.0)
     assert "**job**: at delta=0 its values cannot be measured, because a single row would reveal its own" in shown(app)
@@ -136,8 +129,7 @@ def test_no_cell_of_an_open_column_is_looked_at_by_the_table(monkeypatch):
 def test_a_trial_makes_the_domain_counts_as_a_look_and_is_gone_when_the_schema_changes():
     app = press(brought(), TRY)
     mine, text = table(app), dataframe(app, "found").to_csv()
-    budget = Budget(1, 1e-9)
-    division = divide(budget, default_share(3, N, 1, budget), categories=True)
+    division = divide(BUDGET, default_share(3, N, 1, BUDGET), categories=True)
     found = evaluation.explore_schema(mine.opening, mine.frame, mine.unit, division, seed=0)
     assert mine.domain == found.domain == mine.trial.found.domain
     for one in found.found:
@@ -198,8 +190,8 @@ def test_decimal_commas_are_read_where_the_schema_says_so_and_the_records_stay_a
 def test_what_comes_after_a_trial_has_the_rest_of_the_budget_and_says_so():
     app = press(brought(people().assign(pay="1.5")), TRY)
     mine = table(app)
-    share = mine.trial.share(Budget(1, 1e-9))
-    rest = divide(Budget(1, 1e-9), share.part, categories=True).rest
+    share = mine.trial.share(BUDGET)
+    rest = divide(BUDGET, share.part, categories=True).rest
     app = go(app, "explore")
     job = session(app).held["explore"].first
     spent = job.results[0].summary["spent"]
@@ -240,7 +232,7 @@ def test_before_anything_is_measured_pages_say_the_same_whatever_the_cells_are_a
     assert "**job**: values shared by fewer than about" in shown(first)
     assert "Schema and algorithm may cost ε = 1 at δ = 1e-9 by zero-concentrated DP" in captions(first)
     assert "It uses all that both may ever need" in captions(first)
-    share = default_share(3, N, 1, Budget(1, 1e-9))
+    share = default_share(3, N, 1, BUDGET)
     assert f"{share:.1%} of the budget measures it, and {1 - share:.1%} is left" in captions(first)
     assert list(tmp_path.iterdir()) == []
     put(first, algorithm=titled("mwem"), delta=0.0)

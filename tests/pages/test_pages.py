@@ -19,7 +19,6 @@ from pages._ui.start.admissions import SEEDS, SHOWN
 from tests.helpers import QUERIES, all_tables, finished, parametrize
 from tests.pages.headless import (
     ROOT,
-    captions,
     dataframe,
     dragged,
     figures,
@@ -30,9 +29,7 @@ from tests.pages.headless import (
     press,
     put,
     said,
-    table,
     titled,
-    upload,
     wrong,
 )
 
@@ -186,19 +183,6 @@ def test_a_lesson_asks_first_and_then_shows_and_explains(key):
     following = [f"Next lesson: {one.title}" for one in list(lessons.LESSONS.values())[number + 1 : number + 2]]
     assert later == following
     assert figures(app)
-
-
-def test_people_with_several_rows_are_protected_by_more_noise():
-    rows = "\n".join(f"{i // 3},{i % 2}" for i in range(3000))
-    app = upload(open_page("data"), f"who,x\n{rows}\n".encode())
-    table(app).set_schema({"columns": {"x": {"kind": "integer", "size": 2}}})
-    put(app.run(), **{"Can one person have several rows?": "who"})
-    app.number_input[0].set_value(2).run()
-    assert any("protects one person with at most 2 rows" in t.value for t in app.text)
-    go(app, "explore")
-    assert not app.error
-    assert "2,000 rows" in captions(app)
-    assert dataframe(app, "setting")["value"].iloc[-1] == "0.007771"  # √2 · 2 / (2000 μ)
 
 
 def glossary(app):

@@ -1,16 +1,15 @@
 """The server as it is started for real: who may talk to it, what it holds, hands on, tells and asks of others."""
 
 import asyncio
-import json
 import math
 import re
 import time
-import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from unittest.mock import Mock
 from urllib.parse import parse_qs
 
+import requests
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.memory_media_file_storage import _calculate_file_id
 
@@ -77,7 +76,7 @@ def test_what_is_asked_for_is_completed_by_the_address(asked, here, found):
 def test_the_server_hands_on_what_a_browser_says_beside_a_message(server):
     with Tab(server.port) as tab:
         for path in ("", "explore", "glossary"):
-            page = urllib.request.urlopen(f"{server.address}/{path}", timeout=60).read().decode()
+            page = requests.get(f"{server.address}/{path}", timeout=60).text
             assert 0 < page.index("history.pushState") < page.index("<script type")
         tab.line.send("?epsilon=0.3&sample=titanic")
         told = tab.open("guarantee")  # the first deep link of a new server goes by the entry
@@ -121,11 +120,11 @@ def test_the_documented_deployment_serves_its_own_host_and_nobody_else_s_pages(p
 
 @parametrize("path", ["/", "/explore", "/_stcore/host-config"])
 def test_no_other_page_may_show_these_in_a_frame_or_send_them_messages(server, path):
-    with urllib.request.urlopen(server.address + path, timeout=60) as answer:
-        assert answer.headers["X-Frame-Options"] == "SAMEORIGIN"
-        assert answer.headers["Content-Security-Policy"] == "frame-ancestors 'self'"
-        if path.startswith("/_stcore"):
-            assert json.load(answer)["allowedOrigins"] == []
+    answer = requests.get(server.address + path, timeout=60)
+    assert answer.headers["X-Frame-Options"] == "SAMEORIGIN"
+    assert answer.headers["Content-Security-Policy"] == "frame-ancestors 'self'"
+    if path.startswith("/_stcore"):
+        assert answer.json()["allowedOrigins"] == []
 
 
 @parametrize("path", ["/_stcore/metrics", "/_stcore/metrics?families=x", "/_stcore/agent/interact"])
@@ -187,8 +186,7 @@ def test_a_download_cannot_be_asked_for_by_its_content(server):
         places = [re.findall(r"/media/(\w+)\.json", one.open("data", "sample=berkeley")) for one in (tab, twin)]
         assert len(places[0]) == len(places[1]) == 1
         assert places[0] != places[1], "nor shared by tabs that hold the same"
-        with urllib.request.urlopen(f"{server.address}/media/{places[0][0]}.json", timeout=60) as answer:
-            content = answer.read()
+        content = requests.get(f"{server.address}/media/{places[0][0]}.json", timeout=60).content
         guessed = _calculate_file_id(content, "application/json", "schema.json")
         assert server.get(f"/media/{guessed}.json") == 404
 
