@@ -1,22 +1,14 @@
-"""What reading a table of texts, numbers and days costs in seconds of processors, beside another version of the code.
+"""What reading a table of texts, numbers and days costs in seconds of processors.
 
-python -m tests.benchmarks.reading --rows 1000000 --against FOLDER    # a folder that holds the other version's dpcore
+python -m tests.benchmarks.reading --rows 1000000    # in the folder of each of two versions, to compare them
 """
-
-import argparse
-import json
-import subprocess
-import sys
-import tempfile
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from dpcore import domain_from_json, limit_rows, read_table, source_at
-from tests.benchmarks.frame import took
+from tests.benchmarks.frame import main, took
 
-HERE = Path(__file__).parents[2]
 TURNS = 2
 KINDS = ("csv", "parquet")
 
@@ -65,35 +57,13 @@ def measured(home):
     return found
 
 
-def main():
-    """Make the table, measure both versions in processes of their own, and print the ratios."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--against", type=Path)
-    parser.add_argument("--home", type=Path, help=argparse.SUPPRESS)
-    chosen = parser.parse_args()
-    if chosen.home:
-        print(json.dumps(measured(chosen.home)))
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        frame = make(chosen.rows)
-        frame.to_csv(Path(folder) / "t.csv", index=False)
-        frame.to_parquet(Path(folder) / "t.parquet")
-        versions = [HERE, *([chosen.against.resolve()] if chosen.against else [])]
-        found = [_version(place, Path(folder)) for place in versions]
-    for what, seconds in found[0].items():
-        other = f", {found[1][what]:.2f} s there: {seconds / found[1][what]:.2f} times" if chosen.against else ""
-        print(f"{what}: {seconds:.2f} s{other}")
-
-
-def _version(place, folder):
-    """What these benchmarks measure of the package in another place."""
-    both = Path(tempfile.mkdtemp(dir=folder))
-    for name, home in (("dpcore", place), ("tests", HERE)):
-        (both / name).symlink_to(home / name)
-    command = [sys.executable, "-m", "tests.benchmarks.reading", "--home", str(folder)]
-    return json.loads(subprocess.run(command, cwd=both, stdout=subprocess.PIPE, check=True).stdout)
+def measure(rows, folder):
+    """Make the table, and read it in every way."""
+    frame = make(rows)
+    frame.to_csv(folder / "t.csv", index=False)
+    frame.to_parquet(folder / "t.parquet")
+    return {what: round(seconds, 2) for what, seconds in measured(folder).items()}
 
 
 if __name__ == "__main__":
-    main()
+    main(measure, "rows", 1_000_000)

@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from unittest.mock import Mock
 from urllib.parse import parse_qs
 
+import pytest
 import requests
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.memory_media_file_storage import _calculate_file_id

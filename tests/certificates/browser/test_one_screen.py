@@ -13,6 +13,12 @@ NAMES = ("Privacy budget (ε)", "Failure probability (δ)", "Smoothness (α)")
 REPLAYED = "5 repeats"
 
 
+def pressed(page):
+    """ε one step lower, and the page says what comes of it."""
+    page.get_by_role("slider", name=NAMES[0]).press("ArrowLeft")
+    sees(page, "is right at most 53 times in 100")
+
+
 def opened(page, server, query=""):
     """The page when everything is drawn, replays of the noise too."""
     page.goto(f"{server}/explore{query}")
@@ -27,7 +33,7 @@ def settled(page):
     page.wait_for_timeout(300)
 
 
-def inside(page, box, size):
+def inside(box, size):
     """Whether a box lies inside the viewport."""
     return (
         box["x"] >= 0 and box["y"] >= 0 and box["x"] + box["width"] <= size["width"] + 1
@@ -59,7 +65,7 @@ def test_verdict_four_charts_and_three_sliders_are_in_sight_at_once(page, server
     opened(page, server, query)
     parts = [page.locator(".st-key-verdict"), *(page.locator(f".st-key-cell-{cell}") for cell in CELLS)]
     boxes = [part.bounding_box() for part in parts]
-    assert all(inside(page, box, WIDE) for box in [*boxes, *sliders(page)]), boxes
+    assert all(inside(box, WIDE) for box in [*boxes, *sliders(page)]), boxes
     for cell in CELLS:
         chart = page.locator(f".st-key-cell-{cell} .js-plotly-plot").first.bounding_box()
         assert chart["height"] >= 200
@@ -76,7 +82,7 @@ def test_verdict_four_charts_and_three_sliders_are_in_sight_at_once(page, server
     assert chosen.evaluate_all(CUT) == []
     to_the_end(page)
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop") > 50
-    assert all(inside(page, box, WIDE) for box in sliders(page))
+    assert all(inside(box, WIDE) for box in sliders(page))
 
 
 @parametrize(
@@ -88,17 +94,16 @@ def test_where_the_screen_is_low_the_sliders_are_one_line_and_no_chart_meets_ano
     opened(page, server, query)
     bar, boxes = page.locator("[data-testid=stSidebar]").bounding_box(), sliders(page)
     assert bar["height"] < 0.16 * size["height"]
-    assert all(inside(page, box, size) and box["y"] >= bar["y"] - 1 for box in boxes)
+    assert all(inside(box, size) and box["y"] >= bar["y"] - 1 for box in boxes)
     assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"] <= boxes[2]["x"] - boxes[1]["width"]
     cells = [page.locator(f".st-key-cell-{cell}").bounding_box() for cell in CELLS]
-    whole = [cell for cell in cells if inside(page, cell, size) and cell["y"] + cell["height"] <= bar["y"]]
+    whole = [cell for cell in cells if inside(cell, size) and cell["y"] + cell["height"] <= bar["y"]]
     assert len(whole) >= charts
     heads = page.locator("[class*=st-key-head-]")
     assert heads.evaluate_all("all => all.filter(e => e.scrollWidth > e.clientWidth + 8).length") == 0
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
     assert page.get_by_role("button", name="Expand sidebar").is_visible(), "the other settings can be reached"
-    page.get_by_role("slider", name=NAMES[0]).press("ArrowLeft")
-    sees(page, "is right at most 53 times in 100")
+    pressed(page)
 
 
 def test_the_sliders_stay_while_the_sidebar_is_scrolled(page, server):
@@ -108,7 +113,7 @@ def test_the_sliders_stay_while_the_sidebar_is_scrolled(page, server):
     page.evaluate("document.querySelector('[data-testid=stSidebarContent]').scrollTo(0, 1e6)")
     page.wait_for_timeout(300)
     assert page.evaluate("document.querySelector('[data-testid=stSidebarContent]').scrollTop") > 50
-    assert all(inside(page, box, {"width": 1440, "height": 500}) for box in sliders(page))
+    assert all(inside(box, {"width": 1440, "height": 500}) for box in sliders(page))
 
 
 @parametrize("query", ["", "?present=true"], ids=["page", "presenter"])
@@ -120,15 +125,14 @@ def test_on_a_phone_the_sliders_are_a_bar_at_the_bottom_that_covers_nothing(page
     assert bar["y"] + bar["height"] == approx(PHONE["height"], abs=1)
     assert bar["height"] < PHONE["height"] / 4
     expect(page.get_by_role("combobox", name="Algorithm")).to_be_hidden()
-    assert all(inside(page, box, PHONE) and box["y"] >= bar["y"] for box in sliders(page))
+    assert all(inside(box, PHONE) and box["y"] >= bar["y"] for box in sliders(page))
     to_the_end(page)
-    assert all(inside(page, box, PHONE) for box in sliders(page))
+    assert all(inside(box, PHONE) for box in sliders(page))
     last = page.locator(".st-key-sections").bounding_box()
     assert last["y"] + last["height"] <= bar["y"]
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     before = page.locator(".st-key-verdict").inner_text()
-    page.get_by_role("slider", name=NAMES[0]).press("ArrowLeft")
-    sees(page, "is right at most 53 times in 100")
+    pressed(page)
     assert page.locator(".st-key-verdict").inner_text() != before
     click(page, "button", "Expand sidebar")
     expect(page.get_by_role("combobox", name="Algorithm")).to_be_visible()
@@ -141,7 +145,7 @@ def test_a_closed_sidebar_leaves_the_sliders(page, server):
     page.locator("[data-testid=stSidebarCollapseButton] button").click()
     page.wait_for_timeout(600)
     boxes = sliders(page)
-    assert all(inside(page, box, WIDE) for box in boxes)
+    assert all(inside(box, WIDE) for box in boxes)
     assert min(box["y"] for box in boxes) > WIDE["height"] / 2
 
 

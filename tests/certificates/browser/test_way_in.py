@@ -87,10 +87,10 @@ def bring(page, server, path):
 def test_a_messy_table_goes_from_upload_to_explore_in_six_clicks_and_a_minute_and_on_to_the_frontier(
     page, server, tmp_path
 ):
-    names = messy(tmp_path / "messy.csv")
-    assert len(names) == 30
+    table = tmp_path / "![z](http:__evil.example_z.png).csv"
+    assert len(messy(table)) == 30
     start, clicks = time.perf_counter(), ["Use the year", READ, SPELLINGS, OWN]
-    bring(page, server, tmp_path / "messy.csv")
+    bring(page, server, table)
     sees(page, re.compile("may identify people.*record_id, customerNo, e-mail, born"))
     explore = page.get_by_test_id("stPageLink-NavLink").filter(has_text="Explore it")
     expect(explore).to_have_text(re.compile("first decide about 17 columns"))
