@@ -86,6 +86,11 @@ def test_how_long_all_runs_take_is_said_before_where_it_is_long(monkeypatch):
     assert "Forecast: about 4 min for 16 runs, 1 GiB of memory." in captions(app)
 
 
+def line_of(app, start):
+    """The values of the line whose name begins so."""
+    return next(numbers(trace["y"]) for name, trace in traces(app).items() if str(name).startswith(start))
+
+
 def lines_of(app):
     """The lines to compare with that are drawn: the name of each is followed by its value."""
     return [line for line in LINES if any(str(name).startswith(line) for name in traces(app))]
@@ -126,7 +131,7 @@ def test_more_budgets_add_dots_another_delta_is_another_comparison_and_a_populat
     own = dots(press(put(app, records="ten times as many"), RUN))
     beyond = dots(put(app, truth="its population"))
     assert beyond.keys() == own.keys()
-    sampling = next(t for name, t in traces(app).items() if str(name).startswith(CHANCE))["y"][0]
+    sampling = line_of(app, CHANCE)[0]
     assert all(0 < abs(beyond[key] - own[key]) <= 1.001 * sampling for key in own), "by the triangle inequality"
 
 
@@ -174,8 +179,7 @@ def test_what_all_questions_need_what_no_method_beats_and_another_tools_table_ar
         by = f"(☆): Gaussian + maximum entropy is within {100 * tolerance:g} points in all repeats."
         words = f"choose ε = {enough[0]} {by}" if enough else "no ε tried keeps all repeats within"
         assert f"To publish every pair of 3 columns, {words}" in said(app)
-        (limit,) = [trace for name, trace in traces(app).items() if (name or "").startswith("good")]
-        assert numbers(limit["y"]) == approx([100 * tolerance] * 2)
+        assert line_of(app, "good") == approx([100 * tolerance] * 2)
         own = traces(app)[overview.ALONE]
         (alone,) = forecasts(QueryRelease(two, pairs.n), 1e-9, tolerance, 0.95)
         assert numbers(own["y"]) == approx([100 * alone.reached[e] for e in numbers(own["x"])])
@@ -184,16 +188,11 @@ def test_what_all_questions_need_what_no_method_beats_and_another_tools_table_ar
         if "star" in drawn:
             assert drawn["star"]["y"] == [approx(100 * alone.reached[alone.epsilon])]
         assert ("star-open" in drawn) is bool(enough)
-    assert [*drawn["star-open"]["x"], *drawn["star-open"]["y"]] == [
-        float(enough[0]),
-        approx(100 * errors[float(enough[0])].max_error),
-    ]
-    share = points(errors[float(enough[0])].as_exact_as_sample)
-    assert (
-        f"Best at every ε: Gaussian + maximum entropy. At ε = {enough[0]} it equals a survey of {share}% of"
-        in captions(app)
-    )
-    floor = next(trace["y"][0] for name, trace in traces(app).items() if str(name).startswith(CHANCE))
+    first = float(enough[0])
+    assert [*drawn["star-open"]["x"], *drawn["star-open"]["y"]] == [first, approx(100 * errors[first].max_error)]
+    best = f"Best at every ε: Gaussian + maximum entropy. At ε = {enough[0]} it equals a survey of "
+    assert f"{best}{points(errors[first].as_exact_as_sample)}% of" in captions(app)
+    floor = line_of(app, CHANCE)[0]
     (less, *_) = [f"{e:g}" for e, found in errors.items() if 100 * found.max_error <= floor]
     assert f"A larger ε than {less} gains little: another 4,526 rows would differ by" in captions(app)
     least = "least of any unbiased method"
@@ -210,9 +209,8 @@ def test_what_all_questions_need_what_no_method_beats_and_another_tools_table_ar
     table = sample_table("berkeley")
     other = table.frame.sample(400, random_state=0)
     uploader(app).set_value(("<b>other</b>.csv", other.to_csv(index=False).encode(), "text/csv")).run()
-    (name,) = [name for name in traces(app) if (name or "").startswith("&lt;b&gt;other&lt;")]
     theirs, ours = (pairs.workload.answers_of_rows(table.domain.encode(frame)) for frame in (other, table.frame))
-    assert numbers(traces(app)[name]["y"]) == approx([100 * np.abs(theirs - ours).max()] * 2)
+    assert line_of(app, "&lt;b&gt;other&lt;") == approx([100 * np.abs(theirs - ours).max()] * 2)
     settled(uploader(app).set_value(("bad.csv", b"Gender,Department\nX,A\nX,A\n", "text/csv")).run())
     assert "no column" in wrong(app)
 

@@ -50,14 +50,14 @@ def test_gaussian_plans_cost_the_same_by_gdp_and_losses_and_more_by_the_others(m
     assert PURE not in found
     whole = mu * math.sqrt(times)
     assert accountants.gaussian_mu(plan((Gaussian(mu), times))) == approx(whole)
-    np.testing.assert_allclose(found[GDP], [conversions.gdp_epsilon(whole, d) for d in DELTAS], rtol=1e-12)
-    np.testing.assert_allclose(found[PLD], found[GDP], rtol=2e-3, atol=1e-4)
+    assert found[GDP] == approx([conversions.gdp_epsilon(whole, d) for d in DELTAS], rel=1e-12)
+    assert found[PLD] == approx(found[GDP], rel=2e-3, abs=1e-4)
     assert (found[PLD] >= found[GDP] * (1 - 1e-4) - 1e-9).all()
     assert (found[ZCDP] >= found[GDP]).all()
-    np.testing.assert_allclose(found[RENYI][:4], found[ZCDP][:4], rtol=1e-3)
+    assert found[RENYI][:4] == approx(found[ZCDP][:4], rel=1e-3)
     theirs = RdpAccountant(accountants.ORDERS.tolist())
     theirs.compose(dp_accounting.GaussianDpEvent(1 / mu), times)
-    np.testing.assert_allclose(found[RENYI][:4], [theirs.get_epsilon(d) for d in DELTAS[:4]], rtol=1e-3)
+    assert found[RENYI][:4] == approx([theirs.get_epsilon(d) for d in DELTAS[:4]], rel=1e-3)
 
 
 @parametrize("mu", [0.0, 0.5])
@@ -89,7 +89,7 @@ def test_the_profile_of_a_draw_is_the_largest_over_all_its_pairs(epsilon):
     brute = np.max([[hockey_stick(*binary(epsilon, t), a) for a in at] for t in tops[::20]], axis=0)
     ours = accountants.profile(BoundedRange(epsilon), at)
     assert (ours >= brute - 1e-12).all()
-    np.testing.assert_allclose(ours, brute, atol=2e-4 * epsilon)
+    assert ours == approx(brute, rel=1e-7, abs=2e-4 * epsilon)
 
 
 @parametrize("epsilon", [1e-4, 0.01, 0.4, 3.0])
@@ -101,11 +101,11 @@ def test_renyi_divergences_are_the_largest_over_all_pairs_and_at_most_rho_times_
         terms = np.log(P_0)[:, None] + np.array([top, top - epsilon])[:, None] * orders
         brute.append(np.logaddexp(*terms) / (orders - 1))
     draw = accountants.renyi(BoundedRange(epsilon), orders)
-    np.testing.assert_allclose(draw, np.max(brute, axis=0), rtol=1e-4)
+    assert draw == approx(np.max(brute, axis=0), rel=1e-4)
     p = 1 / (1 + math.exp(-epsilon))
     terms = [orders * math.log(a) + (1 - orders) * math.log(b) for a, b in ((p, 1 - p), (1 - p, p))]
     pure = accountants.renyi(Pure(epsilon), orders)
-    np.testing.assert_allclose(pure, np.logaddexp(*terms) / (orders - 1), rtol=1e-4, atol=1e-15)
+    assert pure == approx(np.logaddexp(*terms) / (orders - 1), rel=1e-4, abs=1e-15)
     for found, rho in ((draw, BoundedRange(epsilon).rho), (pure, Pure(epsilon).rho)):
         assert (found <= orders * rho * (1 + 1e-9)).all()
         assert (found / orders).max() >= 0.99 * rho or epsilon > 0.1, "and not less"
@@ -132,7 +132,7 @@ def test_sums_over_samples_are_priced_by_loss_distributions_alone():
     found = curves(plan((sampled, 3)), np.array([1e-9, 1e-3]))
     expected = [conversions.subsampled_epsilon(2.0, 0.1, 3, d) for d in (1e-9, 1e-3)]
     assert list(found) == [PLD]
-    np.testing.assert_allclose(found[PLD], expected)
+    assert found[PLD] == approx(expected, rel=1e-7)
     assert np.isinf(curves(plan((sampled, 3), (Pure(0.1), 1)), DELTAS)[PLD]).all()
     assert printed(plan((sampled, 3)), DELTAS) == {}
 
@@ -142,7 +142,7 @@ def test_failure_probabilities_come_off_delta():
     without = curves(plan((Pure(0.1), 5)), DELTAS - 5e-6)
     for name in (ZCDP, RENYI, PLD, OPTIMAL, PURE):
         assert np.isinf(found[name][:3]).all(), name
-        np.testing.assert_allclose(found[name][3:], without[name][3:], rtol=1e-9)
+        assert found[name][3:] == approx(without[name][3:], rel=1e-9)
     assert accountants.gaussian_mu(plan((Gaussian(0.1, 1e-6), 1))) is None
     assert printed(plan((Gaussian(0.1, 1e-6), 1)), DELTAS) == {}
 
@@ -181,7 +181,7 @@ def test_printed_forms_are_the_papers_noise_solved_for_epsilon(epsilon, delta):
 def test_printed_forms_of_draws_are_strong_composition_where_it_holds():
     out = printed(plan((BoundedRange(0.01), 50)), DELTAS)
     assert set(out) == {"ρ + 2√(ρ ln(1/δ))", "strong composition"}
-    np.testing.assert_allclose(out["strong composition"], 0.04 * np.sqrt(100 * np.log(1 / DELTAS)))
+    assert out["strong composition"] == approx(0.04 * np.sqrt(100 * np.log(1 / DELTAS)), rel=1e-7)
     assert np.isnan(printed(plan((Pure(1.0), 50)), DELTAS)["strong composition"]).all()
     exact = curves(plan((BoundedRange(0.01), 50)), DELTAS)[ZCDP]
     assert (out["ρ + 2√(ρ ln(1/δ))"] >= exact).all()
