@@ -69,16 +69,13 @@ def sources():
 SOURCES = sources()
 
 
-@pytest.mark.parametrize("room", ["dpcore", "pages", "app.py", "README.md", "the help of"])
-def test_nobody_reads_a_word_that_the_dictionary_replaced(room):
+EVERYWHERE = [(room, PATTERN) for room in ("dpcore", "pages", "app.py", "README.md", "the help of")]
+
+
+@pytest.mark.parametrize("room, pattern", [*EVERYWHERE, ("pages", ON_PAGES)])
+def test_nobody_reads_a_word_that_the_dictionary_replaced(room, pattern):
     said = {(name, match[0], text[:90]) for name, all_ in SOURCES.items() if name.startswith(room) for text in all_
-            if text not in EXPERTS for match in PATTERN.finditer(text)}  # fmt: skip
-    assert not said, "\n".join(map(str, sorted(said)))
-
-
-def test_no_page_speaks_of_seeds_and_stages():
-    said = {(name, match[0], text[:90]) for name, all_ in SOURCES.items() if name.startswith("pages") for text in all_
-            if text not in EXPERTS for match in ON_PAGES.finditer(text)}  # fmt: skip
+            if text not in EXPERTS for match in pattern.finditer(text)}  # fmt: skip
     assert not said, "\n".join(map(str, sorted(said)))
 
 

@@ -107,8 +107,6 @@ def test_many_columns_are_served_and_beat_independent_ones(name, delta):
     shares = [Marginals(domain, [[column]]).answers_of_rows(rows) for column in domain.names]
     product = np.concatenate([np.outer(shares[a], shares[b]).ravel() for a, b in workload.axes])
     assert final_errors(run).max_error < 0.6 * np.abs(product - run.truth.answers).max()
-    seen = workload.answers_of_rows(domain.encode(run.sample(3000)))
-    assert np.abs(seen - run.release.answers(workload)).max() < 0.04
 
 
 def test_a_matrix_over_too_many_cells_is_refused_before_anything_is_spent(monkeypatch):

@@ -66,10 +66,10 @@ def test_the_page_says_and_draws_the_numbers_of_the_run_and_of_its_repeats():
     assert any(t.get("fill") == "toself" for t in chart(app, "noise alone")["data"])
     shows_the_tiles_of(runs[0], app)
     found, n = final_errors(runs[0]), runs[0].problem.n
-    assert f"**{float(f'{found.as_exact_as_sample * n:.2g}'):,.0f} people**" in tiles(app)
-    assert f"**is right at most {times_in_100(runs[0].promise.guess())}**" in tiles(app)
+    assert f"**{float(f'{found.as_exact_as_sample * n:.2g}'):,.0f} people**" in shown(app)
+    assert f"**is right at most {times_in_100(runs[0].promise.guess())}**" in shown(app)
     good, unfit = uses(foreseen(runs[0].problem, runs[0].plan), n).sentence.split(". ")
-    assert f"**{good}.** {unfit}" in tiles(app).replace("\u2060", "")
+    assert f"**{good}.** {unfit}" in shown(app)
     beside = against_line(found.rmse, least_rmse(runs[0].problem.workload, Budget(1.0, 1e-9), n))
     assert f"Root mean square error {100 * found.rmse:.2g} points, {beside}." in captions(app)
 
@@ -81,15 +81,11 @@ def test_the_cell_that_differs_most_has_a_frame_on_all_three_maps():
     assert [(s["x0"], s["x1"], s["y0"], s["y1"]) for s in drawn] == [(1.5, 2.5, 0.5, 1.5)] * 3
 
 
-def tiles(app):
-    return shown(app)
-
-
 def shows_the_tiles_of(run, app):
     final = final_errors(run)
     for name, gap in (("Typical", final.mean_error), ("Largest", final.max_error)):
         size, people = amount(gap, run.problem.n, "people").split(" ≈ ")
-        assert f"{name} error  \n**{people}**  \n{size}" in tiles(app)
+        assert f"{name} error  \n**{people}**  \n{size}" in shown(app)
 
 
 def test_replays_that_end_while_the_page_is_drawn_are_shown_too(monkeypatch):
@@ -264,7 +260,7 @@ def by_hand():
 
 
 def words(app):
-    return f"{said(app)} {' '.join(c.value for c in app.caption)}".replace("\\", "").replace("\u2060", "")
+    return f"{shown(app)} {captions(app)}"
 
 
 def asked(app, first, second="", kind=None):

@@ -230,6 +230,14 @@ def test_random_conjunctions_are_public_and_never_trivial():
 @parametrize(
     "build, message",
     [
+        (lambda: Marginals.all(FOUR, 0), "marginals over 0 columns: outside 1..4, the number of columns"),
+        (lambda: Marginals(FOUR, []), "the questions have no marginals"),
+        (lambda: Marginals(FOUR, [["a", "a"]]), "must name at least one column, and each only once"),
+        (lambda: Marginals(FOUR, [["a", "b"], ["b", "a"]]), "is asked twice"),
+        (lambda: Marginals(FOUR, [["a", "z"]]), "there is no column 'z'; the columns are a, b, c, d"),
+        (lambda: Explicit(FOUR, np.ones(48)), "the query matrix has shape (48,); it must be (m, 48) with m ≥ 1"),
+        (lambda: Explicit(FOUR, np.full((2, 48), [[1], [-1.5]])), "the query matrix holds -1.5 in row 1"),
+        (lambda: Explicit(FOUR, np.full((1, 48), np.nan)), "the query matrix holds nan in row 0, outside -1..1"),
         (lambda: TableQueries.ranges(SMALL, ["sex"]), "column 'sex' has no order; ranges need numbers"),
         (lambda: TableQueries.ranges(codes(200), ["a"]), "20,100 ranges: outside 1..20,000"),
         (lambda: TableQueries.prefixes(codes(5000), ["a"]), "5,000 prefixes read 12,502,500 combinations in all"),
