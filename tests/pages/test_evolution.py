@@ -8,7 +8,6 @@ import pandas as pd
 
 from dpcore import ALGORITHMS, Budget, Run
 from dpcore.geometry.point_samples import POINT_SAMPLES
-from dpcore.params import build
 from pages._ui.evolution import choice as evolution_choice
 from pages._ui.evolution import figures as evolution_figures
 from pages._ui.evolution import player
@@ -47,9 +46,9 @@ def watched(**values):
 
 
 def test_every_step_and_the_distance_at_every_step_are_drawn():
-    app = watched(**{"pe-rounds": 3})
+    app = watched(pe_rounds=3)
     problem, rows = points("clusters", 100)
-    run = Run(build(PE, {"rounds": "3"}), problem, rows, Budget(1, 1e-9), seed=0, path=True).finish()
+    run = Run(PE(rounds=3), problem, rows, Budget(1, 1e-9), path=True).finish()
     band = traces(app, 1)["range over repeats"]
     t, y = numbers(band["x"]), numbers(band["y"])
     for record in run.records:
@@ -73,7 +72,7 @@ def test_every_step_and_the_distance_at_every_step_are_drawn():
 
 
 def test_a_person_reads_how_near_how_private_and_what_may_be_published():
-    app = watched(**{"pe-rounds": 3})
+    app = watched(pe_rounds=3)
     first, *_, last = numbers(traces(app, 1)["measured"]["y"])  # of two repeats median and mean are one
     assert heading(app, 1) == f"Points are {last:.1f} km off on average: {1.5 * last:.0f} minutes by ambulance"
     assert app.subheader[1].help == "Measured; no theorem promises it for so few points."
@@ -86,22 +85,18 @@ def test_a_person_reads_how_near_how_private_and_what_may_be_published():
 
 def test_points_that_noise_put_far_from_any_real_one_are_counted(monkeypatch):
     problem, rows = points("clusters", 100)
-    *_, last = (
-        Run(build(PE, {"rounds": "3", "release": "weights"}), problem, rows, Budget(1, 1e-9), seed=0, path=True)
-        .finish()
-        .path
-    )
+    last = Run(PE(rounds=3, release="weights"), problem, rows, Budget(1, 1e-9)).finish().release
     placed = last.points[last.weights > 0]
     away = [10 * np.hypot(*(rows.values - point).T).min() for point in placed]
     monkeypatch.setattr(player, "FAR", far := np.median(away))
     many = sum(one > far for one in away)
-    assert f"Orange points over {far} km from any real one: {many}." in captions(watched(**{"pe-rounds": 3}))
+    assert f"Orange points over {far} km from any real one: {many}." in captions(watched(pe_rounds=3))
     monkeypatch.setattr(player, "FAR", 20)
-    assert "Orange points over" not in captions(watched(**{"pe-rounds": 3}))
+    assert "Orange points over" not in captions(watched(pe_rounds=3))
 
 
 def test_every_preset_runs():
-    app = watched(**{"pe-rounds": 2})
+    app = watched(pe_rounds=2)
     for preset in PE.presets:
         put(app, pe_preset=preset)
         assert not app.error
@@ -111,7 +106,7 @@ def test_every_preset_runs():
 
 
 def test_settings_that_do_not_go_together_are_said_in_words():
-    app = watched(**{"pe-post": "laplace", "delta": 0.0})
+    app = watched(pe_post="laplace", delta=0.0)
     assert "delta=0" in wrong(app)
 
 

@@ -34,6 +34,12 @@ def opened(**query):
     return open_page("learning", **{name.replace("_", "-"): value for name, value in query.items()})
 
 
+def median_age():
+    """What the page asks when it opens, and of which records."""
+    table = sample_table("census")
+    return read_task("quantile:age:0.5", table.domain, table.frame)
+
+
 def plain(values):
     return np.array(numbers(values))
 
@@ -56,8 +62,7 @@ def test_one_column_asks_a_question_in_words_shows_the_exact_law_and_follows_the
     law = plotted(app)[0]
     x, y = plain(law["x"]), plain(law["y"])
     assert (y * (x[1] - x[0])).sum() == approx(1, abs=1e-3)
-    table = sample_table("census")
-    problem, rows = read_task("quantile:age:0.5", table.domain, table.frame)
+    problem, rows = median_age()
     assert y == approx(line_law(problem, rows, Budget(1, 1e-9)).density)
     low, high = np.interp([0.05, 0.95], np.cumsum(y) / y.sum(), x)
     read = tiles(app)
@@ -104,8 +109,7 @@ def test_rivals_run_in_the_pool_and_every_dot_is_its_run():
     data = plotted(app, 2)
     drawn = {trace["name"]: trace for trace in data if "name" in trace}
     assert set(drawn) == set(learning.METHODS)
-    table = sample_table("census")
-    problem, rows = read_task("quantile:age:0.5", table.domain, table.frame)
+    problem, rows = median_age()
     run = finished("exponential", problem, rows, Budget(1.0, 1e-9))
     at = list(plain(drawn["Exponential mechanism"]["x"])).index(1.0)
     assert plain(drawn["Exponential mechanism"]["y"])[at] == approx(final_errors(run).excess_risk, rel=1e-6)
@@ -168,8 +172,7 @@ def test_stakeholders_see_what_is_public_only():
 
 def test_cancel_stops_what_runs_and_keeps_what_is_there():
     runs = learning_runs.LearningRuns()
-    table = sample_table("census")
-    problem, rows = read_task("quantile:age:0.5", table.domain, table.frame)
+    problem, rows = median_age()
     learning.begin(runs, 1, (problem, rows, None), ["Exponential mechanism", "Noisy gradient descent"], BUDGET, 20)
     runs.jobs[0][1].wait(30)
     runs.gather()

@@ -9,7 +9,6 @@ import pytest
 from dpcore import Budget, domain_to_json
 from dpcore.data.open_schema import open_schema_from_json
 from dpcore.evaluation import schema_trial as evaluation
-from dpcore.publishing.ledger_store import Store
 from dpcore.publishing.prepared import OpenRecords
 from dpcore.schemas.plan import default_share, divide, plan_schema
 from pages._ui.data import measuring
@@ -39,7 +38,7 @@ from tests.pages.headless import (
 )
 from tests.pages.test_data import opened
 from tests.pages.test_reading import Gate
-from tests.pages.test_release import NOW, made, release
+from tests.pages.test_release import NOW, made, release, releases
 
 N, BUDGET = len(people()), Budget(1, 1e-9)
 REAL = {"Show the real rows": True}
@@ -256,7 +255,7 @@ def test_a_release_after_a_trial_measures_anew_within_its_charge_and_needs_a_rea
     assert released.facts["schema"]["columns"]["pay"] != domain_to_json(trial.found.domain)["columns"]["pay"]
     for said_of in released.facts["measured"]:
         assert said_of["found"] in shown(app)
-    (entry,) = Store(tmp_path / "ledger.sqlite").show()[0].releases
+    (entry,) = releases(tmp_path)
     assert entry["reason"] == "tried before"
 
 

@@ -136,8 +136,14 @@ def made(app):
     return session(app).held["desk"].work.result
 
 
+def recorded(folder):
+    """The one data set of the ledger."""
+    (found,) = Store(folder / "ledger.sqlite").show()
+    return found
+
+
 def releases(folder):
-    return [r for d in Store(folder / "ledger.sqlite").show() for r in d.releases]
+    return recorded(folder).releases
 
 
 def test_the_plan_its_cost_and_exact_noise_are_shown_before_anything_is_touched_and_after(tmp_path, monkeypatch):
@@ -151,7 +157,7 @@ def test_the_plan_its_cost_and_exact_noise_are_shown_before_anything_is_touched_
     assert list(tmp_path.iterdir()) == []
     release(app)
     assert any("exact Gaussian noise on counts" in c.help for c in app.caption if c.help)
-    (found,) = Store(tmp_path / "ledger.sqlite").show()
+    found = recorded(tmp_path)
     assert str(found.lifetime.accounting) == "exact Gaussian (GDP)"
     assert [event["kind"] for event in found.releases[0]["events"]] == ["Gaussian"]
 
@@ -465,8 +471,7 @@ def test_hostile_names_are_shown_and_not_interpreted(tmp_path, hostile):
     app = go(uploaded(frame.to_csv(index=False).encode(), schema, f"{name}.csv"), "release", tmp_path)
     release(put(app, **{"Data set": name}))
     assert not app.error
-    (found,) = Store(tmp_path / "ledger.sqlite").show()
-    assert found.name == name
+    assert recorded(tmp_path).name == name
     told = said(app) + heading(app)
     assert "](http://evil" not in told
     assert not re.search(r"(?<!\\)[<$]\w", told), "nothing stands unescaped"
@@ -494,11 +499,11 @@ OPEN = {"columns": {"who": {"kind": "integer", "bounds": "private", "bins": 3}}}
 @parametrize("schema", [ALSO, OPEN])
 def test_the_same_upload_with_another_schema_is_the_same_data_set(tmp_path, schema):
     release(go(uploaded(), "release", tmp_path))
-    (before,) = Store(tmp_path / "ledger.sqlite").show()
+    before = recorded(tmp_path)
     app = settled(go(uploaded(schema=schema), "release", tmp_path))
     assert wrong(app) == ""
     release(app)
-    (after,) = Store(tmp_path / "ledger.sqlite").show()
+    after = recorded(tmp_path)
     assert [r["version"] for r in after.releases] == [1, 1]
     assert 0 < after.left < before.left
 
