@@ -8,6 +8,16 @@ def click(page, role, name, **how):
     page.get_by_role(role, name=name, **how).click()
 
 
+def epsilon_slider(page):
+    """The slider of ε."""
+    return page.get_by_role("slider", name="Privacy budget (ε)")
+
+
+def sized(page, width, height):
+    """Look at a page on a screen of this size."""
+    page.set_viewport_size({"width": width, "height": height})
+
+
 def menu(page, name):
     """Go to another page by its link in the menu."""
     click(page, "link", name, exact=True)

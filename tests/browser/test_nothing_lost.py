@@ -5,7 +5,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.hands import click, heads, menu, sees, still
+from tests.hands import click, epsilon_slider, heads, menu, sees, still
 from tests.helpers import integer, parametrize
 
 MEANT = "What does this ε mean?"
@@ -14,7 +14,7 @@ OFF = "?sample=berkeley&epsilon=0.3&delta=1e-6"
 
 def says(page, name, value):
     heads(page, name)
-    expect(page.get_by_role("slider", name="Privacy budget (ε)")).to_have_attribute("aria-valuetext", value)
+    expect(epsilon_slider(page)).to_have_attribute("aria-valuetext", value)
 
 
 def in_address(page, *parts):
@@ -32,7 +32,7 @@ def test_settings_survive_the_menu_back_forward_and_reload(page, server):
     says(page, "Explore", "0.3")
     click(page, "link", MEANT)
     says(page, "Guarantee", "0.3")
-    page.get_by_role("slider", name="Privacy budget (ε)").press("ArrowRight")
+    epsilon_slider(page).press("ArrowRight")
     in_address(page, "/guarantee?", "epsilon=0.5", "delta=1e-6", "sample=berkeley")
     says(page, "Guarantee", "0.5")
     page.go_back()
@@ -77,7 +77,7 @@ def test_what_the_hand_just_moved_is_what_a_click_takes_along(page, server):
     says(page, "Explore", "0.3")
     link = page.get_by_role("link", name=MEANT)
     expect(link).to_be_visible()
-    page.get_by_role("slider", name="Privacy budget (ε)").press("ArrowRight")
+    epsilon_slider(page).press("ArrowRight")
     link.click(no_wait_after=True)
     says(page, "Guarantee", "0.5")
     menu(page, "Start")

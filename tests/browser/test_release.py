@@ -7,7 +7,7 @@ import zipfile
 from playwright.sync_api import expect
 
 from dpcore.publishing.ledger_store import Store, verify
-from tests.hands import click, heads, menu, sees
+from tests.hands import click, heads, menu, sees, sized
 
 NOW = "Release: permanent"
 
@@ -56,7 +56,7 @@ def test_one_release_whatever_is_pressed(page, server, tmp_path):
 
 
 def test_a_game_shows_progress_can_be_cancelled_and_is_drawn(page, server):
-    page.set_viewport_size({"width": 390, "height": 844})
+    sized(page, 390, 844)
     page.goto(f"{server}/audit?audit-runs=40%2C000")
     click(page, "button", "Play your own game")
     sees(page, re.compile("of 40,000 games"))

@@ -93,7 +93,7 @@ def test_the_profile_of_a_draw_is_the_largest_over_all_its_pairs(epsilon):
 
 
 @parametrize("epsilon", [1e-4, 0.01, 0.4, 3.0])
-def test_renyi_divergences_are_the_largest_over_all_pairs_and_at_most_rho_times_the_order(epsilon):
+def test_renyi_divergences_are_the_largest_over_all_pairs(epsilon):
     orders = np.array([1.01, 1.05, 1.5, 2, 5, 20, 300, 1000])
     brute = []
     for top in np.linspace(0, epsilon, 3001)[1:-1]:
@@ -106,9 +106,6 @@ def test_renyi_divergences_are_the_largest_over_all_pairs_and_at_most_rho_times_
     terms = [orders * math.log(a) + (1 - orders) * math.log(b) for a, b in ((p, 1 - p), (1 - p, p))]
     pure = accountants.renyi(Pure(epsilon), orders)
     assert pure == approx(np.logaddexp(*terms) / (orders - 1), rel=1e-4, abs=1e-15)
-    for found, rho in ((draw, BoundedRange(epsilon).rho), (pure, Pure(epsilon).rho)):
-        assert (found <= orders * rho * (1 + 1e-9)).all()
-        assert (found / orders).max() >= 0.99 * rho or epsilon > 0.1, "and not less"
 
 
 @parametrize("epsilon, times", [(0.05, 80), (0.5, 10)])

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.hands import idle, sees
+from tests.hands import idle, sees, sized
 
 
 def dots(page):
@@ -18,7 +18,7 @@ def dots(page):
 
 
 def test_the_frontier_shows_every_run_and_a_click_shows_and_restores_one(page, server):
-    page.set_viewport_size({"width": 1440, "height": 2200})
+    sized(page, 1440, 2200)
     algorithms = "compared=Gaussian+%2B+maximum+entropy&compared=DPFW"
     page.goto(f"{server}/compare?sample=berkeley&{algorithms}&epsilons=0.1&epsilons=1&sweep-seeds=1")
     expect(page.get_by_role("tab", name="Report")).to_be_visible(timeout=90_000)  # a sample runs at once

@@ -10,7 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from pages._ui.learning.quantile import PARTS
-from tests.hands import sees, still
+from tests.hands import sees, sized, still
 from tests.helpers import parametrize
 
 PAGES = ["/", "/data", "/explore", "/compare", "/release", "/guarantee", "/audit", "/evolution", "/learning"]
@@ -52,7 +52,7 @@ def serious(page, *aside):
 def keep(page, path, width):
     if folder := os.environ.get("SCREENSHOTS"):
         height = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
-        page.set_viewport_size({"width": width, "height": min(height + 40, 9000)})
+        sized(page, width, min(height + 40, 9000))
         page.wait_for_timeout(1000)
         page.screenshot(path=Path(folder) / f"{path.strip('/') or 'start'}-{width}.png")
 
@@ -60,7 +60,7 @@ def keep(page, path, width):
 @parametrize("width", [1440, 390])
 @parametrize("path", [*PAGES, "/guarantee?releases=10", *(f"/learning?part={part}" for part in list(PARTS)[1::2])])
 def test_nothing_is_cut_off(page, server, path, width):
-    page.set_viewport_size({"width": width, "height": 844})
+    sized(page, width, 844)
     settle(page, server, path)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     drawn = page.locator(
@@ -123,7 +123,7 @@ SEEN = """() => {
 @parametrize("path", ["/", "/data", "/explore", "/compare", "/guarantee", "/audit", *PAGES[7:]])
 def test_a_first_screen_has_few_words_and_its_picture_in_sight(page, server, path):
     for width, height, query in ((1440, 900, ""), (1280, 720, "?present=true"), (390, 844, "")):
-        page.set_viewport_size({"width": width, "height": height})
+        sized(page, width, height)
         settle(page, server, path + query)
         if path in ("/evolution", "/audit"):
             expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()

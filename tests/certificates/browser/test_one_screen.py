@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.hands import click, sees, still
+from tests.hands import click, epsilon_slider, sees, sized, still
 from tests.helpers import approx, parametrize
 
 WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
@@ -15,7 +15,7 @@ REPLAYED = "5 repeats"
 
 def pressed(page):
     """ε one step lower, and the page says what comes of it."""
-    page.get_by_role("slider", name=NAMES[0]).press("ArrowLeft")
+    epsilon_slider(page).press("ArrowLeft")
     sees(page, "is right at most 53 times in 100")
 
 
@@ -107,7 +107,7 @@ def test_where_the_screen_is_low_the_sliders_are_one_line_and_no_chart_meets_ano
 
 
 def test_the_sliders_stay_while_the_sidebar_is_scrolled(page, server):
-    page.set_viewport_size({"width": 1440, "height": 500})
+    sized(page, 1440, 500)
     opened(page, server)
     page.locator("summary", has_text="More").click()
     page.evaluate("document.querySelector('[data-testid=stSidebarContent]').scrollTo(0, 1e6)")
@@ -158,7 +158,7 @@ def test_what_no_longer_belongs_to_the_settings_is_dimmed_at_once(page, server):
         .then(v => window.dimmed = v) && 0"""
     )
     assert dimmed is not None
-    page.get_by_role("slider", name=NAMES[0]).press("ArrowLeft")
+    epsilon_slider(page).press("ArrowLeft")
     page.wait_for_function("window.dimmed !== undefined")
     assert page.evaluate("window.dimmed") == "0.35"
     sees(page, "is right at most 53 times in 100")

@@ -9,10 +9,9 @@ from playwright.sync_api import expect
 from pages._ui.shell.controls import EPSILONS, number
 from pages._ui.start.admissions import OPENING, frames, releases
 from tests.conftest import HOSTILE
-from tests.hands import sees, still
+from tests.hands import epsilon_slider, sees, still
 
 CODE = Path(__file__).parents[3] / "pages/_ui/charts"
-NAME = "Privacy budget (ε)"
 DRAWN = """() => ({
     at: +document.querySelector('.drag input').value,
     synthetic: [...document.querySelectorAll('.drag-group .drag-synthetic')].map(e => +e.dataset.to),
@@ -25,20 +24,16 @@ DRAWN = """() => ({
 })"""
 
 
-def slider(page):
-    return page.get_by_role("slider", name=NAME)
-
-
 def open_start(page, server, query=""):
     page.goto(f"{server}/{query}")
-    expect(slider(page)).to_be_visible()
+    expect(epsilon_slider(page)).to_be_visible()
     sees(page, "Show as table")
     still(page)
 
 
 def place(page, stop):
     """Where the middle of the thumb is at a stop: its track ends half a thumb before the control's ends."""
-    box, thumb = slider(page).bounding_box(), 24
+    box, thumb = epsilon_slider(page).bounding_box(), 24
     across = box["x"] + thumb / 2 + (box["width"] - thumb) * stop / (len(EPSILONS) - 1)
     return across, box["y"] + box["height"] / 2
 
@@ -99,23 +94,25 @@ def test_without_a_mouse_it_moves_and_says_where_it_is_and_fresh_noise_needs_no_
         page.get_by_role("button", name="Repeat with fresh noise").press("Enter")
         assert as_the_server_has_it(page.evaluate(DRAWN), drawing)
     assert sent == []
-    expect(slider(page)).to_have_attribute(
+    expect(epsilon_slider(page)).to_have_attribute(
         "aria-valuetext", re.compile(r"^At ε = 0\.1: [^ε]* is right at most 50\.4 times in 100 ")
     )
     for key, epsilon in {"ArrowRight": 0.15, "ArrowLeft": 0.1, "ArrowUp": 0.15, "End": 10, "Home": 0.01}.items():
-        slider(page).press(key)
-        expect(slider(page)).to_have_attribute("aria-valuetext", re.compile(rf"^At ε = {number(epsilon)}: [^ε]*$"))
+        epsilon_slider(page).press(key)
+        expect(epsilon_slider(page)).to_have_attribute(
+            "aria-valuetext", re.compile(rf"^At ε = {number(epsilon)}: [^ε]*$")
+        )
         assert as_the_server_has_it(page.evaluate(DRAWN))
     expect(page.get_by_role("img", name=re.compile(r"^Who was admitted .* At ε = 0\.01: "))).to_be_visible()
     page.wait_for_url(re.compile(r"epsilon=0\.01"))
-    expect(slider(page)).to_be_focused()
+    expect(epsilon_slider(page)).to_be_focused()
 
 
 def test_the_hint_moves_only_where_motion_is_welcome_and_ends_at_the_first_touch(page, server):
     moving = "getComputedStyle(document.querySelector('.drag input')).animationName"
     open_start(page, server)
     assert page.evaluate(moving) == "drag-nudge"
-    slider(page).press("ArrowRight")
+    epsilon_slider(page).press("ArrowRight")
     assert page.evaluate(moving) == "none"
     page.emulate_media(reduced_motion="reduce")
     open_start(page, server)

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from tests.certificates.browser.test_explore import visit
 from tests.certificates.browser.test_looks import serious
 from tests.conftest import HOSTILE
-from tests.hands import click, heads, idle, menu, sees, still
+from tests.hands import click, heads, idle, menu, sees, sized, still
 from tests.helpers import parametrize, seeded
 
 ROWS = 2000
@@ -128,7 +128,7 @@ def test_the_steps_are_readable_and_a_schema_is_tried_by_two_clicks(
     page, server, tmp_path, width, scheme, clicks, then
 ):
     messy(tmp_path / "messy.csv", 300)
-    page.set_viewport_size({"width": width, "height": 844})
+    sized(page, width, 844)
     page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     bring(page, server, tmp_path / "messy.csv")
     assert serious(page, ASIDE) == [], "before anything is read off"
