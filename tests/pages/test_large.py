@@ -107,7 +107,7 @@ def test_guesses_look_at_the_first_rows_and_say_so(parts):
     assert table(app).peeked
     assert "guessed from the first 200 rows" in everything(app).replace("\\", "")
     assert "This table stays where it lies on this server." in everything(app)
-    assert "An upload stays" not in everything(app)
+    assert "An upload stays" not in captions(app)
 
 
 def test_explore_shows_what_it_shows_of_the_table_in_memory(parts):
