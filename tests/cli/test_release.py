@@ -333,6 +333,13 @@ def ended():
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
+def shown(capsys):
+    """What showing the ledger says beside what it shows."""
+    capsys.readouterr()
+    assert main(["ledger", "show", "--ledger=l.sqlite"]) == 0
+    return capsys.readouterr().err
+
+
 @parametrize(
     "place, said, left",
     [
@@ -351,22 +358,18 @@ def test_the_next_command_says_what_a_killed_release_left_and_tidies_up(here, mo
     assert killed["total_epsilon"] > 0.4, "charged before anything is drawn"
     (draft,) = [p for p in here.iterdir() if p.name.startswith(".dead-")] or [None]
     assert (draft is None) == bool(left)
-    capsys.readouterr()
     if draft is not None:
         (draft / "mine.txt").write_text("no file of a release")
         with drafts._held(draft) as held:  # by a process that lives
             assert held
-            assert main(["ledger", "show", "--ledger=l.sqlite"]) == 0
-        assert said not in capsys.readouterr().err
+            assert said not in shown(capsys)
         (draft / "mine.txt").unlink()
-    assert main(["ledger", "show", "--ledger=l.sqlite"]) == 0
-    assert said in capsys.readouterr().err
+    assert said in shown(capsys)
     (killed,) = releases()
     assert killed["state"] == ("released" if left else "failed")
     assert killed["total_epsilon"] > 0.4, "its budget stays used"
     assert sorted(p.name for p in here.iterdir() if "dead" in p.name) == list(left)
-    assert main(["ledger", "show", "--ledger=l.sqlite"]) == 0
-    assert said not in capsys.readouterr().err
+    assert said not in shown(capsys)
     assert release("alive") == 0
     if left:
         assert subprocess.run([sys.executable, "dead/verify.py", "--ledger=l.sqlite"], check=False).returncode == 0

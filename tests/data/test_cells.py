@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pandas as pd
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,7 +12,7 @@ from dpcore.data.cell import Number
 from dpcore.data.cells import RawCells
 from dpcore.data.column import OTHER
 from dpcore.data.readings import ANY_CASE, COMMA, READINGS, number_of, of_categories
-from tests.helpers import categorical, column, domain_of, encoded, integer, numeric, parametrize, refused
+from tests.helpers import approx, categorical, column, domain_of, encoded, integer, numeric, parametrize, refused
 
 SAID = {
     "17": 17, " 17.0 ": 17, "1,5": math.nan, "1.5": 1.5, "-3e2": -300, "1,2,3": math.nan, "1_000": math.nan,
@@ -24,7 +23,7 @@ SAID = {
 
 @parametrize("text, number", SAID.items())
 def test_a_text_says_one_number_or_none(text, number):
-    assert number_of(text) == pytest.approx(number, nan_ok=True)
+    assert number_of(text) == approx(number, nan_ok=True)
 
 
 def test_a_reading_comes_first():

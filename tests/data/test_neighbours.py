@@ -227,7 +227,7 @@ def test_a_nested_value_is_read_alike_beside_a_missing_one(kind, way):
         same(found[0], other, 0)
 
 
-@pytest.mark.parametrize("way", ["in memory", "in parts", "a folder"])
+@parametrize("way", ["in memory", "in parts", "a folder"])
 def test_a_day_of_any_year_is_its_text(way):
     found = parquet([[0, 3_000_000, -800_000, None]] * 5, [pa.date32(), pa.date64(), *[pa.date32()] * 3], way)
     assert found["day"].astype(object).where(found["day"].notna(), None).tolist() == [

@@ -3,17 +3,16 @@
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from dpcore import domain_from_json, read_json, read_table, samples
-from tests.helpers import parametrize, refused
+from tests.helpers import approx, parametrize, refused
 
 ASSETS = Path(__file__).parents[2] / "assets"
 
 
 def test_census_rows_follow_the_stated_population():
     sample = samples.census(200_000, seed=1)
-    assert sample.population.sum() == pytest.approx(1)
+    assert sample.population.sum() == approx(1)
     rows = sample.domain.encode(sample.frame)
     counts = np.bincount(sample.domain.index(rows.values), rows.weights, minlength=sample.domain.size)
     expected = 200_000 * sample.population

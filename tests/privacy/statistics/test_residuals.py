@@ -3,12 +3,11 @@
 import math
 
 import numpy as np
-import pytest
 
 from dpcore import Marginals
 from dpcore.privacy.statistics import Residuals
 from dpcore.workloads.residuals import spaces_of
-from tests.helpers import codes, parametrize, random_rows, refused, signs
+from tests.helpers import approx, codes, parametrize, random_rows, refused, signs
 from tests.privacy.test_exact_neighbours import RESIDUALS, measured
 
 
@@ -30,7 +29,7 @@ def test_its_values_are_the_tables_centred_along_each_column():
     table = np.zeros((2, 3))
     np.add.at(table, tuple(rows.values[:, :2].T), rows.weights / 50)
     table = table - table.mean(axis=0) - table.mean(axis=1, keepdims=True) + table.mean()
-    assert parts[where] == pytest.approx(6 * statistic.weights[spaces.type_of[(0, 1)]] * table.ravel())
+    assert parts[where] == approx(6 * statistic.weights[spaces.type_of[(0, 1)]] * table.ravel())
 
 
 @parametrize("weights", [[0, 0.1], [0.1], [0.1] * 3, [-0.1, 0.1], [np.nan, 0.1], [0.3, 0.3], [1e-9] * 2])

@@ -1,12 +1,11 @@
 """Scores of whole tables: their value by hand, and what is refused."""
 
 import numpy as np
-import pytest
 
 from dpcore import Explicit, Marginals
 from dpcore.privacy.accounting import BoundedRange
 from dpcore.privacy.statistics import TableErrors
-from tests.helpers import codes, histogram, parametrize, random_rows, refused
+from tests.helpers import approx, codes, histogram, parametrize, random_rows, refused
 from tests.privacy.enumeration import curator_of
 
 CUBE = codes(2, 2, 2)
@@ -20,7 +19,7 @@ def score(workload=TABLES, answers=0.1, penalties=(0.3, 0.0, 1.0), weights=(1.0,
 def test_scores_are_weighted_distances_less_penalties():
     truth = TABLES.answers(histogram(CUBE, random_rows(CUBE, 50)))
     first, second = (np.abs(part - 0.1).sum() for part in (truth[:2], truth[2:6]))
-    assert score().value(truth) == pytest.approx([first - 0.3, 0.2 * second, 0])
+    assert score().value(truth) == approx([first - 0.3, 0.2 * second, 0])
 
 
 def test_one_record_moves_a_table_s_score_by_twice_its_weight():
