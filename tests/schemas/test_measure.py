@@ -262,6 +262,22 @@ def test_a_constant_column_has_a_schema(value, spec):
         assert domain_from_json(domain_to_json(domain)) == domain
 
 
+RELATIVES = np.repeat([0, 1, 2, 3, 4, 8], [675, 245, 35, 15, 20, 10])
+VISITS = np.concatenate([np.zeros(750, int), seeded(0).geometric(0.15, 250)])
+
+
+@parametrize("values, most", [(RELATIVES, 0.15), (-RELATIVES, 0.15), (VISITS, 0.14)])
+def test_a_small_tables_zeros_are_not_taken_for_all_there_is(values, most):
+    frame = pd.DataFrame({f"c{i}": values for i in range(6)}).astype(str)
+    found = [
+        column.bounds
+        for seed in range(5)
+        for column in measured(frame, {"columns": dict.fromkeys(frame, WHOLE)}, epsilon=1, seed=seed)[0].domain.columns
+    ]
+    assert np.mean([(values < low) | (values > high) for low, high in found]) < most  # all but 0 are 0.25 or more
+    assert np.median([high - low for low, high in found]) <= 15
+
+
 @parametrize("low, zeros, ends", [(16, 0, (16, 256)), (-256, 0, (-256, -16)), (16, 10, (0, 256))])
 def test_neighbouring_powers_are_seen_together_where_none_is_seen_alone(low, zeros, ends):
     counts = np.zeros(len(powers()))  # the last one is of what is no number
