@@ -37,6 +37,7 @@ def test_what_is_chosen_fits_and_nothing_more_would(sizes, cells):
 
 def test_a_column_that_crowds_out_the_others_is_passed_over():
     assert first_columns(domain([1, 5000, 3000]), 10) == ("c2",)
+    assert len(first_columns(domain([2] * 200), 100_000)) == MOST
 
 
 def test_a_column_that_names_people_is_not_chosen_before_a_person_does():

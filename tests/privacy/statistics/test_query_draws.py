@@ -6,8 +6,8 @@ import numpy as np
 
 from dpcore.privacy.accounting import BoundedRange
 from dpcore.privacy.statistics import AcceptProbabilities, SignedErrors, bit_range
-from tests.helpers import approx, data_sets, parametrize, refused, rows_of
-from tests.privacy.enumeration import ask, over_pairs
+from tests.helpers import approx, data_sets, parametrize, random_rows, refused, rows_of
+from tests.privacy.enumeration import ask, curator_of, over_pairs
 from tests.privacy.test_exact_neighbours import CUBE, WORKLOADS, log_law
 
 PAIRS = WORKLOADS["2-way"]
@@ -63,3 +63,10 @@ def test_keeping_or_replacing_follows_the_law_of_a_fresh_draw(asked, eta):
         redraw = log_law(asked, SignedErrors(PAIRS, first + last, t - 1), BoundedRange(fresh), rows)
         after = np.exp(before + keep[:, 0]) + np.exp(before + keep[:, 1]).sum() * np.exp(redraw)
         assert after == approx(np.exp(redraw), rel=1e-9), "exactly Q^t"
+
+
+def test_as_many_are_drawn_as_are_paid_for():
+    draw = BoundedRange(0.1)
+    curator = curator_of(random_rows(CUBE, 20), draw, times=3)
+    assert curator.draw_queries(SignedErrors(PAIRS, np.zeros(PAIRS.m), 2), draw, 3).shape == (3,)
+    assert curator.ledger.events == [("draw_queries", draw)] * 3
