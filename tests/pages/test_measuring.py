@@ -248,12 +248,11 @@ def test_a_release_after_a_trial_measures_anew_within_its_charge_and_needs_a_rea
     put(app, reason="tried before")
     app = release(settled(app))
     assert "What was measured of the schema, protected" in shown(app)
-    released = made(app)
-    schema = json.loads(released.files["schema.json"])
+    schema, facts = (json.loads(made(app)[name]) for name in ("schema.json", "release.json"))
     assert schema["measured"] == ["job", "pay", "age"]
     assert schema["columns"]["job"]["values"] == ["clerk", "nurse", "(other)"]
-    assert released.facts["schema"]["columns"]["pay"] != domain_to_json(trial.found.domain)["columns"]["pay"]
-    for said_of in released.facts["measured"]:
+    assert facts["schema"]["columns"]["pay"] != domain_to_json(trial.found.domain)["columns"]["pay"]
+    for said_of in facts["measured"]:
         assert said_of["found"] in shown(app)
     (entry,) = releases(tmp_path)
     assert entry["reason"] == "tried before"
@@ -263,7 +262,7 @@ def test_without_open_columns_among_those_asked_a_release_is_like_any_other(tmp_
     app = for_release(brought(), tmp_path)
     put(app, Columns=["sex"], questions=["every single column"])
     assert "is measured first" not in " ".join(s.value for s in app.subheader)
-    assert made(release(app)).facts["measured"] == []
+    assert json.loads(made(release(app))["release.json"])["measured"] == []
 
 
 def test_a_cancelled_trial_leaves_the_schema_and_a_forgotten_table_leaves_nothing(tmp_path, monkeypatch):

@@ -132,7 +132,7 @@ def release(app):
 
 
 def made(app):
-    """What the page has released."""
+    """The files of what the page has released, by name."""
     return session(app).held["desk"].work.result
 
 
@@ -193,7 +193,7 @@ def test_a_further_release_is_a_new_plan_on_what_is_left(tmp_path):
     offered = {e.proto.label for e in app.get("download_button")}
     assert offered >= {release_files.WORDS[name] for name in release_files.FIRST}
     listed = app.selectbox(key="release-file").options
-    assert sorted(listed) == sorted(release_files.WORDS[name] for name in {*kept.files} - set(release_files.FIRST))
+    assert sorted(listed) == sorted(release_files.WORDS[name] for name in {*kept} - set(release_files.FIRST))
     go(go(app, "explore"), "release", tmp_path)
     assert made(app) is kept
     assert "you may publish all files" in said(app)
@@ -372,7 +372,7 @@ def test_a_session_that_looked_must_say_why(tmp_path):
     put(app, reason=f"  {text}\n")
     release(app)
     assert releases(tmp_path)[0]["reason"] == text
-    card = made(app).files["card.html"].decode()
+    card = made(app)["card.html"].decode()
     assert "&lt;script&gt;" in card
     assert "<script" not in card
     assert "http://evil.example" not in said(app)

@@ -55,29 +55,19 @@ def _plan(n: int) -> Any:
     return _simulation({}).plan(points("quarter", n)[0], BUDGET)
 
 
-def _by_steps(n: int) -> Settings:
-    return {(f"n = {n}", float(T)): {"rounds": T} for T in sorted({*STEPS, _plan(n)["rounds"]})}
-
-
 def _by_samples(n: int) -> Settings:
     best = _plan(n)["samples"]
     return {(f"n = {n}", r): {"samples": max(1, round(r * best))} for r in RATIOS}
 
 
-def _by_spread(_n: int) -> Settings:
-    return {(post, r): {"post": post, "sample": sample} for post in TREATMENTS for r, sample in PLACES.items()}
-
-
-def _by_start(_n: int) -> Settings:
-    return {(f"β = {beta:g}", beta): {} for beta in BETAS}
-
-
 FIGURES = {
     "2: initialisation": Figure(
-        "How much does the start matter?", "step", _by_start, every=1, sizes=[500, 1000]
+        "How much does the start matter?", "step", lambda _: {(f"β = {beta:g}", beta): {} for beta in BETAS},
+        every=1, sizes=[500, 1000],
     ),
     "3: number of steps": Figure(
-        "How many steps are best?", "T, number of steps", _by_steps,
+        "How many steps are best?", "T, number of steps",
+        lambda n: {(f"n = {n}", float(T)): {"rounds": T} for T in sorted({*STEPS, _plan(n)["rounds"]})},
         mark=lambda n: ("predicted T = 2 ln(nε)", float(_plan(n)["rounds"])),
     ),
     "3: number of samples": Figure(
@@ -85,7 +75,8 @@ FIGURES = {
         mark=lambda n: (f"predicted n_s = {_plan(n)['samples']}", 1.0),
     ),
     "4: clustered or spread": Figure(
-        "Which noise for clustered points, which for spread ones?", "radius of the disc the points fill", _by_spread,
+        "Which noise for clustered points, which for spread ones?", "radius of the disc the points fill",
+        lambda _: {(post, r): {"post": post, "sample": name} for post in TREATMENTS for r, name in PLACES.items()},
         sizes=[1000],
     ),
 }  # fmt: skip

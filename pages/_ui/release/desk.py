@@ -13,7 +13,6 @@ from dpcore.publishing.publish import publish
 
 from ..jobs.work import Work, begin
 from ..shell.session import session
-from .files import Made
 from .ledger import contents, folder_for
 
 FINAL = "The budget is used before the data is read, so stopping does not bring it back."
@@ -63,7 +62,7 @@ class Desk:
                 self.work = None
 
 
-def _release(work: Work, ready: PreparedRelease, ledger: Path, token: str) -> Made:
+def _release(work: Work, ready: PreparedRelease, ledger: Path, token: str) -> dict[str, bytes]:
     place = folder_for(ledger)
     try:
         place.mkdir(mode=0o700, exist_ok=True)
@@ -74,8 +73,8 @@ def _release(work: Work, ready: PreparedRelease, ledger: Path, token: str) -> Ma
         work.tell(min(1.0, t / max(rounds, 1)), f"Budget used; step {t:,} of at most {rounds:,}")
 
     folder = place / token
-    facts = publish(ready, Store(ledger, create=True), folder, told)
-    return Made(facts, contents(folder))
+    publish(ready, Store(ledger, create=True), folder, told)
+    return contents(folder)
 
 
 def current() -> Desk:

@@ -1,9 +1,9 @@
 """The files of one release as a page holds them: bytes by name, never made again."""
 
 import io
+import json
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
@@ -55,14 +55,6 @@ def promise(rows: int, *, measured: bool = False) -> None:
     st.markdown(MEASURED * measured + PROMISED.format(rows=rows, s="s" * (rows != 1)) + PUBLISH)
 
 
-@dataclass(frozen=True, eq=False)
-class Made:
-    """What came out: the facts of release.json and all files."""
-
-    facts: dict[str, Any]
-    files: dict[str, bytes]
-
-
 def archive(files: dict[str, bytes]) -> bytes:
     """All files in one ZIP."""
     out = io.BytesIO()
@@ -80,9 +72,9 @@ def download_all(files: Callable[[], dict[str, bytes]], number: int, **more: Any
     )  # fmt: skip
 
 
-def outputs(made: Made) -> None:
+def outputs(files: dict[str, bytes]) -> None:
     """What was released, what it means and what it cost, and all downloads; none of them runs anything again."""
-    facts = made.facts
+    facts = json.loads(files["release.json"])
     dataset, number = facts["dataset"], facts["ledger"]["entry"]
     heading(f"Released from {plain(dataset['name'])}", Tag.PAID)
     means, useful, protects = Promise.of_release(facts), facts["utility"], facts["protects"]
@@ -99,14 +91,14 @@ def outputs(made: Made) -> None:
         st.markdown("\n".join(lines))
     st.markdown(PUBLISH)
     with st.container(horizontal=True):
-        download_all(lambda: made.files, number, key="release-zip", type="primary")
+        download_all(lambda: files, number, key="release-zip", type="primary")
         for name in FIRST:
-            if name in made.files:
-                _download(made, name)
+            if name in files:
+                _download(files, name)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        others = [name for name in made.files if name not in FIRST]
+        others = [name for name in files if name not in FIRST]
         name = st.selectbox("Other files", others, format_func=lambda name: WORDS.get(name, name), key="release-file")
-        _download(made, name, "Download this file")
+        _download(files, name, "Download this file")
     st.caption(
         "This release is in the budget record, and a copy of all files lies beside it. "
         "Downloading again uses no budget.",
@@ -114,6 +106,6 @@ def outputs(made: Made) -> None:
     )
 
 
-def _download(made: Made, name: str, label: str = "") -> None:
+def _download(files: dict[str, bytes], name: str, label: str = "") -> None:
     """A button for one file, named by its words unless `label` is given."""
-    st.download_button(label or WORDS[name], made.files[name], name, on_click="ignore", key=f"release-{label or name}")
+    st.download_button(label or WORDS[name], files[name], name, on_click="ignore", key=f"release-{label or name}")

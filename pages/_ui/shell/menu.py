@@ -56,7 +56,7 @@ MENU: dict[str, list[Entry]] = {
         Entry(
             "pages/release.py",
             "Release",
-            "It cannot be undone or repeated.",
+            "A release cannot be undone or repeated.",
             shows=Tag.PUBLIC,
             spends=True,
             about_table=True,

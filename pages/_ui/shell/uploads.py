@@ -42,13 +42,11 @@ class Bounded:
         said = Headers(scope=scope).get("content-length", "")
         size = int(said) if said.isascii() and said.isdigit() else largest  # not said: as much as is ever taken
         session = scope["path"].rsplit(PATH, 1)[1].split("/")[0]
-        held = _held()
-        if held[session] + self.coming[session] + size > A_SESSION * largest:
-            await PlainTextResponse(FULL.format("tab"), 413)(scope, receive, send)
-            return
-        if held.total() + self.coming.total() + size > THE_SERVER * largest:
-            await PlainTextResponse(FULL.format("server"), 413)(scope, receive, send)
-            return
+        there = _held() + self.coming
+        for whose, held, most in (("tab", there[session], A_SESSION), ("server", there.total(), THE_SERVER)):
+            if held + size > most * largest:
+                await PlainTextResponse(FULL.format(whose), 413)(scope, receive, send)
+                return
         self.coming[session] += size
         try:
             await self.app(scope, receive, send)

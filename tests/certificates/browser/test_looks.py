@@ -120,7 +120,7 @@ SEEN = """() => {
 }"""
 
 
-@parametrize("path", ["/", "/data", "/explore", "/compare", "/guarantee", "/audit", *PAGES[7:]])
+@parametrize("path", PAGES)
 def test_a_first_screen_has_few_words_and_its_picture_in_sight(page, server, path):
     for width, height, query in ((1440, 900, ""), (1280, 720, "?present=true"), (390, 844, "")):
         sized(page, width, height)
@@ -130,6 +130,8 @@ def test_a_first_screen_has_few_words_and_its_picture_in_sight(page, server, pat
         count, picture = page.evaluate(SEEN)
         if width == 1440:
             assert count <= (200 if path in ("/data", "/explore", "/glossary") else 150)
+        if path == "/release":  # whose one picture is the gauge in its head
+            continue
         if width == 390:
             assert picture[0] < 420
         elif path != "/glossary":  # whose cards go on below
