@@ -20,7 +20,7 @@ BEST = "best accountant"
 def costs(budget: Budget, planned: Planned) -> None:
     """Draw the privacy curve of the plan by each accountant and the papers' closed forms."""
     left, right = st.columns(2, gap="large")
-    deltas, once, at = planned.deltas, planned.once, nearest(planned.deltas, budget)
+    deltas, once, at = planned.deltas, planned.curves(1), nearest(planned.deltas, budget)
     costs = {name: float(c[at]) for name, c in once.items()}
     with left:
         st.markdown("**How much budget this plan uses, by each way to add it up. The smallest holds**")

@@ -30,28 +30,32 @@ DELTAS = np.concatenate([np.logspace(-12, -2, 24, endpoint=False), np.logspace(-
 
 @dataclass(frozen=True, eq=False)
 class Planned:
-    """A plan's charges and what they cost, once and `times` over: ε at `deltas` by accountant, and the best pairs."""
+    """A plan's charges and, once somebody asks, what they cost together: ε at `deltas` by accountant, best pairs."""
 
     name: str
-    times: int
     charges: tuple
     adaptive: bool
     deltas: np.ndarray
     proof: Proof
-    once: dict[str, np.ndarray]
-    all: dict[str, np.ndarray]
     promise: Promise
 
-    def pairs(self, *, together: bool) -> tuple[np.ndarray, np.ndarray]:
-        """(ε, δ) pairs that one run, or all together, satisfy."""
-        failure = math.fsum(c.times * c.spend.failure for c in self.charges) * (self.times if together else 1)
-        return accountants.pairs(self.all if together else self.once, self.deltas, failure)
+    def curves(self, times: int) -> dict[str, np.ndarray]:
+        """ε at the `deltas` by accountant, of so many runs."""
+        known = (repr(self.charges), tuple(self.deltas), times, self.promise.delta)
+        return session().memo(
+            "curves", known, lambda: accountants.curves(self.charges, self.deltas, times, self.promise.delta)
+        )
+
+    def pairs(self, times: int) -> tuple[np.ndarray, np.ndarray]:
+        """(ε, δ) pairs that so many runs together satisfy."""
+        failure = math.fsum(c.times * c.spend.failure for c in self.charges) * times
+        return accountants.pairs(self.curves(times), self.deltas, failure)
 
     def trade_off(self, alarms: np.ndarray, times: int) -> np.ndarray:
         """The least share missed at each share of false alarms, of `times` runs; exact for Gaussian noise."""
         mu = accountants.gaussian_mu(self.charges, times)
         if mu is None:
-            return guarantee.trade_off(alarms, *self.pairs(together=times > 1))
+            return guarantee.trade_off(alarms, *self.pairs(times))
         return guarantee.gaussian_trade_off(alarms, mu)
 
 
@@ -81,12 +85,7 @@ def plan(table: Table, budget: Budget, times: int, place: Any) -> Planned | None
     total = Promise(budget.epsilon, budget.delta, releases=times).total_delta
     deltas = np.unique([*DELTAS, *(d for d in (budget.delta, total) if d)])
     title = ALGORITHMS[name].about.title
-
-    def curves(times: int) -> dict[str, np.ndarray]:
-        known = (repr(charges), tuple(deltas), times, budget.delta)
-        return session().memo("curves", known, lambda: accountants.curves(charges, deltas, times, budget.delta))
-
-    return Planned(title, times, charges, ALGORITHMS[name].adaptive, deltas, why, curves(1), curves(times), promise)
+    return Planned(title, charges, ALGORITHMS[name].adaptive, deltas, why, promise)
 
 
 def _made(

@@ -86,7 +86,7 @@ def suspicion(budget: Budget, times: int, planned: Planned | None) -> None:
     if times > 1:
         lines[f"{times} × {ANY}"] = all_of_them.evidence
     if planned is not None:
-        moved = guarantee.evidence_bound(*planned.pairs(together=True), all_of_them.failure)
+        moved = guarantee.evidence_bound(*planned.pairs(times), all_of_them.failure)
         lines[f"{times} × {planned.name}" if times > 1 else planned.name] = moved
     beliefs(lines, ANY, "after one release", one.failure, budget.delta)
     if times > 1:
@@ -123,7 +123,7 @@ def _totals(budget: Budget, times: int, planned: Planned | None) -> None:
     ]
     if planned is not None:
         at = np.searchsorted(planned.deltas, total) if total else 0
-        costs = {name: float(c[at]) for name, c in planned.all.items() if total or name == accountants.PURE}
+        costs = {name: float(c[at]) for name, c in planned.curves(times).items() if total or name == accountants.PURE}
         rows += [(cost, name, f"knows the noise of {planned.name}") for name, cost in costs.items()]
     st.markdown(f"**{times} releases together**, at δ = {times} × {brief(budget.delta)} = {brief(total)}:")
     st.dataframe(pd.DataFrame(rows, columns=["ε", "accounting", "what it knows"]), hide_index=True)

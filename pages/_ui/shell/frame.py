@@ -116,7 +116,7 @@ def frame(label: str) -> None:
         line(table())
     elif not entry.says_later:
         with place:
-            _draw(_badge(entry))
+            _draw(_badge())
     if not entry.spends:
         with place:
             gauge.of_table(table())
@@ -150,23 +150,23 @@ def line_place() -> DeltaGenerator:
 
 def line(mine: Table) -> None:
     """Say in the head of the page which table this is, how many rows it has and who is protected; and the badge."""
-    entry, place = st.session_state[HEAD]
-    with place:
+    with line_place():
         who = f"protects {mine.unit.words.split(';')[0]}"
         st.text(f"{clean(mine.name)} · {mine.many} · {clean(who, 120)}", width="content")
-        _draw(_badge(entry))
+        _draw(_badge())
 
 
 def shows(kind: Tag) -> None:
     """Give the page the badge of the part that is open, at the end of the line in its head."""
     entry, place = st.session_state[HEAD]
-    st.session_state[HEAD] = entry, place = replace(entry, shows=kind), place
+    st.session_state[HEAD] = replace(entry, shows=kind), place
     with place:
-        _draw(_badge(entry))
+        _draw(_badge())
 
 
-def _badge(entry: Entry) -> Tag | None:
-    """The one badge of a page."""
+def _badge() -> Tag | None:
+    """The one badge of the page that is drawn."""
+    entry, _ = st.session_state[HEAD]
     if entry.says_later:
         return Tag.PEEK if table().uploaded else None
     if entry.shows is None or (stakeholder() and entry.shows is Tag.PEEK):
@@ -204,7 +204,7 @@ def _switch() -> None:
 
 def tag(kind: Tag | None) -> None:
     """Say where the thing beside it comes from, if that is known and differs from the page's badge."""
-    if kind is not _badge(st.session_state[HEAD][0]):
+    if kind is not _badge():
         _draw(kind)
 
 
