@@ -6,7 +6,7 @@ import numpy as np
 
 from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run
 from dpcore.algorithms.dual_query import _Expected, _RowPlayer
-from dpcore.privacy.accounting.budget import Accounting, BoundedRange
+from dpcore.privacy.accounting import Accounting, BoundedRange
 from tests.helpers import D324, all_tables, approx, codes, finished, parametrize, plan_of, random_rows, seeded, task
 
 BUDGETS = [Budget(1, 1e-9), Budget(9, 1e-3), Budget(1, 0), Budget(8, 0)]

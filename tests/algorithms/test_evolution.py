@@ -7,9 +7,9 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from dpcore import ALGORITHMS, Budget, PointRelease, Run
-from dpcore.algorithms.evolution import PrivateEvolution
+from dpcore.algorithms import PSMM, PrivateEvolution
 from dpcore.algorithms.evolution_parts import PRESETS, Given, copies, treat
-from dpcore.algorithms.signed_measure import PSMM, box_centres
+from dpcore.algorithms.signed_measure import box_centres
 from dpcore.geometry.regions import Ball, box
 from dpcore.params import build
 from tests.helpers import approx, final_errors, parametrize, refused

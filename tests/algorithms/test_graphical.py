@@ -9,9 +9,9 @@ from dpcore import Marginals, domain_from_json
 from dpcore.algorithms.evidence import Pool
 from dpcore.algorithms.graphical import SHARE, closure, coverage
 from dpcore.algorithms.tree_choice import MOST_WEIGHED, Room, barring
-from dpcore.privacy.accounting.budget import BoundedRange, Gaussian, Pure
+from dpcore.privacy.accounting import BoundedRange, Gaussian, Pure
 from dpcore.privacy.measurement import deviation
-from dpcore.privacy.statistics.answers import ONE_TABLE
+from dpcore.privacy.statistics import ONE_TABLE
 from tests.helpers import BUDGET, BUDGETS, all_tables, approx, codes, finished, parametrize, plan_of, quiet, task
 
 

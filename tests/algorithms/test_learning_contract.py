@@ -5,10 +5,9 @@ import pytest
 
 from dpcore import Budget, BudgetError, Run
 from dpcore.algorithms.base import make_plan
-from dpcore.privacy.accounting.budget import Gaussian, SubsampledGaussian
+from dpcore.privacy.accounting import Gaussian, SubsampledGaussian
 from dpcore.privacy.risk_curator import RiskCurator
-from dpcore.privacy.statistics.gradients import MeanGradient
-from dpcore.privacy.statistics.targets import RegularisedRisk
+from dpcore.privacy.statistics import MeanGradient, RegularisedRisk
 from dpcore.theory import learning as theory
 from tests.helpers import BUDGET, approx, final_errors, parametrize, refused
 from tests.privacy.enumeration import curator_of

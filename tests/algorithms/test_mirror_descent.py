@@ -12,7 +12,7 @@ from dpcore.algorithms.mirror_descent import _descend, _release
 from dpcore.intervals.known import known
 from dpcore.models.cells import Cells
 from dpcore.privacy.accounting import conversions
-from dpcore.privacy.statistics.answers import Answers, CellAnswers
+from dpcore.privacy.statistics import Answers, CellAnswers
 from dpcore.theory import schedules
 from tests.helpers import (
     all_tables,

@@ -8,9 +8,9 @@ from dpcore import ALGORITHMS, Budget, Marginals
 from dpcore.algorithms.base import make_plan
 from dpcore.algorithms.entropy_projection import SHARE
 from dpcore.algorithms.multiplicative_weights import SHARES
-from dpcore.privacy.accounting.budget import Accounting, Pure
+from dpcore.privacy.accounting import Accounting, Pure
 from dpcore.privacy.measurement import deviation
-from dpcore.privacy.statistics.answers import SomeAnswers
+from dpcore.privacy.statistics import SomeAnswers
 from tests.helpers import BUDGET, BUDGETS, approx, codes, matrix, parametrize, refused, softmax, task
 from tests.tape import exact_run
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, TableQueries, Union
 from dpcore.algorithms.base import make_plan
-from dpcore.privacy.accounting.calibrations import equal_selections
+from dpcore.privacy.accounting import equal_selections
 from tests.helpers import BUDGET, D324, all_tables, approx, parametrize, plan_of, seeded, task
 
 

@@ -9,9 +9,8 @@ from scipy import stats
 from dpcore import Budget, BudgetError, Marginals
 from dpcore.algorithms.private_multiplicative_weights import levels
 from dpcore.privacy import mechanisms
-from dpcore.privacy.accounting.budget import Accounting, BoundedRange, Pure
-from dpcore.privacy.statistics.answers import SignedErrors
-from dpcore.privacy.statistics.scores import AbsoluteErrors, sparse_scales
+from dpcore.privacy.accounting import Accounting, BoundedRange, Pure
+from dpcore.privacy.statistics import AbsoluteErrors, SignedErrors, sparse_scales
 from dpcore.privacy.table_curator import FINE
 from tests.helpers import (
     BUDGETS,

@@ -5,8 +5,8 @@ import numpy as np
 from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run, TableQueries, Union
 from dpcore.algorithms.relaxed import targets_of
 from dpcore.models.product_mixture import Generator, MixtureFit, RelaxedRows, Target
-from dpcore.privacy.accounting.budget import Gaussian
-from dpcore.privacy.statistics.answers import Answers, SomeAnswers
+from dpcore.privacy.accounting import Gaussian
+from dpcore.privacy.statistics import Answers, SomeAnswers
 from dpcore.workloads.products import Products
 from tests.helpers import (
     BUDGET,

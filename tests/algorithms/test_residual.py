@@ -5,10 +5,10 @@ import math
 import numpy as np
 
 from dpcore import Budget, Explicit, Marginals, QueryRelease, TableQueries, Union
+from dpcore.algorithms import Residual
 from dpcore.algorithms.base import make_plan
-from dpcore.algorithms.residual import Residual
-from dpcore.privacy.accounting.conversions import gdp_mu
-from dpcore.privacy.statistics.answers import Answers
+from dpcore.privacy.accounting import gdp_mu
+from dpcore.privacy.statistics import Answers
 from dpcore.theory.optimal_noise import least_rmse
 from tests.helpers import (
     BUDGET,

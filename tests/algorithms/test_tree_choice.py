@@ -26,10 +26,9 @@ from dpcore.algorithms.tree_choice import (
     worth_measuring,
 )
 from dpcore.models.junction import junction_tree
-from dpcore.privacy.accounting.budget import BoundedRange, Gaussian, Pure
-from dpcore.privacy.accounting.ledger import Charge, Choice, Plan
+from dpcore.privacy.accounting import BoundedRange, Charge, Choice, Gaussian, Plan, Pure
 from dpcore.privacy.measurement import deviation
-from dpcore.privacy.statistics.answers import ONE_TABLE, Answers
+from dpcore.privacy.statistics import ONE_TABLE, Answers
 from tests.helpers import BUDGET, approx, codes, parametrize
 from tests.tape import Exact
 

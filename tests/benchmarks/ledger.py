@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from dpcore import Budget
-from dpcore.privacy.accounting.budget import BoundedRange, Gaussian
+from dpcore.privacy.accounting import BoundedRange, Gaussian
 from dpcore.privacy.accounting.lifetime import Total, events_to_json
 from dpcore.publishing import chain
 from dpcore.publishing.ledger_store import Store, verify

@@ -10,7 +10,7 @@ from dpcore.learning.losses import Logistic
 from dpcore.learning.risks import Risk
 from dpcore.privacy.samplers import envelope
 from dpcore.privacy.samplers.shapes import Envelope, Radial
-from dpcore.privacy.statistics.targets import Density
+from dpcore.privacy.statistics import Density
 
 ROUNDING = 1e-7  # of a gap, beside 1e-12 of the potential: x̂ is only near the smallest point
 

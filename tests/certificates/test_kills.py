@@ -7,7 +7,7 @@ import sys
 import time
 
 from dpcore import Budget
-from dpcore.privacy.accounting.lifetime import Lifetime, events_from_json
+from dpcore.privacy.accounting import Lifetime, events_from_json
 from dpcore.publishing.ledger_store import Store, verify
 from tests.cli.test_release import ENVIRONMENT, order
 

@@ -15,7 +15,7 @@ import pytest
 
 import dpcore.experiments.sweep as module
 from dpcore import ALGORITHMS, Budget, InputError, Marginals, QueryRelease, Rows, Run, read_json
-from dpcore.algorithms.multiplicative_weights import MWEM
+from dpcore.algorithms import MWEM
 from dpcore.cli import main
 from dpcore.cli import sweep as command
 from dpcore.errors import in_words

@@ -4,7 +4,7 @@ import numpy as np
 
 from dpcore.intervals.known import pooled
 from dpcore.intervals.linked import linked
-from dpcore.privacy.accounting.conversions import gdp_mu
+from dpcore.privacy.accounting import gdp_mu
 from tests.helpers import codes, seeded
 
 

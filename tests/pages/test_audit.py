@@ -10,7 +10,7 @@ import pytest
 from dpcore import ALGORITHMS, Budget
 from dpcore.experiments.audit import Audit, audit, short
 from dpcore.experiments.transcripts import Judged, transcribe
-from dpcore.privacy.accounting.budget import Accounting
+from dpcore.privacy.accounting import Accounting
 from dpcore.theory.meaning import times_in_100
 from pages._ui.audit import game as audits
 from pages._ui.jobs.work import Stopped, Work

@@ -8,10 +8,7 @@ import numpy as np
 import pandas as pd
 
 from dpcore import Budget
-from dpcore.privacy.accounting import guarantee
-from dpcore.privacy.accounting.budget import Accounting, Gaussian
-from dpcore.privacy.accounting.conversions import gdp_epsilon, gdp_mu
-from dpcore.privacy.accounting.lifetime import Lifetime
+from dpcore.privacy.accounting import Accounting, Gaussian, Lifetime, gdp_epsilon, gdp_mu, guarantee
 from dpcore.publishing.ledger_store import Store
 from dpcore.theory import accountants
 from dpcore.theory.meaning import Promise, times_in_100

@@ -6,7 +6,7 @@ import numpy as np
 from streamlit.testing.v1 import AppTest
 
 from dpcore import Budget, Marginals, QueryRelease, samples
-from dpcore.privacy.accounting.conversions import gdp_mu
+from dpcore.privacy.accounting import gdp_mu
 from pages._ui.lessons.answers import nearest, sampling
 from pages._ui.lessons.lesson import LESSONS, SEEDS, kept_runs
 from pages._ui.lessons.moving import STOPS

@@ -15,7 +15,7 @@ from streamlit.runtime.caching import clear_session_resource_cache
 from dpcore import ALGORITHMS, Budget, Marginals
 from dpcore.data.readers import read
 from dpcore.privacy import exact
-from dpcore.privacy.accounting.budget import Gaussian
+from dpcore.privacy.accounting import Gaussian
 from dpcore.publishing import publish
 from dpcore.publishing import request as orders
 from dpcore.publishing.card import SEVERAL

@@ -8,10 +8,19 @@ from dp_accounting.rdp import RdpAccountant
 from scipy.stats import binom
 
 from dpcore import Budget
-from dpcore.privacy.accounting import conversions
-from dpcore.privacy.accounting.budget import Accounting, Approximate, BoundedRange, Gaussian, Pure, SubsampledGaussian
-from dpcore.privacy.accounting.ledger import Charge
-from dpcore.privacy.accounting.lifetime import Concentrated, Filtered, Lifetime
+from dpcore.privacy.accounting import (
+    Accounting,
+    Approximate,
+    BoundedRange,
+    Charge,
+    Concentrated,
+    Gaussian,
+    Lifetime,
+    Pure,
+    SubsampledGaussian,
+    conversions,
+)
+from dpcore.privacy.accounting.lifetime import Filtered
 from dpcore.theory import accountants
 from dpcore.theory.accountants import GDP, OPTIMAL, PLD, PURE, RENYI, ZCDP, curves, pairs, printed
 from dpcore.theory.printed import GAUSSIAN

@@ -8,11 +8,18 @@ from scipy.special import log_ndtr, logit, ndtr
 
 from dpcore import Budget
 from dpcore.numbers import brief
-from dpcore.privacy.accounting import conversions, guarantee
-from dpcore.privacy.accounting.budget import Gaussian
-from dpcore.privacy.accounting.guarantee import cautions
-from dpcore.privacy.accounting.ledger import Charge, Plan
-from dpcore.privacy.accounting.lifetime import Concentrated, Drawn, events_to_json, reserved
+from dpcore.privacy.accounting import (
+    Charge,
+    Concentrated,
+    Drawn,
+    Gaussian,
+    Plan,
+    cautions,
+    conversions,
+    guarantee,
+    reserved,
+)
+from dpcore.privacy.accounting.lifetime import events_to_json
 from dpcore.theory.meaning import SUSPICION, Promise, delta_words, one_in, percent, times_in_100
 from tests.helpers import approx, parametrize
 

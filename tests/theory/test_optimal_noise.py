@@ -7,7 +7,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from dpcore import Budget, Explicit, Marginals, TableQueries, Union
-from dpcore.privacy.accounting.conversions import gdp_mu
+from dpcore.privacy.accounting import gdp_mu
 from dpcore.theory.optimal_noise import against_line, least_rmse, least_variance, optimum
 from dpcore.workloads.residuals import residual_spaces
 from tests.helpers import BUDGET, D324, approx, codes, matrix, matrix_of, parametrize, signs

@@ -3,7 +3,7 @@
 import numpy as np
 
 from dpcore import Budget, Marginals
-from dpcore.privacy.accounting.calibrations import gaussian_share
+from dpcore.privacy.accounting import gaussian_share
 from dpcore.theory.plain_noise import plain_noise
 from tests.helpers import codes, parametrize, seeded
 

@@ -5,8 +5,7 @@ import math
 import numpy as np
 
 from dpcore import Budget
-from dpcore.privacy.accounting.calibrations import regularised_stages
-from dpcore.privacy.accounting.conversions import gdp_log_delta
+from dpcore.privacy.accounting import gdp_log_delta, regularised_stages
 from dpcore.theory import learning as theory
 from tests.helpers import BUDGET, approx, parametrize
 

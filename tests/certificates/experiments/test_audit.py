@@ -9,7 +9,7 @@ from scipy.special import ndtr
 from dpcore import ALGORITHMS, Budget
 from dpcore.cli import main
 from dpcore.experiments.audit import BUGS, _cost, _direct, _rates, _Test, audit, short
-from dpcore.privacy.accounting.budget import Accounting
+from dpcore.privacy.accounting import Accounting
 from tests.helpers import QUERIES, approx, parametrize, refused, seeded
 
 

@@ -14,9 +14,8 @@ from dpcore.experiments.audit import hand_over, short
 from dpcore.experiments.likelihood import Asked, gaussian_score, selection_law, telling_outcomes
 from dpcore.experiments.transcripts import SHARES, _AllNoise, _script, _Selection, _table, trade_off, transcribe
 from dpcore.privacy import mechanisms
-from dpcore.privacy.accounting.budget import BoundedRange, Gaussian, Pure
-from dpcore.privacy.statistics.answers import CellAnswers, SignedErrors
-from dpcore.privacy.statistics.scores import AbsoluteErrors
+from dpcore.privacy.accounting import BoundedRange, Gaussian, Pure
+from dpcore.privacy.statistics import AbsoluteErrors, CellAnswers, SignedErrors
 from tests.helpers import QUERIES, approx, parametrize, refused, seeded
 
 WIDE = Budget(6, 0.01)  # few transcripts show much of a large promise

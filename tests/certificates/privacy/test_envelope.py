@@ -8,7 +8,7 @@ from dpcore.learning.losses import Logistic
 from dpcore.learning.risks import Risk
 from dpcore.privacy.samplers import envelope, proximal
 from dpcore.privacy.samplers.shapes import Envelope, Radial
-from dpcore.privacy.statistics.targets import Density
+from dpcore.privacy.statistics import Density
 from tests.certificates.envelopes import HOSTILE, draw, lowest
 from tests.helpers import parametrize, seeded
 

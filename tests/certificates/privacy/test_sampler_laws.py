@@ -9,7 +9,7 @@ from dpcore.learning.losses import Logistic, hinge
 from dpcore.learning.risks import Risk
 from dpcore.privacy.samplers import envelope, proximal
 from dpcore.privacy.samplers.shapes import Envelope
-from dpcore.privacy.statistics.targets import Density
+from dpcore.privacy.statistics import Density
 from tests.helpers import approx, parametrize, seeded
 from tests.privacy.test_samplers import PLANES, flat, follows
 
