@@ -22,9 +22,9 @@ def schema(file="s.json", **columns):
     write_json(file, {"columns": columns})
 
 
-def shares(table, *more, by="marginals:1"):
+def shares(table, *more):
     """What a run with hardly any noise answers."""
-    order = ["run", table, "--schema=s.json", f"--queries={by}", "--algorithm=gaussian_maxent", *EXACTLY, *more]
+    order = ["run", table, "--schema=s.json", "--queries=marginals:1", "--algorithm=gaussian_maxent", *EXACTLY, *more]
     assert main([*order, "--json=run.json", "--synthetic=rows.csv", "--rows=2000"]) == 0
     return pd.read_csv("rows.csv", dtype=str).to_dict("list")
 

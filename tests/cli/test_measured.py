@@ -124,7 +124,7 @@ def test_what_the_ledger_does_not_allow_is_not_drawn(here, monkeypatch, capsys):
     assert "needs" in capsys.readouterr().err
 
 
-def test_a_run_measures_anew_for_every_seed_within_one_budget(here, capsys):
+def test_a_run_measures_anew_for_every_seed_within_one_budget(here):
     given = ["--queries=marginals:2", "--algorithm=gaussian_maxent", "--epsilon=1", "--delta=1e-6", "--repeat=2"]
     assert main(["run", "t.csv", "--schema=s.json", *given, "--schema-share=0.3", "--json=out.json"]) == 0
     first, second = read_json(here / "out.json")
@@ -172,8 +172,8 @@ def test_a_sweep_without_delta_says_at_every_point_that_categories_are_not_measu
     assert "refused: mwem at ε=1 (1 points): column 'job': at delta=0" in capsys.readouterr().out
 
 
-def schema(*extra, epsilon="4", delta="1e-6"):
-    fixed = ["--ledger=l.sqlite", f"--epsilon={epsilon}", f"--delta={delta}"]
+def schema(*extra, delta="1e-6"):
+    fixed = ["--ledger=l.sqlite", "--epsilon=4", f"--delta={delta}"]
     return main(["schema", "t.csv", "--private", *fixed, "--total-epsilon=20", f"--total-delta={delta}", *extra])
 
 

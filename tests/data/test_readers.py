@@ -376,7 +376,7 @@ def test_long_cells_are_read_and_endless_headers_are_not():
         (b"NUMPY\1", b"NUMPY\7"),
     ],
 )
-def test_a_matrix_whose_header_lies_is_refused(tmp_path, old, new):
+def test_a_matrix_whose_header_lies_is_refused(old, new):
     out = io.BytesIO()
     np.save(out, np.arange(6.0).reshape(2, 3))
     assert read_matrix(io.BytesIO(out.getvalue())).tolist() == [[0, 1, 2], [3, 4, 5]]

@@ -69,7 +69,7 @@ def law(counts, texts, scale, laplace, threshold, reach):
         count = counts.get(text, 0)
         own = np.zeros(reach + 1)
         if count > int(scale // 4):
-            own[1:] = -np.diff(np.append(NOISE[laplace].sf(threshold + np.arange(reach) - count, scale=scale), 0))
+            own[1:] = -np.diff(NOISE[laplace].sf(threshold + np.arange(reach) - count, scale=scale), append=0)
         own[0] = 1 - own.sum()
         out = np.outer(out, own).ravel()
     return out

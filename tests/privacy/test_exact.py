@@ -88,13 +88,9 @@ def test_an_exact_plan_is_the_plan_of_an_exploration(budget):
 # What is drawn
 
 
-def frame_of(rows=40):
-    return pd.DataFrame({"a": [i % 2 for i in range(rows)], "b": [i % 3 for i in range(rows)]})
-
-
 def prepared(algorithm="gaussian_maxent", budget=BUDGET, noise="auto", parameters=None, **given):
     domain = codes(2, 3)
-    frame = frame_of().set_axis(list(domain.names), axis=1)
+    frame = pd.DataFrame({"a": np.arange(40) % 2, "b": np.arange(40) % 3})
     fields = {"workload": Marginals.all(domain, 1), "asked": ["marginals:1"]} | given
     request = ReleaseRequest(
         frame=frame, algorithm=ALGORITHMS[algorithm](**parameters or {}), budget=budget, noise=noise, **fields

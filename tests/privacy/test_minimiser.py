@@ -19,8 +19,8 @@ A = seeded(1).normal(size=(N, 2)) / 4
 LOSSES = [pinball(0.5), absolute(), huber(0.3)]
 
 
-def found(loss, b, offset, mu=1e-3):
-    statistic = RegularisedMinimiser(loss, Space(np.array([offset]), 3.0), mu, 0.03, N, True)
+def found(loss, b, offset):
+    statistic = RegularisedMinimiser(loss, Space(np.array([offset]), 3.0), 1e-3, 0.03, N, True)
     statistic.check()
     return statistic, statistic.value(grouped((b + offset)[:, None]))
 

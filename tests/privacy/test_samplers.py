@@ -22,13 +22,13 @@ from tests.risk_tasks import quadrature
 INTERVAL = Ball(np.zeros(1), 1.0)
 
 
-def on_grid(density, low, high, cells=2000):
+def on_grid(density, low, high):
     """Nodes x and the density there by Gauss's rule between kinks; edges and the distribution function there.
 
     F is straight between kinks, so that five nodes a cell leave nothing but rounding.
     """
     knots = np.unique(np.concatenate([np.clip(density.risk.b, low, high), [low, high]]))
-    edges = np.unique(np.concatenate([np.linspace(low, high, cells + 1), knots]))
+    edges = np.unique(np.concatenate([np.linspace(low, high, 2001), knots]))
     nodes, weights = np.polynomial.legendre.leggauss(5)
     x = (edges[:-1, None] + np.diff(edges)[:, None] * (nodes + 1) / 2).ravel()
     w = (np.diff(edges)[:, None] * weights / 2).ravel()
@@ -103,14 +103,14 @@ def flat(loss, region, mu, k):
 
 
 @cache
-def marginals(density, points=200):
+def marginals(density):
     """Distribution functions of x₁ and x₂ on a grid."""
     low, high = density.region.corners
-    axes = [np.linspace(a, b, points + 1) for a, b in zip(low, high, strict=True)]
+    axes = [np.linspace(a, b, 201) for a, b in zip(low, high, strict=True)]
     middles = [(axis[1:] + axis[:-1]) / 2 for axis in axes]
     X = np.stack(np.meshgrid(*middles, indexing="ij"), -1).reshape(-1, 2)
     p = density.potential(X)
-    p = np.where(density.region.contains(X), np.exp(p.min() - p), 0).reshape(points, points)
+    p = np.where(density.region.contains(X), np.exp(p.min() - p), 0).reshape(200, 200)
     p /= p.sum()
     return [(axes[i], np.append(0, np.cumsum(p.sum(1 - i)))) for i in (0, 1)]
 

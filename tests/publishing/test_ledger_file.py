@@ -332,7 +332,7 @@ def test_what_was_checked_is_not_read_again(store, monkeypatch):
     sound(store)
 
 
-def test_a_change_is_seen_whatever_is_remembered(store, tmp_path):
+def test_a_change_is_seen_whatever_is_remembered(store):
     remembered, content = beside(store).read_bytes(), store.path.read_bytes()
     for at in (content.index(b"BoundedRange"), content.rindex(b"released"), 100 + 6):
         changed = bytearray(content)

@@ -127,7 +127,7 @@ def test_review_and_registry_say_where_its_bounds_come_from(made, out):
     assert bits.standing is (Standing.OPEN if out.endswith("float") else Standing.DECLARED)
 
 
-def test_a_constraint_of_public_columns_is_kept_and_one_of_an_open_column_refused(made, capsys):
+def test_a_constraint_of_public_columns_is_kept_and_one_of_an_open_column_refused(made):
     told = facts(made / "whole")["schema"]
     assert told["constraints"] == [{"impossible": {"sex": ["f"], "old": ["yes"]}}]
     assert told["measured"] == ["job", PAY]

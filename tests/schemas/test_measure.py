@@ -65,11 +65,11 @@ def table(n=N, seed=0):
     return frame
 
 
-def measured(frame, spec=FILE, *, epsilon=4.0, delta=1e-6, group=1, exact=False, wrap=lambda c: c, seed=1):
+def measured(frame, spec=FILE, *, epsilon=4.0, delta=1e-6, exact=False, wrap=lambda c: c, seed=1):
     schema = open_schema_from_json(spec)
     division = divide(Budget(epsilon, delta), 0.5, categories=any(c.categorical for c in schema.open))
-    plan = plan_schema(schema.open, len(frame), group, division, exact=exact)
-    curator = wrap(ColumnCurator(schema.cells(frame), len(frame), plan.plan, seeded(seed), group=group))
+    plan = plan_schema(schema.open, len(frame), 1, division, exact=exact)
+    curator = wrap(ColumnCurator(schema.cells(frame), len(frame), plan.plan, seeded(seed)))
     return measure_schema(schema, plan, curator), curator, plan
 
 

@@ -12,8 +12,8 @@ CUBE = codes(2, 2, 2)
 TABLES = Marginals(CUBE, [["a"], ["b", "c"], ["a", "b", "c"]])
 
 
-def score(workload=TABLES, answers=0.1, penalties=(0.3, 0.0, 1.0), weights=(1.0, 0.2, 0.0)):
-    return TableErrors(workload, np.resize(answers, workload.m), np.asarray(penalties), np.asarray(weights))
+def score(workload=TABLES, penalties=(0.3, 0.0, 1.0), weights=(1.0, 0.2, 0.0)):
+    return TableErrors(workload, np.full(workload.m, 0.1), np.asarray(penalties), np.asarray(weights))
 
 
 def test_scores_are_weighted_distances_less_penalties():
