@@ -35,14 +35,13 @@ def lines(columns: Sequence[OpenColumn], plan: SchemaPlan | None, refused: str =
 
     Where a plan could not be made for columns of categories they are not in it, and `refused` says why.
     """
-    known = {kind: _known(kind, plan, refused * kind) for kind in {column.categorical: column for column in columns}}
-    return [{"column": clean(c.name), "kind": c.kind, **known[c.categorical]} for c in columns]
+    kinds = {} if plan is None else {column.categorical: column for column in reversed(plan.columns)}
+    known = {kind: _known(column, plan) for kind, column in kinds.items()}
+    nothing = {"charges": "", "how far off": refused}
+    return [{"column": clean(c.name), "kind": c.kind, **known.get(c.categorical, nothing)} for c in columns]
 
 
-def _known(categorical: bool, plan: SchemaPlan | None, refused: str) -> dict[str, str]:
-    column = next((c for c in plan.columns if c.categorical == categorical), None) if plan is not None else None
-    if plan is None or column is None:
-        return {"charges": "", "how far off": refused}
+def _known(column: OpenColumn, plan: SchemaPlan) -> dict[str, str]:
     seldom = f"; {plan.wanting(column)}" if plan.least(column) > ENOUGH * plan.n else ""
     return {"charges": _charged(column, plan), "how far off": plan.expected(column) + seldom}
 
