@@ -75,7 +75,7 @@ class Tree:
             tree.tables(out)[home][...] += np.where(wide, 0.0, -np.inf)
         return out
 
-    def reader(self, workload: Workload) -> "Workload | TreeReader":
+    def reader(self, workload: Workload) -> "TreeReader":
         """The reader of a workload's answers from beliefs; InputError where a table lies in no clique."""
         found = self._readers.get(workload)
         if found is None:
