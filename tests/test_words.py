@@ -69,10 +69,12 @@ def sources():
 SOURCES = sources()
 
 
-EVERYWHERE = [(room, PATTERN) for room in ("dpcore", "pages", "app.py", "README.md", "the help of")]
+ROOMS = ("dpcore", "pages", "app.py", "README.md", "the help of")
 
 
-@pytest.mark.parametrize("room, pattern", [*EVERYWHERE, ("pages", ON_PAGES)])
+@pytest.mark.parametrize(
+    "room, pattern", [*((room, PATTERN) for room in ROOMS), ("pages", ON_PAGES)], ids=[*ROOMS, "seeds"]
+)
 def test_nobody_reads_a_word_that_the_dictionary_replaced(room, pattern):
     said = {(name, match[0], text[:90]) for name, all_ in SOURCES.items() if name.startswith(room) for text in all_
             if text not in EXPERTS for match in pattern.finditer(text)}  # fmt: skip
