@@ -170,7 +170,7 @@ def _bounds(name: str, kind: str, spec: Json) -> Json:
         _only(name, spec, ("edges",))
         edges = spec["edges"] if isinstance(spec["edges"], list) else []
         numbers = [_number(name, "edges", e) for e in edges]
-        if len(numbers) < 2 or any(b <= a for a, b in zip(numbers[:-1], numbers[1:], strict=True)):
+        if len(numbers) < 2 or (np.diff(numbers) <= 0).any():
             raise InputError(f"column {name!r}: edges must be at least two increasing numbers, not {spec['edges']!r}")
     else:
         _only(name, spec, ("low", "high", "bins"))
@@ -185,7 +185,7 @@ def _bounds(name: str, kind: str, spec: Json) -> Json:
         if type(bins) is not int or not 1 <= bins <= MAX_COLUMN_CELLS:
             raise InputError(f"column {name!r}: bins={bins!r} is outside 1..{MAX_COLUMN_CELLS}; give bins or edges")
         numbers = [float(e) for e in np.linspace(low, high, bins + 1)]
-        if any(b <= a for a, b in zip(numbers[:-1], numbers[1:], strict=True)):
+        if (np.diff(numbers) <= 0).any():
             raise InputError(f"column {name!r}: bins={bins} are too many for {low:g}..{high:g}")
     if kind == "integer":
         first, after = whole_bins(numbers)

@@ -106,12 +106,12 @@ class _Book:
             return text
         try:
             if kind == "s":
-                return self.texts[_whole(text, "text")]
+                return self.texts[_whole(text)]
             if kind == "b":
                 return bool(int(text))
             if kind == "d":
                 return datetime.fromisoformat(text)
-            return None if kind == "e" else self._number(text, _whole(cell.get("s", "0"), "style"))
+            return None if kind == "e" else self._number(text, _whole(cell.get("s", "0")))
         except (IndexError, OverflowError, ValueError):
             return None
 
@@ -159,14 +159,15 @@ def _rows(packed: zipfile.ZipFile, book: _Book, told: Watch) -> tuple[list[Row],
                 cells += [""] * (column - len(cells))
                 cells[column - 1] = value
                 width = max(width, column)
-                _check_span(len(rows), width)
+                if len(rows) * width > MOST_CELLS:  # empty ones included; rows below the last value are not kept
+                    spans = f"{len(rows):,} rows and {width:,} columns"
+                    raise InputError(f"the sheet spans {spans}, at most {MOST_CELLS:,} values are read; save it as CSV")
         elif event == "row":
             before, column = row, 0
-            row = _whole(what["r"], "row") if "r" in what else row + 1
+            row = _whole(what["r"]) if "r" in what else row + 1
             if not 1 <= row <= MOST_ROWS:
                 raise InputError(f"row {row:,} is outside 1..{MOST_ROWS:,}")
             rows.extend([] for _ in range(row - len(rows)))
-            _check_span(len(rows), width)
             if row <= before:  # it would be written over another one
                 raise InputError(f"row {row:,} comes after row {before:,}")
     return rows, last
@@ -187,16 +188,9 @@ def _column(attributes: dict[str, str], row: int, before: int) -> int:
     return column
 
 
-def _check_span(rows: int, width: int) -> None:
-    """Raise InputError for a sheet of too many cells, empty ones included."""
-    if rows * width > MOST_CELLS:
-        spans = f"{rows:,} rows and {width:,} columns"
-        raise InputError(f"the sheet spans {spans}, at most {MOST_CELLS:,} values are read; save it as CSV")
-
-
-def _whole(text: str, what: str) -> int:
+def _whole(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 20):
-        raise InputError(f"{text[:40]!r} is not the number of a {what}")
+        raise InputError(f"{text[:40]!r} is not the number of a row")
     return int(text)
 
 

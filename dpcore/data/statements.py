@@ -67,29 +67,26 @@ def _constraint(domain: Domain, spec: Any) -> Constraint:
         raise InputError(f"{_short(spec)} is none of {FORMS}")
     if unknown := set(spec) - KEYS[kind]:
         raise InputError(f"{_short(sorted(map(str, unknown))[0])} does not go with {kind!r}; write {FORMS}")
-    if kind == "impossible":
-        return _impossible(domain, spec["impossible"])
-    if kind == "order":
-        return _order(domain, spec["order"])
-    return _within(domain, spec["within"], spec.get("which"))
+    return {"impossible": _impossible, "within": _within, "order": _order}[kind](domain, **spec)
 
 
-def _impossible(domain: Domain, spec: Any) -> Impossible:
-    if not isinstance(spec, Mapping) or not spec:
-        raise InputError(f'impossible must name columns and their values: {{"age": {{"to": 14}}}}, not {_short(spec)}')
-    return Impossible(tuple((name, _codes(_column(domain, name), values)) for name, values in spec.items()))
+def _impossible(domain: Domain, impossible: Any) -> Impossible:
+    if not isinstance(impossible, Mapping) or not impossible:
+        said = f'{{"age": {{"to": 14}}}}, not {_short(impossible)}'
+        raise InputError(f"impossible must name columns and their values: {said}")
+    return Impossible(tuple((name, _codes(_column(domain, name), values)) for name, values in impossible.items()))
 
 
-def _order(domain: Domain, spec: Any) -> Order:
-    columns = _columns(domain, "order", spec)
+def _order(domain: Domain, order: Any) -> Order:
+    columns = _columns(domain, "order", order)
     for column in columns:
         if column.values:
             raise InputError(f"column {column.name!r} holds categories; only numbers have an order")
     return Order(tuple(column.name for column in columns))
 
 
-def _within(domain: Domain, spec: Any, which: Any) -> Within:
-    columns = _columns(domain, "within", spec)
+def _within(domain: Domain, within: Any, which: Any = None) -> Within:
+    columns = _columns(domain, "within", within)
     if len(columns) != 2:
         raise InputError(f"within must name two columns, the narrower one first, not {len(columns)}")
     if not isinstance(which, Mapping) or not which:

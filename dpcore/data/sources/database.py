@@ -1,10 +1,9 @@
 """A table in a database, counted there: the optional extra `sql`. Encoding is pushed down, only counts come back."""
 
-import inspect
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -93,13 +92,11 @@ class DatabaseSource:
     backend: Any
     table: Any
     name: str = "the table"
-    engine: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
         if self.backend.name not in ENGINES:
             tested = ", ".join(ENGINES)
             raise InputError(f"{self.backend.name} is no database whose codes were tested; these were: {tested}")
-        object.__setattr__(self, "engine", self.backend.name)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -224,7 +221,7 @@ class DatabaseSource:
         keys = {column.key(value): code for code, value in enumerate(column.values)}
         kind = cells.type()
         if kind.is_string():
-            trim, encode, decode, *more = ENGINES[self.engine]
+            trim, encode, decode, *more = ENGINES[self.backend.name]
             encoding = ["string"] * len(more)
             text = _builtin(trim, "string", "string", "string")(cells, SPACES)
             text = _builtin(encode, "string", *encoding, "binary")(text, *more)  # bytes have no collation, under which
@@ -279,13 +276,6 @@ def _exactly(value: float) -> Any:
 
 def _builtin(name: str, *kinds: str) -> Any:
     """A function of the engine's own: the types of its arguments, then that of its value."""
-    ibis = _ibis()
-
-    def function(*_arguments):  # noqa: ANN002, ANN202 - what it does is the engine's
-        ...
-
     *given, value = kinds
-    function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [inspect.Parameter(f"_{i}", inspect.Parameter.POSITIONAL_OR_KEYWORD) for i in range(len(given))]
-    )
-    return ibis.udf.scalar.builtin(function, name=name, signature=(tuple(given), value))
+    function = (lambda a: ..., lambda a, b: ...)[len(given) - 1]  # noqa: ARG005 - what it does is the engine's
+    return _ibis().udf.scalar.builtin(function, name=name, signature=(tuple(given), value))
