@@ -59,7 +59,9 @@ class Fingerprint:
         rows = np.zeros((len(columns[0]), LANES), dtype=np.uint64)
         for place, i in enumerate(self._order):
             codes, texts = distinct(columns[i])
-            known = texts if _is_number(columns[i].dtype) else map(_known_by, texts)
+            kind: Any = columns[i].dtype
+            written = kind.kind in "iu" or kind == np.float64  # as `_known_by` writes them
+            known = texts if written else map(_known_by, texts)
             rows += self._bits(place, [*known, ""])[codes]
         self._n += len(rows)
         for lane in range(LANES):
@@ -77,11 +79,6 @@ class Fingerprint:
             hashlib.blake2b(text, digest_size=8 * LANES, key=self._cells, salt=who).digest() for text in said
         )
         return np.frombuffer(joined, dtype="<u8").reshape(-1, LANES).astype(np.uint64)
-
-
-def _is_number(dtype: Any) -> bool:
-    """Whether cells of this type are already written as `_known_by` writes them."""
-    return dtype.kind in "iu" or dtype == np.float64
 
 
 def _known_by(text: str) -> str:

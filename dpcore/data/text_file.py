@@ -65,7 +65,8 @@ class TextRows:
             raise InputError(f"its header does not end within {SAMPLE:,} characters")
         if ZERO in header:
             raise InputError(NO_TEXT)
-        found = format.delimiter or ("\t" if ending == ".tsv" else _delimiter(header))
+        found = format.delimiter or "\t" * (ending == ".tsv")
+        found = found or max(DELIMITERS, key=lambda apart: _cells(header, apart))  # a comma where none cuts it
         if not _cells(header, found):
             raise OpenQuotesError(OPEN.format(1))
         names = tuple(_frame(header + "\n", found).iloc[0].astype(str))
@@ -187,11 +188,6 @@ def _parsing(delimiter: str) -> Json:
 
 def _frame(text: str, delimiter: str) -> pd.DataFrame:
     return pd.read_csv(io.StringIO(text), skip_blank_lines=False, **_parsing(delimiter))
-
-
-def _delimiter(header: str) -> str:
-    """The delimiter that cuts a header into most cells; a comma where none does."""
-    return max(DELIMITERS, key=lambda apart: _cells(header, apart))
 
 
 def _quoted(text: str) -> str:

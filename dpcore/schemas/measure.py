@@ -12,7 +12,7 @@ from ..data.domain import Column, Domain
 from ..data.open_schema import OpenColumn, OpenSchema
 from ..data.readings import AS_WRITTEN, COMMA, ORDERS
 from ..errors import BudgetError
-from ..privacy.accounting.budget import Gaussian, Pure
+from ..privacy.accounting.budget import Gaussian, NoiseSpend
 from ..privacy.column_curator import ColumnCurator
 from ..privacy.statistics.columns import KindCounts, Magnitudes
 from ..tags import Tag
@@ -69,7 +69,7 @@ def measure_column(column: OpenColumn, place: int, plan: SchemaPlan, curator: Co
     seen = curator.count(place, Magnitudes(column.whole), plan.bounds)
     edges = grid(seen, column.whole, isinstance(plan.bounds, Gaussian))
 
-    def count(edges: Array, spend: Gaussian | Pure) -> Leaves:
+    def count(edges: Array, spend: NoiseSpend) -> Leaves:
         return Leaves.of(edges, column.whole, lambda tree: curator.count(place, tree, spend), plan.n)
 
     leaves = count(np.array([0.0, 1.0]) if edges is None else edges, plan.look)

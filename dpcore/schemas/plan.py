@@ -18,7 +18,7 @@ from ..errors import BudgetError, InputError, check_rows
 from ..numbers import ROOM, bisected
 from ..privacy import grid
 from ..privacy.accounting import conversions
-from ..privacy.accounting.budget import SMALLEST, Accounting, Budget, Gaussian, Pure, Sums
+from ..privacy.accounting.budget import SMALLEST, Accounting, Budget, Gaussian, NoiseSpend, Pure, Sums
 from ..privacy.accounting.calibrations import MARGIN
 from ..privacy.accounting.ledger import Charge, Plan
 from ..privacy.accounting.lifetime import Drawn, Event, Filtered, reserved
@@ -102,11 +102,11 @@ class SchemaPlan:
     plan: Plan
     n: int
     group: int
-    kinds: Gaussian | Pure | None
+    kinds: NoiseSpend | None
     values: Gaussian | None
-    bounds: Gaussian | Pure
-    look: Gaussian | Pure
-    tree: Gaussian | Pure
+    bounds: NoiseSpend
+    look: NoiseSpend
+    tree: NoiseSpend
     columns: tuple[OpenColumn, ...]
     division: Division
     unknown: int  # columns of which not even the kind is known
@@ -191,7 +191,7 @@ def plan_schema(
             "own; list them, or choose delta > 0"
         )
 
-    def spend(part: float) -> Gaussian | Pure:
+    def spend(part: float) -> NoiseSpend:
         return Pure(part * each) if pure else Gaussian(math.sqrt(2 * part * each))
 
     seen = spend(KIND / (1 - KIND)) if kinds else None

@@ -150,6 +150,7 @@ class SubsampledGaussian:
             raise InputError(f"rate={self.rate} is outside (0, 1)")
 
 
+NoiseSpend = Gaussian | Pure  # for a number that is released with noise
 Spend = Gaussian | BoundedRange | Pure | Approximate | SubsampledGaussian
 S = TypeVar("S", Gaussian, BoundedRange, Pure, Approximate, SubsampledGaussian)
 
