@@ -7,7 +7,7 @@ import numpy as np
 from scipy.stats import norm
 
 from dpcore.privacy.accounting import gdp_log_delta, guarantee
-from tests.helpers import approx, parametrize
+from tests.helpers import approx, hockey_stick, parametrize
 
 PROMISES = [(0.1, 0.0), (1.0, 0.0), (1.0, 1e-3), (0.3, 0.2), (3.0, 0.05), (10.0, 1e-9)]
 PRIORS = [1e-4, 0.01, 0.1, 0.5, 0.8, 0.99]
@@ -29,8 +29,7 @@ def events(P_1, P_0):
 
 def delta_of(P_1, P_0, epsilon):
     """The least δ in both directions."""
-    scale = math.exp(epsilon)
-    return max(np.maximum(P_1 - scale * P_0, 0).sum(), np.maximum(P_0 - scale * P_1, 0).sum())
+    return max(hockey_stick(P_1, P_0, epsilon), hockey_stick(P_0, P_1, epsilon))
 
 
 def gaussian_deltas(epsilons, mu):

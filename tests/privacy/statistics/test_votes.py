@@ -21,8 +21,7 @@ CANDIDATES = np.array([[0.1, 0.0], [0.9, 0.1], [0.1, 1.8], [5.0, 5.0]])
 
 
 def rows_at(places, data):
-    values, weights = np.unique(places[list(data)], axis=0, return_counts=True)
-    return Rows(values, weights)
+    return Rows(places[list(data)], np.ones(len(data), int))
 
 
 def brute(distances, weights):
