@@ -169,6 +169,11 @@ def matrix(workload):
     return np.array([workload.answers(cell) for cell in np.eye(workload.domain.size)]).T
 
 
+def told(rows):
+    """All that is known of some records, to be compared."""
+    return [rows.values.tolist(), rows.weights.tolist(), rows.n, rows.values.dtype, rows.weights.dtype]
+
+
 def signs(domain, m, seed=0):
     """m random ±1 queries."""
     return Explicit(domain, seeded(seed).choice([-1.0, 1.0], size=(m, domain.size)))

@@ -17,7 +17,7 @@ from dpcore import InputError, Marginals, gather, read_json
 from dpcore.cli import main
 from dpcore.data.sources import database
 from dpcore.data.sources.database import DatabaseSource, connect
-from tests.helpers import categorical, domain_of, integer, parametrize, refusal, refused, seeded, write_json
+from tests.helpers import categorical, domain_of, integer, parametrize, refusal, refused, seeded, told, write_json
 
 ibis = pytest.importorskip("ibis", reason="the extra `sql` is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore")  # the drivers' own
@@ -121,10 +121,6 @@ def postgres():
 def source(request):
     with closing(connect(f"{request.getfixturevalue(request.param)}#people")) as source:
         yield source
-
-
-def told(rows):
-    return [rows.values.tolist(), rows.weights.tolist(), rows.n]
 
 
 def test_codes_are_those_in_memory_bit_for_bit(source):

@@ -7,13 +7,9 @@ from hypothesis import strategies as st
 
 from dpcore import PrivacyUnit, gather, limit_rows
 from dpcore.data.sources.people import LimitedSource, limited
-from tests.helpers import InParts, codes, parametrize, refused, seeded
+from tests.helpers import InParts, codes, parametrize, refused, seeded, told
 
 DOMAIN = codes(4, 3)
-
-
-def told(rows):
-    return [rows.values.tolist(), rows.weights.tolist()]
 
 
 @settings(max_examples=15)

@@ -18,7 +18,7 @@ from dpcore.data.readers import read
 from dpcore.data.sources import counting, parquet
 from dpcore.data.sources.parquet import ParquetSource
 from dpcore.data.sources.text import TextSource
-from tests.helpers import InParts, categorical, codes, domain_of, integer, parametrize, refused, seeded
+from tests.helpers import InParts, categorical, codes, domain_of, integer, parametrize, refused, seeded, told
 
 MESSY = {
     "sex": categorical("f", "m", missing="category"),
@@ -40,10 +40,6 @@ def table(n=300, seed=0):
             "when": rng.choice(["1/2/1991", "03/04/92", "1.1.1995", "31/12/1999", ""], n),
         }
     )
-
-
-def told(rows):
-    return [rows.values.tolist(), rows.weights.tolist(), rows.n, rows.values.dtype, rows.weights.dtype]
 
 
 @pytest.fixture(scope="module")
