@@ -69,7 +69,7 @@ class PublicStart:
         own = np.asarray(self.source.answers(tables), dtype=float)
         if self.support:
             return own
-        even = np.concatenate([np.full(t.stop - t.start, 1 / (t.stop - t.start)) for t in tables.tables])
+        even = np.concatenate([np.full(size, 1 / size) for size in tables.sizes])
         return (own * self.records + even) / (self.records + 1)
 
     @property

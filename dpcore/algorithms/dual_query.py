@@ -169,10 +169,8 @@ class _Expected:
         self.eta, self.bit = step / problem.width, BoundedRange(bit_range(step, n))
         draws = 2 * step * np.arange(1, T) / n  # the bounded range of a draw in rounds 2..T
         share = -math.expm1(-REJECTED * step)
-        if budget.delta == 0:
-            self.reuses = self.bit.epsilon + share * draws < draws
-        else:
-            self.reuses = self.bit.epsilon**2 + share * draws**2 < draws**2
+        power = 1 if budget.delta == 0 else 2  # of ε₀, in what adds up
+        self.reuses = self.bit.epsilon**power + share * draws**power < draws**power
         self.redraws = np.diff(np.floor(np.cumsum(np.append(0, np.where(self.reuses, s * share, s))) + 1e-9)).astype(
             int
         )

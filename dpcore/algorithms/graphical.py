@@ -103,7 +103,7 @@ class AIM(Algorithm):
         """Steps: the 1-way tables first, then one selection and one measurement each."""
         tables, budget, n = tables_read(problem.workload, "aim"), plan.budget, problem.effective_n
         candidates = closure(tables)
-        sizes, weights = np.array([math.prod(shape) for shape in candidates.shapes]), coverage(candidates, tables)
+        sizes, weights = np.array(candidates.sizes), coverage(candidates, tables)
         room = Room(candidates, plan["cells"], listed=lists(problem, self.cells))
         past, known, cost = Pool(candidates), {}, plan["first"]
 
@@ -164,9 +164,8 @@ def closure(tables: Marginals) -> Marginals:
     """
     below = {B for axes in tables.axes for B in (*subsets(axes), *((a,) for a in axes))}
     if len(below) > MOST_WEIGHED:
-        shape = tables.domain.shape
         mixed = {B: sum(a * 7919 ** (i + 1) for i, a in enumerate(B)) % 1009 for B in below}
-        below = sorted(below, key=lambda B: (len(B) > 1, math.prod(shape[a] for a in B), mixed[B], B))[:MOST_WEIGHED]
+        below = sorted(below, key=lambda B: (len(B) > 1, tables.domain.cells(B), mixed[B], B))[:MOST_WEIGHED]
     return Marginals.over(tables.domain, sorted(below, key=lambda B: (len(B), B)))
 
 

@@ -42,7 +42,7 @@ class Support:
 class Tree:
     """The family D ∝ exp(Σ_C θ_C(x_C)) on a junction tree's cliques C. All θ_C, and all D_C, are one vector (size,).
 
-    Beliefs D_C fall into one table for each of the `cliques` at its place of `places`; each sums to 1. What the
+    Beliefs D_C fall into one table for each of the `cliques`; each sums to 1. What the
     domain's constraints forbid has no mass, whatever θ says of it.
 
     One pass up and one down the tree give log Z and all clique marginals exactly, in log space along separators, so
@@ -55,7 +55,7 @@ class Tree:
         if any(junction.home(axes) is None for axes in domain.zeros):
             junction = junction_tree(junction.shape, [*junction.cliques, *domain.zeros])
         self.domain, self.junction = domain, junction
-        self.size, self.cliques, self.places = junction.cells, junction.cliques, junction.places
+        self.size, self.cliques = junction.cells, junction.cliques
         # Of each clique: which of its axes are not the separator's.
         pairs = list(zip(junction.cliques, junction.separators, strict=True))
         self._own = [tuple(i for i, a in enumerate(clique) if a not in sep) for clique, sep in pairs]
@@ -141,8 +141,7 @@ class Tree:
     def add_query(self, theta: Array, workload: Workload, j: int, amount: float) -> None:
         """Add amount · q_j in place to the potentials θ (size,), touching only the support of q_j."""
         at = self.support(workload, j)
-        table = theta[self.places[at.part]].reshape([self.domain.shape[a] for a in self.cliques[at.part]])
-        at.view(table)[at.cells] += amount * at.q
+        at.view(self.junction.tables(theta)[at.part])[at.cells] += amount * at.q
 
     def tour(self, beliefs: Array, parts: Collection[int]) -> Iterator[tuple[int, Array]]:
         """Each of these cliques' tables once, from the root down one branch after another and up again.

@@ -40,7 +40,8 @@ class Marginals(Workload):
             twice = next(c for c, a in zip(self.columns, self.axes, strict=True) if self.axes.count(a) > 1)
             raise InputError(f"the marginal {' × '.join(twice)} is asked twice")
         self.shapes = tuple(domain.shape_of(axes) for axes in self.axes)
-        self._ends = np.cumsum([math.prod(s) for s in self.shapes])
+        self.sizes = [math.prod(s) for s in self.shapes]  # cells of each table
+        self._ends = np.cumsum(self.sizes)
         self.tables = tuple(slice(a, b) for a, b in pairwise([0, *self._ends.tolist()]))
         self.m = self.tables[-1].stop
 
@@ -146,7 +147,7 @@ class Marginals(Workload):
         one of B summed out of a table A ⊇ B has size_A/size_B times that, and what all A say is averaged by precision;
         components of different B have independent errors. ∞ when some B is in no table.
         """
-        sizes = np.array([math.prod(shape) for shape in self.shapes], dtype=float)
+        sizes = np.array(self.sizes, dtype=float)
         total = 0.0
         for axes, square in squares.items():
             size = self.domain.cells(axes)

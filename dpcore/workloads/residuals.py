@@ -105,10 +105,9 @@ def residual_spaces(tables: Marginals) -> ResidualSpaces:
     real = [tuple(a for a in axes if shape[a] > 1) for axes in tables.axes]  # where there is one value nothing differs
     if (widest := max(map(len, real), default=0)) > MOST_WAYS:
         raise InputError(f"a table of {widest} columns is more than the {MOST_WAYS} that are taken apart")
-    cells = [math.prod(shape[a] for a in axes) for axes in real]
     together: defaultdict[Axes, float] = defaultdict(float)
-    for axes, k in zip(real, cells, strict=True):
-        together[axes] += 1 / k
+    for axes in real:
+        together[axes] += 1 / tables.domain.cells(axes)
     classes = _classes(together, shape)
     owner = {a: g for g, columns in enumerate(classes) for a in columns}
     inverse: defaultdict[Axes, float] = defaultdict(float)

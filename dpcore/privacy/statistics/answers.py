@@ -100,7 +100,7 @@ class WeightedTables(Answers):
     """
 
     weights: Array
-    each = property(lambda self: np.repeat(self.weights, [t.stop - t.start for t in self.workload.tables]))  # (m,)
+    each = property(lambda self: np.repeat(self.weights, self.workload.sizes))  # (m,)
     l1 = property(lambda self: 2 * float(self.weights.sum()) * ROOM)
     l2 = property(lambda self: math.sqrt(2 * float(self.weights @ self.weights)) * ROOM)
     norms = property(lambda self: 1 / self.each)
@@ -305,8 +305,7 @@ def _norms(workload: Workload) -> Array:
     if isinstance(workload, Union):
         return np.concatenate([_norms(member) for member, _ in workload.members])
     if isinstance(workload, Marginals):
-        sizes = [math.prod(shape) for shape in workload.shapes]
-        return np.sqrt(np.repeat([workload.domain.size / size for size in sizes], sizes))
+        return np.sqrt(np.repeat([workload.domain.size / size for size in workload.sizes], workload.sizes))
     if isinstance(workload, TableQueries):
         return np.sqrt(workload.matrix**2 @ _norms(workload.base) ** 2)
     return np.linalg.norm(_matrix(workload).matrix, axis=1)

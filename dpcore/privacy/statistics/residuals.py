@@ -72,10 +72,9 @@ class Residuals(Statistic):
 
     def value(self, rows: Rows) -> Array:
         """The residuals of all tables (Σ k_S,); for counted rows they are whole numbers times the weights."""
-        shape = self.workload.domain.shape
         out = []
         for S, kind in spaces_of(self.workload).type_of.items():
-            sizes = tuple(shape[a] for a in S)
+            sizes = self.workload.domain.shape_of(S)
             table = (rows.count(S, sizes) / rows.divisor).reshape(sizes)
             for axis, n in enumerate(sizes):
                 table = n * table - table.sum(axis=axis, keepdims=True)

@@ -61,9 +61,8 @@ class TableErrors(WorkloadStatistic):
         """
         answers, penalties = n * self.answers, n * self.penalties
         starts = [table.start for table in self.workload.tables]
-        cells = max(table.stop - table.start for table in self.workload.tables)
         most = n + float((np.add.reduceat(np.abs(answers), starts) + np.abs(penalties)).max())
-        room = EPS * (1 + cells / 8) * most * float(self.weights.max())
+        room = EPS * (1 + max(self.workload.sizes) / 8) * most * float(self.weights.max())
         return TableErrors(workload, answers, penalties, self.weights), room
 
     def value(self, truth: Array, counted: int = 1) -> Array:
