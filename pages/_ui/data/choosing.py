@@ -64,9 +64,8 @@ def choose_table() -> Table:
         )
     with st.container():  # so that what is below keeps its place
         arriving()
-        state, wrong = st.session_state.pop("_upload_problem", ("", ""))
-        if wrong:
-            (st.warning if state == "stopped" else st.error)(plain(wrong, 400))
+        if wrong := st.session_state.pop("_upload_problem", ""):
+            (st.warning if wrong.startswith("Cancelled. ") else st.error)(plain(wrong, 400))
     return table()
 
 
@@ -97,14 +96,14 @@ def _again(name: str, value: Any) -> None:
     elif named:
         on_server.take(named[0], format)
     else:
-        st.session_state["_upload_problem"] = ("failed", GONE)
+        st.session_state["_upload_problem"] = GONE
 
 
 def _given(key: str) -> Any:
     """Return the file in an uploader; None, with a message on the page, where the server no longer holds it."""
     file = st.session_state[key]
     if isinstance(file, DeletedFile):
-        st.session_state["_upload_problem"] = ("failed", GONE)
+        st.session_state["_upload_problem"] = GONE
         return None
     return file
 

@@ -65,7 +65,7 @@ def take(key: str, format: TextFormat | None = None) -> None:
     try:
         path, root = places.find(st.session_state.get(key) or "")
     except InputError as error:
-        st.session_state["_upload_problem"] = ("failed", str(error))
+        st.session_state["_upload_problem"] = str(error)
     else:
         arrive(partial(_read, path, root, format=format))
 

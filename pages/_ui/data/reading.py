@@ -74,7 +74,7 @@ def arriving() -> None:
         keep(found)
     else:
         words = f"{work.error or 'Cancelled'}. The table is still the one before: {clean(table().name)}."
-        st.session_state["_upload_problem"] = (work.state, words)
+        st.session_state["_upload_problem"] = words
     st.rerun()
 
 
