@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from ..errors import BudgetError, InputError
-from ..params import check_parameters, param
+from ..params import check_parameters, param, parameter_values
 from ..privacy.accounting import Budget, Choice, Plan
 from ..problems import QueryRelease
 from ..releases import Release
@@ -65,11 +65,11 @@ class Algorithm:
 
     def given(self, *names: str) -> tuple[Choice, ...]:
         """The named parameters as choices, with the values that the user gave."""
-        return tuple(Choice(name, getattr(self, name), "given") for name in names)
+        return tuple(Choice(name, parameter_values(self)[name], "given") for name in names)
 
     def settled(self, name: str, value: Any, why: str) -> Choice:
         """The named parameter's choice: the user's value, or the plan's `value` for the reason `why`."""
-        return Choice(name, value, why) if getattr(self, name) is None else self.given(name)[0]
+        return Choice(name, value, why) if parameter_values(self)[name] is None else self.given(name)[0]
 
 
 def rounds_param(doc: str = "selections, and as many measurements", of: str = "n, m") -> Any:

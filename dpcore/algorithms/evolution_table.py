@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..params import param
+from ..params import param, parameter_values
 from ..privacy.accounting import Budget, Charge, Choice, Plan, gaussian_share
 from ..privacy.measurement import deviation
 from ..privacy.statistics import Answers, CodeVotes
@@ -69,7 +69,7 @@ class PrivateEvolutionTable(Algorithm):
         names = ("rounds", "samples", "bins", "share")
         why = "standard deviation of the noise on every"
         choices = (
-            *(Choice(name, getattr(self, name), "given; fitted on Adult") for name in names),
+            *(Choice(name, parameter_values(self)[name], "given; fitted on Adult") for name in names),
             Choice("sigma_marginals", deviation(Answers(_single(problem)), marginals, n), f"{why} of {d} marginals"),
             Choice("sigma", deviation(CodeVotes, votes, n), f"{why} share of the votes"),
         )

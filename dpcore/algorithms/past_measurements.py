@@ -147,6 +147,15 @@ class Fact:
     precision: float = 0.0
     theta: float = 0.0
 
+    def hear(self, answer: float, precision: float) -> None:
+        """Average one more noisy answer into the fact, weighted by precision."""
+        self.answer = (self.precision * self.answer + precision * answer) / (self.precision + precision)
+        self.precision += precision
+
+    def turn(self, step: float) -> None:
+        """Change the fact's θ by `step`."""
+        self.theta += step
+
 
 def likeliest(fact: Fact, p: float, variance: float) -> float:
     """The step of θ towards argmin ½ Σ (⟨q, D⟩ − answer)² precision + PRIOR · KL(D ‖ D_0), from p = ⟨q, D⟩."""
@@ -174,8 +183,7 @@ class Queries:
         """
         fact = self.facts.pop(j, None) or Fact(self.model.support(self.workload, j))
         precision = max(sigma, TINY) ** -2.0
-        fact.answer = (fact.precision * fact.answer + precision * float(y[0])) / (fact.precision + precision)
-        fact.precision += precision
+        fact.hear(float(y[0]), precision)
         self.facts[j] = fact
         D, parts = D.copy(), {fact.at.part for fact in self.facts.values()}
         for _ in range(self.sweeps[last]):
@@ -198,7 +206,7 @@ class Queries:
         changed = part * np.exp(step * q)
         grown = float(changed.sum() - part.sum())
         whole[fact.at.cells] = changed
-        fact.theta += step
+        fact.turn(step)
         return grown
 
 
