@@ -24,7 +24,7 @@ from dpcore.privacy.statistics import (
     TableErrors,
     bit_range,
 )
-from tests.helpers import approx, codes, flip_law, parametrize, random_rows, seeded, softmax
+from tests.helpers import approx, codes, flip_law, matrix, parametrize, random_rows, seeded, softmax
 from tests.privacy.enumeration import Words, curator_of
 
 SCORES = np.array([0.0, 0.4, 0.4, -1.0, 1.0, 0.9])
@@ -218,12 +218,12 @@ def test_entries_on_the_grid_add_up_without_error_and_move_by_half_a_step():
         own, step = grid.workload_on_grid(workload, n)
         assert step == 2.0**-31
         assert type(own) is type(workload)
-        A, B = (np.array([w.answers(cell) for cell in np.eye(8)]) for w in (workload, own))
+        A, B = matrix(workload), matrix(own)
         assert (np.rint(B / step) * step == B).all()
         assert 0 < np.abs(A - B).max() <= step / 2 * (1 + 1e-6)
         assert abs(Answers(own).l1 - Answers(workload).l1) <= workload.m * step
         counts = seeded(6).integers(10**4, 10**5, 8)
-        exactly = [sum(int(c) * Fraction(b) for c, b in zip(counts, column, strict=True)) for column in B.T]
+        exactly = [sum(int(c) * Fraction(b) for c, b in zip(counts, row, strict=True)) for row in B]
         rows = Rows(np.array(list(itertools.product(range(2), repeat=3))), counts)
         counted = rows.counted
         assert [Fraction(f) for f in own.answers_of_rows(counted)] == exactly

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore import Marginals, TableQueries, Union, domain_from_json, gather, read_table
+from dpcore import Marginals, TableQueries, Union, gather, read_table
 from dpcore.data import text_file
 from dpcore.data.fingerprint import fingerprint
 from dpcore.data.readers import read
@@ -179,7 +179,7 @@ def test_large_tables_are_counted_too(monkeypatch):
 )  # fmt: skip
 def test_text_that_cannot_be_counted_says_why(tmp_path, content, message):
     (tmp_path / "t.csv").write_bytes(content)
-    domain = domain_from_json({"a": 5, "b": 5})
+    domain = codes(5, 5)
     with refused(message) as caught:
         gather(TextSource(tmp_path / "t.csv"), domain, [])
     assert str(caught.value).startswith(str(tmp_path / "t.csv"))
@@ -207,7 +207,7 @@ def test_text_is_cut_into_the_same_cells(tmp_path, monkeypatch, content, size):
 
 
 def test_a_file_that_changes_between_two_readings_is_refused(tmp_path):
-    domain = domain_from_json({"a": 5})
+    domain = codes(5)
     frame = pd.DataFrame({"a": [1, 2, 3]})
     frame.to_csv(tmp_path / "t.csv", index=False)
     frame.to_parquet(tmp_path / "t.parquet")
@@ -234,7 +234,7 @@ def test_folders_and_files_that_are_no_tables_say_why(tmp_path):
         "mixed": "has other columns than a.parquet", "nowhere.parquet": "there is no such file",
     }.items():  # fmt: skip
         with refused(message):
-            gather(ParquetSource(tmp_path / path), domain_from_json({"a": 5}), [])
+            gather(ParquetSource(tmp_path / path), codes(5), [])
 
 
 @parametrize("ending", ["csv", "parquet"])
