@@ -31,7 +31,7 @@ from ..data.sources.base import Source
 from ..data.sources.counts import Counts
 from ..data.sources.parquet import ParquetSource
 from ..errors import InputError, shortened
-from ..experiments.cluster import OnCluster, check_address, connect, sweep_on
+from ..experiments.cluster import OnCluster, connect, sweep_on
 from ..experiments.pool import WorkerPool
 from ..experiments.sweep import (
     Case,
@@ -84,8 +84,6 @@ ARGUMENTS = (
 def execute(chosen: argparse.Namespace) -> None:
     """Check the arguments, run every algorithm at every ε with every seed, and print the means over seeds."""
     check_writable(chosen.json, chosen.csv)
-    if chosen.scheduler:
-        check_address(chosen.scheduler)
     algorithms = _algorithms(chosen.algorithms, chosen.set)
     budgets = budgets_of(chosen, len(algorithms))
     own = {"ca": chosen.tls_ca, "cert": chosen.tls_cert, "key": chosen.tls_key}

@@ -5,7 +5,7 @@ lower bound on ε. The tables are made here, and so is the bug that the game mus
 within reach of a run or a release.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,7 +24,7 @@ from ..privacy.accounting.ledger import Plan
 from ..privacy.curators import curator_of
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
-from ..types import Array, Json, Rng
+from ..types import Array, Json, Rng, Watch, unwatched
 from ..workloads import Marginals
 
 RUNS, MOST_RUNS = 4000, 1_000_000  # runs on each of the two tables
@@ -89,7 +89,7 @@ def audit(
     runs: int = RUNS,
     bug: str = "none",
     seed: int = 0,
-    progress: Callable[[float], None] | None = None,
+    progress: Watch = unwatched,
 ) -> Audit:
     """The result of `runs` games on each table; half of them shape the test, the other half are judged by it.
 
@@ -161,8 +161,8 @@ class _Game:
 
     def __init__(self, algorithm: Algorithm, budget: Budget, n: int, bug: bool, rng: Rng) -> None:
         self.algorithm, self.bug, self.rng = algorithm, bug, rng
-        self.tell: Callable[[float], None] | None = None
-        self.runs = self.played = 0
+        self.tell: Watch = unwatched
+        self.runs, self.played = 1, 0
         self.problem = two_questions(n)
         self.plan = make_plan(algorithm, self.problem, budget)
         values, fifth = np.array([[0, 1], [1, 0], [1, 1]]), n // 5
@@ -180,7 +180,7 @@ class _Game:
 
     def _features(self, rows: Rows) -> Array:
         self.played += 1
-        if self.tell is not None and self.played % 50 == 0:
+        if self.played % 50 == 0:
             self.tell(self.played / self.runs)
         curator = hand_over(rows, self.problem, self.plan, self.rng, self.bug)
         answers = [

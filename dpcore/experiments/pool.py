@@ -39,22 +39,34 @@ REPORT_SECONDS = 0.1
 PATIENCE = 0.8  # seconds in which a worker must hear that its job is cancelled, before its process is ended
 
 
+@dataclass(frozen=True)
+class Block:
+    """The name of a block of shared memory, and how it is read: the shape and kind of its numbers.
+
+    Codes are int64, points and features float64. Where it holds counts, `tables` are the columns of each in turn.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    kind: str
+    tables: tuple[Axes, ...]
+
+
 class SharedRows:
-    """Grouped records, or counts of tables, in one block of shared memory; `free` gives the memory back."""
+    """Grouped records, or counts of tables, in one `block` of shared memory; `free` gives the memory back."""
 
     def __init__(self, rows: Rows | Counts) -> None:
-        self.tables = () if isinstance(rows, Rows) else tuple(rows.tables)
         whole = _packed(rows)
-        self.shape, self.kind = whole.shape, whole.dtype.name
-        self._block = SharedMemory(create=True, size=max(8, whole.nbytes))
-        self.name = self._block.name
-        np.ndarray(self.shape, dtype=self.kind, buffer=self._block.buf)[...] = whole
+        self._memory = SharedMemory(create=True, size=max(8, whole.nbytes))
+        np.ndarray(whole.shape, whole.dtype, self._memory.buf)[...] = whole
+        tables = () if isinstance(rows, Rows) else tuple(rows.tables)
+        self.block = Block(self._memory.name, whole.shape, whole.dtype.name, tables)
 
     def free(self) -> None:
         """Give the block back to the operating system; running jobs keep their view until they end."""
-        self._block.close()
+        self._memory.close()
         with contextlib.suppress(FileNotFoundError):
-            self._block.unlink()
+            self._memory.unlink()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,10 +83,7 @@ class JobSpec:
     problem: Any
     budget: Budget
     seeds: tuple[int, ...]
-    block: str
-    shape: tuple[int, ...]
-    kind: str = "int64"  # of the block's numbers: codes, or the float64 of points and features
-    tables: tuple[Axes, ...] = ()  # where the block holds counts of tables: of these columns, one after the other
+    block: Block
     population: Array | None = None
     every: int | None = None
     path: bool = False
@@ -262,9 +271,9 @@ def _work(pipe: Connection) -> None:
 
 def _run_attached(task: JobSpec, pipe: Connection) -> str:
     """Run a task on a read-only view of its block, which is released afterwards."""
-    block = SharedMemory(task.block)
+    block = SharedMemory(task.block.name)
     try:
-        whole = np.ndarray(task.shape, dtype=task.kind, buffer=block.buf)
+        whole = np.ndarray(task.block.shape, task.block.kind, block.buf)
         whole.flags.writeable = False
         rows = _unpacked(task, whole)
         del whole
@@ -286,11 +295,12 @@ def _packed(rows: Rows | Counts) -> Array:
 
 def _unpacked(task: JobSpec, whole: Array) -> Rows | Counts:
     """The records that `_packed` put into a block; counts lack their source, whose file only the parent reads."""
-    if not task.tables:
+    tables = task.block.tables
+    if not tables:
         return Rows(whole[:, :-1], whole[:, -1])
     domain = task.problem.domain
-    ends = np.cumsum([domain.cells(axes) for axes in task.tables])
-    return Counts(domain, task.problem.n, dict(zip(task.tables, np.split(whole, ends[:-1]), strict=True)))
+    ends = np.cumsum([domain.cells(axes) for axes in tables])
+    return Counts(domain, task.problem.n, dict(zip(tables, np.split(whole, ends[:-1]), strict=True)))
 
 
 def _run_all(task: JobSpec, rows: Any, pipe: Connection) -> str:

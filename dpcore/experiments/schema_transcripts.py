@@ -5,7 +5,6 @@ tree and category at once. Where "a" stands as often as values get no noise, or 
 """
 
 import math
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -20,7 +19,7 @@ from ..privacy.column_curator import ColumnCurator, passing
 from ..privacy.measurement import noise_scale
 from ..privacy.statistics.columns import FANOUT, Magnitudes, TreeCounts
 from ..schemas.plan import SchemaPlan, divide, plan_schema
-from ..types import Array
+from ..types import Array, Watch, unwatched
 from .audit import BUGS, hit_rates
 from .likelihood import ratio
 from .transcripts import MOST, SHARES, SPARE, TRANSCRIPTS, TRUST, AuditResult, Noise, check_asked, judged
@@ -36,7 +35,7 @@ def transcribe_schema(
     transcripts: int = TRANSCRIPTS,
     bug: str = "none",
     seed: int = 0,
-    progress: Callable[[float], None] | None = None,
+    progress: Watch = unwatched,
 ) -> tuple[AuditResult, AuditResult]:
     """The evidence on μ and δ₀ from a number and a category column measured with the whole budget.
 
@@ -57,7 +56,10 @@ def transcribe_schema(
 
     tests, out = (_Counted(plan), _Passed(plan)), []
     for i, test in enumerate(tests):
-        told = None if progress is None else lambda share, i=i: progress((i + share) / len(tests))
+
+        def told(share: float, i: int = i) -> None:
+            progress((i + share) / len(tests))
+
         out.append(judged(test, partial(seen, test), NAME, budget, transcripts, bug, rng, told))
     return out[0], out[1]
 

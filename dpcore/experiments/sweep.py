@@ -177,13 +177,13 @@ def sweep(
         for case in waiting:
             yield case.refused(problem) or run_case(case, problem, rows, watch)
         return
-    block, running = SharedRows(rows), []
+    shared, running = SharedRows(rows), []
     try:
         for case in waiting:
             if refused := case.refused(problem):
                 yield refused
             else:
-                running.append((case, pool.submit(task(case, problem, block), "sweep")))
+                running.append((case, pool.submit(task(case, problem, shared), "sweep")))
         while running:
             watch()
             running[0][1].wait(POLL_SECONDS)
@@ -193,15 +193,13 @@ def sweep(
     finally:
         for _, job in running:
             job.cancel()
-        block.free()
+        shared.free()
 
 
-def task(case: Case, problem: QueryRelease, block: SharedRows, population: Array | None = None) -> JobSpec:
-    """The job that runs a case in a pool's worker, on the records of a block."""
+def task(case: Case, problem: QueryRelease, rows: SharedRows, population: Array | None = None) -> JobSpec:
+    """The job that runs a case in a pool's worker, on shared records."""
     what = {"algorithm": case.algorithm, "problem": problem, "budget": case.budget, "population": population}
-    return JobSpec(
-        **what, seeds=(case.seed,), block=block.name, shape=block.shape, kind=block.kind, tables=block.tables
-    )
+    return JobSpec(**what, seeds=(case.seed,), block=rows.block)
 
 
 def point_of_job(case: Case, job: PoolJob) -> SweepPoint:

@@ -24,7 +24,7 @@ from ..privacy.accounting import guarantee
 from ..privacy.accounting.budget import Budget, Gaussian
 from ..privacy.accounting.ledger import Plan
 from ..problems import QueryRelease
-from ..types import Array, Json, Rng
+from ..types import Array, Json, Rng, Watch, unwatched
 from .audit import BUGS, CONFIDENCE, Audit, check_bug, curve, hand_over, hit_rates, proportion, two_questions
 from .likelihood import SELECTING, Asked, gaussian_score, selection_law, telling_outcomes
 
@@ -108,7 +108,7 @@ def transcribe(
     transcripts: int = TRANSCRIPTS,
     bug: str = "none",
     seed: int = 0,
-    progress: Callable[[float], None] | None = None,
+    progress: Watch = unwatched,
 ) -> AuditResult | None:
     """The evidence from as many transcripts as the test needs, `transcripts` at the most.
 
@@ -142,7 +142,7 @@ def check_asked(transcripts: int, bug: str) -> None:
 
 def judged(
     test: Any, ask: Callable[[Any], Any], name: str, budget: Budget, transcripts: int, bug: str,
-    rng: Rng, progress: Callable[[float], None] | None,
+    rng: Rng, progress: Watch,
 ) -> AuditResult:  # fmt: skip
     """The result of a test on as many transcripts as it needs, `transcripts` at the most.
 
@@ -154,7 +154,7 @@ def judged(
     seen = []
     for i, coin in enumerate(coins):
         seen.append(ask(test.tables[int(coin)]))
-        if progress is not None and (i + 1) % 50 == 0:
+        if (i + 1) % 50 == 0:
             progress((i + 1) / count)
     scores = np.array(seen, dtype=float).reshape(count, -1)
     first, second = scores[~coins].ravel(), scores[coins].ravel()

@@ -42,8 +42,7 @@ def task(block, name="gaussian_maxent", seeds=(0,), **settings):
         problem=PROBLEM,
         budget=Budget(1.0, 1e-9),
         seeds=seeds,
-        block=block.name,
-        shape=block.shape,
+        block=block.block,
         population=SAMPLE.population,
     )
 

@@ -134,7 +134,7 @@ def test_closing_cancels_the_jobs_and_frees_the_table(pool, monkeypatch):
     assert all(job.wait(90) for job in submitted)
     assert not [job for job in submitted[1:] if job.state == "done"]
     with pytest.raises(FileNotFoundError):
-        SharedMemory(submitted[0].task.block)
+        SharedMemory(submitted[0].task.block.name)
 
 
 def test_a_dead_worker_loses_one_point(pool, others):

@@ -49,8 +49,7 @@ class Runs(Job):
 
     def task(self, rows: Rows, **public: Any) -> JobSpec:
         """A pool's JobSpec on `rows`."""
-        block = self.shared(rows)
-        return JobSpec(block=block.name, shape=block.shape, kind=block.kind, tables=block.tables, **public)
+        return JobSpec(block=self.shared(rows).block, **public)
 
     def shared(self, rows: Rows) -> SharedRows:
         """`rows` in shared memory, put there at their first use."""
