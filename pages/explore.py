@@ -14,6 +14,7 @@ from pages._ui.jobs.job import PATIENCE
 from pages._ui.lessons import lesson as lessons
 from pages._ui.shell import results
 from pages._ui.shell.frame import unfinished
+from pages._ui.shell.parts import parts
 from pages._ui.shell.state import stakeholder
 from pages._ui.shell.state import table as current_table
 from pages._ui.shell.text import plain
@@ -44,13 +45,12 @@ if not revealed:
 until = time.monotonic() + PATIENCE
 job = run.follow(started)
 if job.results:
+    result, domain = job.results[0], chosen.problem.domain
     if stakeholder():  # everything else compares with the records
         results.accounts(job)
-        asking.ask(table, chosen, job.results[:1])
-        ties.draw(job.results[0].release, job.results[0].summary["reasons"])
-        ties.test(job.results[0], chosen.problem, chosen.budget.delta)
+        asking.ask(table, chosen, [result])
+        ties.linked(result, chosen)
         st.stop()
-    result, domain = job.results[0], chosen.problem.domain
     both = compare(result.release, table.rows(domain.names), chosen.problem.workload)
     with st.container(key="verdict"):
         beside = outcome.verdict(table, chosen, result, both)
@@ -70,19 +70,14 @@ if job.results:
             comparison.queries(shown)
             comparison.pair(shown)
     with st.container(key="sections"):
-        group, ask, tied, spent, pin, along = st.tabs(
-            ["Groups", "Ask a question", "Linked columns", "Budget used", "Two settings", "Download"]
+        parts(
+            "below",
+            {
+                "Groups": lambda: comparison.groups(shown),
+                "Ask a question": lambda: asking.ask(table, chosen, shown.runs),
+                "Linked columns": lambda: ties.linked(result, chosen),
+                "Budget used": lambda: results.accounts(job),
+                "Two settings": lambda: keep.pin(table, job, chosen, shown.curve),
+                "Download": lambda: keep.downloads(table, job, chosen),
+            },
         )
-        with group:
-            comparison.groups(shown)
-        with ask:
-            asking.ask(table, chosen, shown.runs)
-        with tied:
-            ties.draw(result.release, result.summary["reasons"])
-            ties.test(result, chosen.problem, chosen.budget.delta)
-        with spent:
-            results.accounts(job)
-        with pin:
-            keep.pin(table, job, chosen, shown.curve)
-        with along:
-            keep.downloads(table, job, chosen)

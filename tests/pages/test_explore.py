@@ -201,7 +201,7 @@ def test_lines_are_in_points_with_people_beside():
 
 
 def test_pinned_runs_stand_each_beside_the_line_of_its_own_budget():
-    app = open_page("explore", sample="berkeley")
+    app = open_page("explore", sample="berkeley", below="Two settings")
     click(app, "Pin this run as A")
     put(app, epsilon=0.1)
     facts = dataframe(app, "A (pinned)")
@@ -269,7 +269,7 @@ def asked(app, first, second="", kind=None):
 
 def test_a_column_and_typed_questions_carry_the_intervals_of_the_release_and_are_compared(by_hand):
     run, told = by_hand
-    app = open_page("explore", sample="berkeley")
+    app = open_page("explore", sample="berkeley", below="Ask a question")
     figure = chart(app, "95% range")
     drawn = next(t for t in figure["data"] if t["name"] == "95% range")
     column = figure["layout"]["xaxis"]["title"]["text"]
@@ -332,5 +332,5 @@ def test_all_cells_are_written_with_their_intervals(by_hand, monkeypatch):
     beyond = written(Marginals(told.domain, [list(told.domain.names)]))
     assert beyond[["unbiased", "low", "high", "population_low", "population_high"]].isna().all(axis=None)
     monkeypatch.setattr(ask, "MOST_CELLS", tables.m - 1)
-    app = open_page("explore", sample="berkeley")
+    app = open_page("explore", sample="berkeley", below="Ask a question")
     assert re.search(rf"{tables.m} combinations are more than the {tables.m - 1}", words(app))

@@ -120,7 +120,9 @@ def test_explore_shows_what_it_shows_of_the_table_in_memory(parts):
 
 
 def test_what_cannot_be_listed_is_counted_by_its_tables(parts, unlisted):
-    app = go(large(parts, SCHEMA), "explore")
+    app = large(parts, SCHEMA)
+    app.query_params["below"] = "Ask a question"
+    app = go(app, "explore")
     assert not wrong(app)
     rows = table(app).rows(table(app).domain.names)
     assert isinstance(rows, sources.Counts)

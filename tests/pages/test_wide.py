@@ -29,6 +29,7 @@ def explored(typed):
     app = opened(content())
     table(app).set_schema(typed)
     app.run()
+    app.query_params["below"] = "Linked columns"
     return go(app, "explore")
 
 

@@ -157,7 +157,7 @@ def groups(frame: pd.DataFrame, title: str) -> go.Figure:
         "customdata": names, "hovertemplate": "%{customdata}: %{x:.2%}<extra></extra>",
     }  # fmt: skip
     beside = {"title": {"text": figure_text(title)}, "autorange": "reversed"} | ticks(names, 30)
-    words = "share of the group that is counted at a wrong value"
+    words = "share counted at a wrong value"
     below = {"title": {"text": words}, "tickformat": ".2~%", "rangemode": "tozero"}
     figure = go.Figure({"data": [bars], "layout": {"xaxis": below, "yaxis": beside}})
     return finish(figure, 90 + 26 * min(len(names), 30)).update_layout(margin_t=8)

@@ -12,10 +12,8 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 
-from dpcore.numbers import points
-
 from ..shell.text import figure_text, short_names
-from .base import BARS, DIVERGING, ERROR, GREY, LETTER, LINES, SHADES, TEXT, named_ends, room, ticks
+from .base import BARS, DIVERGING, ERROR, GREY, LINES, SHADES, TEXT, named_ends, room, ticks
 
 HEIGHT = 240
 MARGIN = {"l": 4, "r": 4, "t": 24, "b": 4}
@@ -23,7 +21,6 @@ LEGEND = {"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0, "font": TEX
 FADED, STAGE = 0.18, "new attempt"
 GAP = 0.13  # between two of three heat maps, as a share of the width: on a phone a scale stands there
 WIDE = (1 - 2 * GAP) / 3
-NARROW = 110  # pixels that one of them has at the least beside another chart
 
 Spec = dict[str, Any]  # a part of a figure, as Plotly's schema has it
 LEGEND_WHISKER: Spec = {  # as Plotly draws no whiskers in legends
@@ -187,28 +184,27 @@ def pair(
     rows, across = short_names(labels[0], 14), short_names(labels[1], 12)
     most = 100 * float(max(real.max(), synthetic.max()))
     gap = 100 * float(real.max()) or 1.0
-    cells = np.array([[(r, c) for c in across] for r in rows])
-    down = {"autorange": "reversed", "tickfont": TEXT} | ticks(rows, 9)
-    fit = sum(len(text) + 1 for text in across) * LETTER < NARROW
-    along = {"tickangle": 0 if fit else -45, "tickfont": TEXT} | ticks(across, 7)
+    # The browser knows how wide a map is: it turns the names, and leaves out those that would overlap.
+    along: Spec = {"type": "category", "tickfont": TEXT, "autotickangles": [0, -45]}
+    down = {"type": "category", "tickfont": TEXT, "autorange": "reversed"}
     maps: list[Spec] = []
     layout: dict[str, Any] = {"annotations": [], "shapes": []}
     apart = synthetic - real
     row, column = np.unravel_index(np.abs(apart).argmax(), apart.shape)
     frame = {"type": "rect", "x0": column - 0.5, "x1": column + 0.5, "y0": row - 0.5, "y1": row + 0.5}
     frame |= {"line": {"color": ERROR, "width": 2}}
-    most_apart = f"difference, at most {points(float(np.abs(apart).max()))}"
-    tables = (("real, %", real), ("synthetic, %", synthetic), (most_apart, apart))
+    tables = (("real, %", real), ("synthetic", synthetic), ("difference", apart))
     for place, (name, values) in enumerate(tables):
         signed, number = place == 2, str(place + 1) * (place > 0)
         x = 1.0 if signed else 2 * WIDE + GAP + 0.01
         colorbar = {"thickness": 7, "x": x, "xanchor": "left", "tickfont": TEXT, "nticks": 4}
         maps.append(
             {
-                "type": "heatmap", "z": 100 * values, "zmin": -gap if signed else 0, "zmax": gap if signed else most,
+                "type": "heatmap", "x": across, "y": rows, "z": 100 * values,
+                "zmin": -gap if signed else 0, "zmax": gap if signed else most,
                 "xaxis": f"x{number}", "yaxis": f"y{number}", "colorscale": DIVERGING if signed else SHADES,
-                "colorbar": colorbar, "showscale": place > 0, "customdata": cells,
-                "hovertemplate": "%{customdata[0]}, %{customdata[1]}: %{z:.3g}<extra></extra>",
+                "colorbar": colorbar, "showscale": place > 0,
+                "hovertemplate": "%{y}, %{x}: %{z:.3g}<extra></extra>",
             }
         )  # fmt: skip
         left, right = place * (WIDE + GAP), place * (WIDE + GAP) + WIDE

@@ -152,7 +152,7 @@ def marginals(shown: Shown, place: DeltaGenerator, _: DeltaGenerator) -> Told:
     return words, frame, more
 
 
-@chart("pair", "And two together?", "marginal", "cell", "point")
+@chart("pair", "How far off are two columns?", "marginal", "cell", "point")
 def pair(shown: Shown, place: DeltaGenerator, _: DeltaGenerator) -> Told:
     """Two columns as heat maps: real, synthetic, and the difference."""
     domain = shown.chosen.problem.domain

@@ -54,11 +54,14 @@ body:has(.st-key-replays) .st-key-screen::before {content: ""; position: absolut
   background: #0072B2; animation: runs 1.5s ease-in-out infinite alternate;}
 @keyframes runs {from {left: 0;} to {left: 80%;}}
 @media (max-width: 640px) {.block-container {padding-left: 0.8rem; padding-right: 0.8rem;}
-  .st-key-tiles > div {flex: 1 1 40%; min-width: 40%;} .st-key-menu {margin-top: -0.75rem;}
+  .st-key-menu {margin-top: -0.75rem;}
   .st-key-tiles p {line-height: 1.2;} [class*="st-key-head-"] button {min-height: 1.8rem;}
-  /* The sentence below the tiles stands below the charts. */
-  :has(> .st-key-verdict), .st-key-verdict {display: contents !important;}
-  :has(> .st-key-uses) {order: 1;} :has(> .st-key-sections) {order: 2;}}
+  /* A tile is a sentence; what stands beside the sentence below them comes after the charts. */
+  .st-key-tiles > div {flex-basis: 100% !important;} .st-key-tiles br {display: none;}
+  :has(> :is(.st-key-verdict, .st-key-uses)), .st-key-verdict, .st-key-uses {display: contents !important;}
+  .st-key-uses > div:first-child {flex: none; width: 100%; margin-top: -0.4rem;}
+  .st-key-uses > :not(:first-child) {order: 1;} .st-key-uses p {font-size: 0.875rem;}
+  .st-key-tiles {gap: 0.1rem;} .st-key-tiles strong {font-size: 1rem;} :has(> .st-key-sections) {order: 2;}}
 [data-testid="stSidebar"] [data-stale="true"] {opacity: 1 !important;}  /* what is scrolled must not shine through */
 /* The sliders: on top of the sidebar, whatever is scrolled. */
 [data-testid="stSidebarHeader"] {height: 2.4rem; padding-bottom: 0; margin-bottom: 0;}

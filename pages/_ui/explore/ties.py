@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.experiments.pool import Result
-from dpcore.intervals.linked import linked, signals
+from dpcore.intervals import linked as links
 from dpcore.models.graphical import Graphical
 from dpcore.models.junction import cells
 from dpcore.problems import QueryRelease
@@ -18,9 +18,16 @@ from ..shell.frame import heading
 from ..shell.results import below, panel
 from ..shell.state import shared
 from ..shell.text import clean, distinct, plain
+from .setup import Chosen
 
 
-def draw(release: Release | None, reasons: dict[str, str]) -> None:
+def linked(result: Result, chosen: Chosen) -> None:
+    """The square of ties, then two columns to choose and whether the release shows a link between them."""
+    _draw(result.release, result.summary["reasons"])
+    _test(result, chosen.problem, chosen.budget.delta)
+
+
+def _draw(release: Release | None, reasons: dict[str, str]) -> None:
     """The square of ties, and the cliques as a table; in words where all cells are listed instead."""
     if not isinstance(release, Graphical):
         st.caption(
@@ -39,7 +46,7 @@ def draw(release: Release | None, reasons: dict[str, str]) -> None:
     )
 
 
-def test(result: Result, problem: QueryRelease, delta: float) -> None:
+def _test(result: Result, problem: QueryRelease, delta: float) -> None:
     """Two columns to choose, and whether the release shows a link between them; nothing is read for it."""
     heading("Are two columns linked?")
     names = problem.domain.names
@@ -51,9 +58,9 @@ def test(result: Result, problem: QueryRelease, delta: float) -> None:
     if result.known is None or len(set(chosen)) < 2:
         st.caption("Choose two different columns.")
         return
-    found = linked(result.known, chosen, problem.effective_n, laplace=delta == 0)
+    found = links.linked(result.known, chosen, problem.effective_n, laplace=delta == 0)
     st.markdown(plain(found.words, 400))
-    shares = signals(result.known, problem.effective_n)
+    shares = links.signals(result.known, problem.effective_n)
     if not shares:
         return
     pairs = [{"pair": " × ".join(clean(name, 40) for name in pair), "link": share} for pair, share in shares.items()]
