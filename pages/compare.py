@@ -16,7 +16,7 @@ from pages._ui.shell.words import meaning
 TABS = ("Ranking", "Where from", "Conclusions", "Purposes", "Other tools", "Report")
 AT_ONCE = 60.0  # seconds of runs on a public sample that begin without a press
 # On a small screen the answer and the picture come first.
-ORDER = """<style>@media (max-width: 640px), (max-height: 760px) {
+ORDER = """<style>.st-key-lead {display: none;} @media (max-width: 640px), (max-height: 760px) {
 :has(> :is(.st-key-asked, .st-key-chart)), .st-key-asked, .st-key-chart {display: contents !important;}
 :has(> :is(.st-key-asked-what, .st-key-asked-words, .st-key-all-asked)) {order: 1;}}</style>"""
 PRESSED = "compare-pressed"  # kept until it is served: the run that hears a press may end early for a newer one
@@ -44,7 +44,7 @@ try:
     st.html(ORDER)
     front = st.container(key="front")
     with front.container(key="asked"):
-        asked = ask.front_door(table, st.session_state["delta"])
+        asked = ask.front_door(table, workload, st.session_state["questions"], st.session_state["delta"])
     chart = front.container(key="chart")
     first = sweep.asked is None and not (table.uploaded or stakeholder())
     if st.session_state.pop(PRESSED, False) or (first and seconds < AT_ONCE):
@@ -72,6 +72,7 @@ if stakeholder():
 look = st.sidebar.expander("For experts", icon=":material/monitoring:")
 with look:
     measure = measures.choose(sweep)
+
 ranking, where, concluded, purposed, others_tab, meeting = st.tabs(
     TABS, key="details", on_change="rerun", bind="query-params"
 )
@@ -83,9 +84,9 @@ with chart:
         compare.dot(chosen)
 with ranking:
     if ranking.open:
-        compare.regrets(sweep, measure)
+        compare.regrets(sweep, measure, asked)
         if asked is not None:
-            ask.by_runs(table, asked, st.session_state["compared"])
+            ask.by_runs(table, sweep, asked, st.session_state["compared"])
 with where:
     if where.open:
         summary.worst(sweep, chosen)

@@ -55,7 +55,8 @@ if job.results:
     with st.container(key="verdict"):
         beside = outcome.verdict(table, chosen, result, both)
     run.wait_for_replays(started, until)
-    shown = outcome.Shown.of(table, chosen, started, both)
+    what = {"replays": started.replays, "both": both, "pinned": keep.pinned(table)}
+    shown = outcome.Shown(table=table, chosen=chosen, result=result, **what)
     with beside:
         outcome.spread(shown)
         run.watch_replays(started, len(shown.replays))

@@ -11,9 +11,11 @@ st.html("<style>[data-testid=stLinkButton] p {white-space: normal;}</style>")
 places = [*st.columns(3), *st.columns(3)]
 for number, (place, (key, lesson)) in enumerate(zip(places, LESSONS.items(), strict=True), 1):
     with place.container(border=True, height="stretch"):
-        st.link_button(
-            f"{number}. {lesson.title}", lesson.link(large=st.session_state["present"]), width="stretch",
-            type="secondary" if number > 1 else "primary",
-        )  # fmt: skip
-        st.markdown(f"**{lesson.remember}**" if lesson.revealed else lesson.task)
+        st.markdown(f"**{number}. {lesson.title}**")
         st.plotly_chart(lesson.card(), key=key, alt=lesson.task, config=QUIET)
+        if lesson.revealed:
+            st.markdown(f"Remember: {lesson.remember}")
+        st.link_button(
+            "See it again" if lesson.revealed else lesson.task, lesson.link(large=st.session_state["present"]),
+            width="stretch", type="secondary" if number > 1 else "primary",
+        )  # fmt: skip

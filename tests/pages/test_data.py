@@ -353,6 +353,7 @@ def test_the_person_is_asked_for_above_the_grid_and_rows_a_person_once_there_is_
     assert (table(app).unit.person, table(app).unit.most_rows) == ("patient_id", 2)
     table(app).set_schema({"columns": {"age": {"kind": "integer", "low": 20, "high": 79, "bins": 3}}})
     assert any("protects one person with at most 2 rows" in t.value for t in app.run().text)
+    app.query_params["below"] = "Budget used"
     app = go(app, "explore")
     assert "400 rows" in captions(app)
     assert dataframe(app, "setting")["value"].iloc[-1] == "0.03886"  # √2 · 2 / (400 μ)

@@ -191,6 +191,7 @@ def test_what_comes_after_a_trial_has_the_rest_of_the_budget_and_says_so():
     mine = table(app)
     share = mine.trial.share(BUDGET)
     rest = divide(BUDGET, share.part, categories=True).rest
+    app.query_params["below"] = "Budget used"
     app = go(app, "explore")
     job = session(app).held["explore"].first
     spent = job.results[0].summary["spent"]
@@ -199,10 +200,11 @@ def test_what_comes_after_a_trial_has_the_rest_of_the_budget_and_says_so():
     assert f"for {share.part:.1%} of ε = 1 at δ = 1e-9. A release measures it anew. The algorithm has the rest" in words
     assert "Used: ε = 1 at δ = 1e-9, by the schema and the algorithm together, at the most" in words
     assert f"{share.part:.1%} of the budget of ε = 1 is the schema's" in words
-    command = next(c.value for c in app.code)
-    assert f"--schema-share {share.part!r}" in command
     app = guarantee(app)
     assert "A release measures it anew" in captions(app)
+    app.query_params["below"] = "Download"
+    command = next(c.value for c in go(app, "explore").code)
+    assert f"--schema-share {share.part!r}" in command
     run_comparison(go(app, "compare"))
     (dot,) = session(app).held["sweep"].shown
     assert 0.99 * rest < dot.point.spent["mu"] ** 2 / 2 <= rest

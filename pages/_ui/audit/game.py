@@ -38,8 +38,8 @@ LESSONS = {  # what to learn from a game, by whether a bug was planted and wheth
     "every algorithm.",
     (True, True): "**The game misses the planted bug this time.** The noise was half of what the plan says, and these "
     "games were too few to prove it. Play more games, or choose a larger δ.",
-    (False, True): "**Near the limit is good:** more noise only costs accuracy. A game can miss a small breach. The "
-    "proof (Guarantee) rules it out.",
+    (False, True): "**Near the limit is good:** less noise would break the promise, more would cost accuracy. A game "
+    "can miss a small breach; the proof on Guarantee rules it out.",
     (False, False): "**No bug was planted, yet the bound exceeds the promise.** This happens by chance in one game of "
     "a thousand. Play again with another repeat number, and report it if it stays.",
 }
@@ -140,7 +140,7 @@ def score(found: Audit) -> str:
     measured, limit = in_100(found)
     return (
         f"at a privacy budget (ε) of {found.budget.epsilon:g}, someone who knows everyone else was right {measured:g} "
-        f"times in 100. Promised: at most {limit}. A coin: 50. Luck alone (faint) moves this by {luck(found):.0f}."
+        f"times in 100. Promised: at most {limit}. A coin: 50. Chance alone moves this by {luck(found):.0f} (pale)."
     )
 
 

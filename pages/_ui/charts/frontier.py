@@ -113,4 +113,4 @@ def over_epsilon(
             marker_size=9, hovertemplate=f"{shown}, ε = %{{x}}: %{{y:.3g}}<extra></extra>",
         )  # fmt: skip
     figure.update_xaxes(title="ε", **log_axis(lines["epsilon"]))
-    return finish(figure.update_yaxes(title=title, **(POWERS if log else {})), 400)
+    return finish(figure.update_yaxes(title=title, **(POWERS | {"dtick": None} if log else {})), 400)

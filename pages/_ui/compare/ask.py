@@ -1,38 +1,38 @@
-"""Ask first: how small may ε be for one question? From public numbers where the noise is known, else from runs."""
+"""Ask first: how small may ε be for all that is asked? From public numbers where the noise is known, else from runs."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import streamlit as st
 
 from dpcore.algorithms import ALGORITHMS, solving
-from dpcore.data.choice import first_columns
+from dpcore.algorithms.base import make_plan
 from dpcore.errors import InputError
 from dpcore.experiments.foretold import public_noise
 from dpcore.experiments.frontier import RUNS
+from dpcore.intervals.usefulness import foreseen, uses
 from dpcore.numbers import brief
 from dpcore.params import build
 from dpcore.privacy.accounting.budget import Budget
 from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
+from dpcore.theory.meaning import Promise, guess_tile
 from dpcore.theory.noise import all_within, reach
-from dpcore.workloads import Marginals
+from dpcore.workloads import Workload
 
-from ..jobs.counting import have
 from ..jobs.job import watch
 from ..shell import controls
 from ..shell.frame import heading, peek
 from ..shell.session import session
-from ..shell.state import shared, stakeholder
-from ..shell.table import COMFORTABLE_CELLS, Table
-from ..shell.text import distinct, plain
+from ..shell.state import stakeholder
+from ..shell.table import Table
+from ..shell.verdict import show_tiles
 from .solve import CONFIDENTIAL, TOLERANCES, Solving, points_words, show
 from .sweeps import TITLES, Sweep
 
 SHARES = [0.5, 0.8, 0.9, 0.95, 0.99, 0.999]
-KINDS = ["every single column", "every pair", "every triple"]  # by the number of columns asked about, as questions are
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,100 +52,83 @@ class Forecast:
 
 @dataclass(frozen=True)
 class Asked:
-    """A question: all combinations of some columns within a tolerance, in a share of releases, at a δ."""
+    """What is near enough: all answers within a tolerance, in a share of releases."""
 
-    problem: QueryRelease
     tolerance: float
     share: float
-    delta: float
     enough: float | None = None  # the smallest ε known to be so
-    reached: dict[float, float] = field(default_factory=dict)  # by ε, how far off these answers alone are
-
-    @property
-    def words(self) -> str:
-        """The columns."""
-        return " × ".join(plain(name) for name in self.problem.domain.names)
+    reached: dict[float, float] = field(default_factory=dict)  # by ε, how far off the answers are by noise alone
 
 
-def forecasts(problem: QueryRelease, delta: float, tolerance: float, share: float) -> list[Forecast]:
-    """One for each algorithm whose noise is public here, the smallest ε first; no record is read."""
-    found = []
+Noises = dict[str, dict[float, float]]  # by algorithm, its noise on an answer at each ε of the sliders
+
+
+def noises(problem: QueryRelease, delta: float) -> Noises:
+    """The deviations of the algorithms whose noise is public here; no record is read."""
+    found = {}
     for name, cls in solving(QueryRelease).items():
+        if not hasattr(cls, "answer_noise"):
+            continue
         try:
-            found += _forecast(name, build(cls, {}), problem, delta, tolerance, share)
+            sigmas = {e: public_noise(build(cls, {}), problem, Budget(e, delta)) for e in controls.EPSILONS}
         except InputError:  # it cannot serve this problem, or this δ
             continue
-    return sorted(found, key=lambda f: (f.epsilon is None, f.epsilon or -f.chance))
+        if None not in sigmas.values():
+            found[name] = sigmas
+    return found
 
 
-def _forecast(name, algorithm, problem, delta, tolerance, share) -> list[Forecast]:  # noqa: ANN001
-    sigmas = {}
-    for epsilon in controls.EPSILONS:
-        sigmas[epsilon] = public_noise(algorithm, problem, Budget(epsilon, delta))
-        if sigmas[epsilon] is None:
-            return []
-    m = problem.workload.m
-    chances = {epsilon: all_within(tolerance, sigma, m) for epsilon, sigma in sigmas.items()}
+def forecast(known: Noises, answers: int, tolerance: float, share: float) -> Forecast | None:
+    """What the algorithm with the smallest ε needs; None where no noise is known."""
+    found = [_forecast(name, sigmas, answers, tolerance, share) for name, sigmas in known.items()]
+    return min(found, key=lambda f: (f.epsilon is None, f.epsilon or -f.chance), default=None)
+
+
+def _forecast(name: str, sigmas: Mapping[float, float], answers: int, tolerance: float, share: float) -> Forecast:
+    chances = {epsilon: all_within(tolerance, sigma, answers) for epsilon, sigma in sigmas.items()}
     enough = next((epsilon for epsilon, chance in chances.items() if chance >= share), None)
     at = enough or controls.EPSILONS[-1]
-    reached = {epsilon: reach(share, sigma, m) for epsilon, sigma in sigmas.items()}
-    return [Forecast(name=name, epsilon=enough, chance=chances[at], sigma=sigmas[at], reached=reached)]
+    reached = {epsilon: reach(share, sigma, answers) for epsilon, sigma in sigmas.items()}
+    return Forecast(name=name, epsilon=enough, chance=chances[at], sigma=sigmas[at], reached=reached)
 
 
-def front_door(table: Table, delta: float) -> Asked | None:
-    """The question, and the smallest ε that answers it by public numbers; returns what was asked."""
+def front_door(table: Table, workload: Workload, kinds: Sequence[str], delta: float) -> Asked | None:
+    """How exact all answers must be, and the smallest ε at which they are by public numbers; returns what was asked."""
     if table.peeked and stakeholder():
         return None
+    what = f"{' and '.join(kinds)} of {counted(len(workload.domain.names))}"
     with st.container(key="asked-what"):
-        found = _question(table)
-    if found is None:
-        return None
-    columns, tolerance, share = found
-    domain = table.domain.project(columns)
-    workload = Marginals(domain, [domain.names])
+        left, right = st.columns(2)
+        words = "Every combination of the values of such columns, and how many rows have it. Columns and questions are "
+        words += "chosen in the sidebar."
+        tolerance = left.select_slider(
+            "All answers within", TOLERANCES, 0.01, points_words, key="ask-tolerance", help=words, bind="query-params"
+        )
+        share = right.select_slider("in", SHARES, 0.95, share_words, key="ask-share", bind="query-params")
     problem = QueryRelease(workload, table.n, table.unit.most_rows)
-    asked = Asked(problem, tolerance, share, delta)
-    found = forecasts(problem, delta, tolerance, share)
-    if not found:
+    of = workload.domain, tuple(kinds), problem.effective_n, delta
+    known = session().memo("public-noise", of, partial(noises, problem, delta))
+    found = forecast(known, workload.m, tolerance, share)
+    if found is None:
         st.markdown(
             f"At δ = {brief(delta)}, no algorithm here says beforehand how far off {workload.m:,} answers are. "
             "Simulated releases can tell."
         )
-        return asked
-    forecast = found[0]
-    sigma = f"{100 * forecast.sigma:.2g} points (≈ {problem.n * forecast.sigma:,.0f} rows)"
-    finding, answers = _said(forecast, asked)
+        return Asked(tolerance, share)
     with st.container(horizontal=True, vertical_alignment="center"):
-        heading(finding)
-        if forecast.epsilon is not None:
-            _take(table, columns, forecast.epsilon, delta, forecast.name)
-    st.container(key="asked-words").markdown(
-        answers,
-        help=f"Known without looking at a row: with {TITLES[forecast.name]}, {_percent(forecast.chance)} of releases "
-        f"at this ε are. The noise's standard deviation is {sigma}, δ = {brief(delta)}. The fitted table is usually "
-        "more accurate. Only simulated releases can tell: see Ranking.",
-    )
-    if table.trial is not None:
-        st.caption("By the noise of an algorithm that has the whole budget: had the schema been known.")
-    return replace(asked, enough=forecast.epsilon, reached=forecast.reached)
+        if found.epsilon is None:
+            heading(f"No ε of the sliders is enough for {what}")
+        else:
+            heading(f"★ ε = {controls.number(found.epsilon)} is enough for {what}")
+            _take(found.epsilon, delta, found.name)
+    with st.container(key="asked-words"):
+        _told(table, problem, found, tolerance, share, delta)
+    return Asked(tolerance, share, found.epsilon, found.reached)
 
 
-def _question(table: Table) -> tuple[list[str], float, float] | None:
-    """The widgets: columns, tolerance, share of runs."""
-    left, middle, right = st.columns([2, 1, 1])
-    names, first = list(table.domain.names), first_columns(table.domain, COMFORTABLE_CELLS)[:2]
-    # A column's name goes into no address of an upload.
-    key = f"ask-{table.version if table.uploaded else table.name}"
-    columns = left.multiselect(
-        "I need", names, first, format_func=distinct(names).get, key=key, max_selections=len(KINDS), **shared(),
-        help="Every combination of the values of these columns: how many rows have it. Asked alone.",
-    )  # fmt: skip
-    tolerance = middle.select_slider("within", TOLERANCES, 0.01, points_words, key="ask-tolerance", bind="query-params")
-    share = right.select_slider("in", SHARES, 0.95, share_words, key="ask-share", bind="query-params")
-    if not columns:
-        st.caption("Choose a column.")
-        return None
-    return columns, tolerance, share
+def counted(columns: int) -> str:
+    """How many columns there are, in words."""
+    return f"{columns} column{'s' * (columns > 1)}"
 
 
 def share_words(share: float) -> str:
@@ -153,17 +136,29 @@ def share_words(share: float) -> str:
     return f"{100 * share:g}% of releases"
 
 
-def _said(forecast: Forecast, asked: Asked) -> tuple[str, str]:
-    """The finding as a headline, and what it means in numbers."""
-    n, tolerance = asked.problem.n, asked.tolerance
-    answers = f"All {asked.problem.workload.m:,} shares are within {points_words(tolerance)}"
-    answers += f" (≈ {n * tolerance:,.0f} of {n:,} rows)"
-    if forecast.epsilon is None:
-        largest = controls.number(controls.EPSILONS[-1])
-        only = f"in only {_percent(forecast.chance)} of releases, even at ε = {largest}."
-        return f"No ε of the sliders is enough for {asked.words} alone", f"{answers} {only}"
-    finding = f"★ ε = {controls.number(forecast.epsilon)} is enough for {asked.words} alone"
-    return finding, f"{answers} in at least {100 * asked.share:g}% of releases."
+def _told(
+    table: Table, problem: QueryRelease, found: Forecast, tolerance: float, share: float, delta: float
+) -> None:  # fmt: skip
+    """Tiles: how near all answers are, and a guess about a person; what the release is good for; how that is known."""
+    epsilon = found.epsilon or controls.EPSILONS[-1]
+    near = f"{points_words(tolerance)} ≈ {problem.n * tolerance:,.0f} of {problem.n:,} rows"
+    often = f"in at least {100 * share:g}% of releases"
+    if found.epsilon is None:
+        often = f"in only {_percent(found.chance)} of releases, even at ε = {controls.number(epsilon)}"
+    algorithm = build(ALGORITHMS[found.name], {})
+    plan = make_plan(algorithm, problem, Budget(epsilon, delta))
+    guess = Promise(epsilon, delta) if table.trial else Promise.of_plan(plan, adaptive=algorithm.adaptive)
+    tiles = [(f"All {problem.workload.m:,} answers are within", near, often), guess_tile(guess.guess())]
+    place = show_tiles(tiles, uses(foreseen(problem, plan), problem.n, laplace=not delta).sentence)
+    with place.popover(":material/info:", type="tertiary", help="How this is known"):
+        st.caption(
+            f"With {TITLES[found.name]}, {_percent(found.chance)} of releases at this ε are so near. The noise's "
+            f"standard deviation is {100 * found.sigma:.2g} points (≈ {problem.n * found.sigma:,.0f} rows), "
+            f"δ = {brief(delta)}. The fitted table is usually more accurate. Only simulated releases can tell: see "
+            "Ranking."
+        )
+        if table.trial is not None:
+            st.caption("By the noise of an algorithm that has the whole budget: had the schema been known.")
 
 
 def _percent(share: float) -> str:
@@ -171,37 +166,33 @@ def _percent(share: float) -> str:
     return f"{np.floor(share * 1000) / 10:g}%"
 
 
-def _take(table: Table, columns: list[str], epsilon: float, delta: float, name: str) -> None:
-    """Links to pages with exactly this; for an upload the columns in words, as no address may name them."""
-    facts: dict[str, Any] = {"algorithm": ALGORITHMS[name].about.title}
-    facts |= {"epsilon": controls.number(epsilon), "delta": controls.number(delta)}
-    kind = KINDS[len(columns) - 1]
-    if not table.uploaded:
-        facts |= {f"columns-{table.name}": columns, "questions": [kind]}
+def facts(name: str, epsilon: float, delta: float) -> dict[str, str]:
+    """What the address of another page says; table, columns and questions go there with the tab."""
+    said = {"epsilon": controls.number(epsilon), "delta": controls.number(delta)}
+    return {"algorithm": ALGORITHMS[name].about.title} | said
+
+
+def _take(epsilon: float, delta: float, name: str) -> None:
+    """Links to pages with exactly this."""
+    said = facts(name, epsilon, delta)
     with st.container(key="next", width="content"):
-        words = f"**Use ε = {facts['epsilon']} on Release**"
-        st.page_link("pages/release.py", label=words, icon=":material/publish:", query_params=facts)
-    st.page_link("pages/explore.py", label="See it on Explore", icon=":material/query_stats:", query_params=facts)
-    if table.uploaded:
-        st.caption(f"There, choose {plain(', '.join(columns), 200)} as the columns, and questions about {kind}.")
+        words = f"**Use ε = {said['epsilon']} on Release**"
+        st.page_link("pages/release.py", label=words, icon=":material/publish:", query_params=said)
+    st.page_link("pages/explore.py", label="Explore it", icon=":material/query_stats:", query_params=said)
 
 
 @peek
-def by_runs(table: Table, asked: Asked, names: Sequence[str]) -> None:
+def by_runs(table: Table, sweep: Sweep, asked: Asked, names: Sequence[str]) -> None:
     """Answer the same question for any algorithm by runs on the real rows, and on a press only."""
-    heading(f"Which ε does each algorithm need for {asked.words}?", Tag.PEEK)
+    heading("Which ε does each algorithm need?", Tag.PEEK)
     pressed = st.button(
         "Check with simulated releases", icon=":material/search:", key="ask-by-runs",
         help=f"{RUNS} runs at each ε tried, of every algorithm chosen, are compared with the real answers.",
     )  # fmt: skip
-    search, sweep, problem = session().own("ask", Solving), session().own("ask-runs", Sweep), asked.problem
-    if not have(table, problem.workload, "ask"):
-        return
-    rows = table.rows(problem.domain.names)
-    key = (table, rows, problem.domain.names, asked.tolerance, asked.share, asked.delta, tuple(names))
+    search = session().own("ask", Solving)
+    key = sweep.asked, asked.tolerance, asked.share, tuple(names)
     if pressed:
-        sweep.hold(key, lambda: (problem, rows, None), table.trial)
-        search.begin(sweep, list(names), asked.tolerance, asked.delta, asked.share)
+        search.begin(key, sweep, asked.tolerance, asked.share)
     if search.asked != key or not search.searches:
         return
     if table.uploaded:

@@ -29,14 +29,14 @@ from ..shell.results import QUIET, below, lacking
 from ..shell.state import shared
 from ..shell.table import Table
 from . import forecast, overlay, unbiased
-from .ask import Asked
+from .ask import Asked, facts
 from .measures import Measure
 from .solve import points_words
 from .sweeps import TITLES, Dot, Sweep
 
 FIRST = ("gaussian_maxent", "aim", "mwem")
 EPSILONS = (0.1, 0.3, 0.5, 1.0, 3.0)
-CHANCE, ALONE = "luck of the sample", "your question alone"
+CHANCE, NOISE = "luck of the sample", "noise alone"
 LINES = [CHANCE, "guessing without data", "each column alone"]
 SIZES = {"the table itself": 0.0, "a tenth of its rows": 0.1, "as many rows": 1.0, "ten times as many": 10.0}
 
@@ -99,16 +99,13 @@ def enough(sweep: Sweep, asked: Asked | None) -> pd.Series | None:
 
 
 def finding(sweep: Sweep, asked: Asked | None) -> str:
-    """Which ε to choose for all questions that are compared, else what the chart shows."""
+    """Which ε kept all repeats near enough, else what the chart shows."""
     if asked is None or not any(dot.point.state == "done" for dot in sweep.shown):
         return "How far off is the worst answer?"
-    kept, within = enough(sweep, asked), points_words(asked.tolerance)
-    words = f"no ε tried keeps all repeats within {within}"
-    if kept is not None:
-        words = f"choose ε = {kept['epsilon']:g} (☆): {TITLES[kept['algorithm']]} is within {within} in all repeats"
-    far = "" if sweep.ended else ", so far"
-    columns = len(sweep.problem.domain.names)  # type: ignore[union-attr]
-    return f"To publish {sweep.kinds} of {columns} column{'s' * (columns > 1)}, {words}{far}."
+    kept, far = enough(sweep, asked), "" if sweep.ended else ", so far"
+    if kept is None:
+        return f"Tried: no ε keeps all repeats within {points_words(asked.tolerance)}{far}."
+    return f"Tried: ε = {kept['epsilon']:g} (☆) is enough{far}."
 
 
 @peek
@@ -117,7 +114,7 @@ def panel(
 ) -> Dot | None:  # fmt: skip
     """Draw the frontier with its sentence, its settings at `look`; returns the dot that was clicked, if any.
 
-    What was `asked` is a line of its own: how far off it is alone, with the ε that is enough on it.
+    What was `asked` is a line of its own: how far off noise alone is, with the ε that is enough on it.
     """
     dots = sweep.table(measure.of)
     middle = middles(dots)
@@ -138,7 +135,7 @@ def panel(
         levels = {f"good enough: {points_words(asked.tolerance)}": zone} | levels
         own = {epsilon: 100 * off for epsilon, off in asked.reached.items() if min(planned) <= epsilon <= max(planned)}
         if own:
-            curves |= {ALONE: (np.array([*own]), np.array([*own.values()]))}
+            curves |= {NOISE: (np.array([*own]), np.array([*own.values()]))}
         if asked.enough in own:
             stars["star"] = asked.enough, own[asked.enough]
         if kept is not None:
@@ -151,12 +148,9 @@ def panel(
         dots.dropna(subset=["error"]), middle, levels, frontier.look(list(solving(QueryRelease))),
         title=measure.words, curves=curves, titles=TITLES, planned=planned, zone=zone, stars=stars,
     )  # fmt: skip
-    best = found.iloc[-1] if kept is None else found[found["epsilon"] == kept["epsilon"]].iloc[0]
-    reached = _exactness(sweep, best, measure) or f"the error is {best['error']:.3g} points"
-    where = "every ε" if found["algorithm"].nunique() == 1 else f"ε = {best['epsilon']:g}"
-    summary = f"Best at {where}: {TITLES[best['algorithm']]}. At ε = {best['epsilon']:g} {reached}."
+    summary = _best(sweep, measure, found, kept)
     if CHANCE in floors and CHANCE in wanted and not measure.population:  # luck is part of that error
-        summary += f" {_luck(found, floors[CHANCE], sweep.problem.n)}"  # type: ignore[union-attr]
+        summary = _luck(found, floors[CHANCE])
     event = st.plotly_chart(
         figure, key="frontier", alt=summary, config=QUIET, on_select="rerun", selection_mode="points"
     )
@@ -168,11 +162,19 @@ def panel(
     return next(same, None)
 
 
-def _luck(found: pd.DataFrame, floor: float, n: int) -> str:
+def _luck(found: pd.DataFrame, floor: float) -> str:
     """What the luck of the sample means for the choice of ε: from where on it is larger than the error."""
     less = found["epsilon"][found["error"] <= floor]
     words = f"A larger ε than {less.iloc[0]:g} gains little" if len(less) else "A larger ε still helps"
-    return f"{words}: another {n:,} rows would differ by {points(floor / 100)} points anyway (luck of the sample)."
+    return f"{words}: other people would change answers by {points(floor / 100)} points (luck of the sample)."
+
+
+def _best(sweep: Sweep, measure: Measure, found: pd.DataFrame, kept: pd.Series | None) -> str:
+    """Which algorithm is best, and how good it is at the ε that is enough, else at the largest."""
+    best = found.iloc[-1] if kept is None else found[found["epsilon"] == kept["epsilon"]].iloc[0]
+    reached = _exactness(sweep, best, measure) or f"the error is {best['error']:.3g} points"
+    where = "every ε" if found["algorithm"].nunique() == 1 else f"ε = {best['epsilon']:g}"
+    return f"Best at {where}: {TITLES[best['algorithm']]}. At ε = {best['epsilon']:g} {reached}."
 
 
 def _exactness(sweep: Sweep, best: pd.Series, measure: Measure) -> str:
@@ -203,12 +205,13 @@ def floors_of(sweep: Sweep, name: str | None, *, population: bool = False) -> di
 
 
 @peek
-def regrets(sweep: Sweep, measure: Measure) -> None:
+def regrets(sweep: Sweep, measure: Measure, asked: Asked | None) -> None:
     """How many times the best error each choice has."""
     heading("How much worse are the other algorithms?", Tag.PEEK)
     middle = middles(sweep.table(measure.of))
     if not len(middle):
         return
+    st.caption(_best(sweep, measure, step_frontier(middle), enough(sweep, asked)))
     table = regret(middle)
     table["memory"] = [in_bytes(float(size)) for size in pd.to_numeric(table["memory"])]
     shown = table.rename(columns={c: f"ε = {c:g}" for c in table.columns if not isinstance(c, str)})
@@ -240,8 +243,5 @@ def dot(chosen: Dot) -> None:
         f"Used ε = {spent['epsilon']:.4g} at δ = {brief(spent['delta'])}. {errors}. {point.seconds:.2g} s.",
         help=point.algorithm,
     )
-    facts = {
-        "algorithm": ALGORITHMS[point.algorithm].about.title, "epsilon": controls.number(point.epsilon),
-        "delta": controls.number(point.delta), "seed": str(point.seed),
-    }  # fmt: skip
-    st.page_link("pages/explore.py", label="Open exactly this run on Explore", query_params=facts)
+    said = facts(point.algorithm, point.epsilon, point.delta) | {"seed": str(point.seed)}
+    st.page_link("pages/explore.py", label="Open exactly this run on Explore", query_params=said)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -27,7 +28,7 @@ TOLERANCES = [0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.015, 0.02, 0.03, 0.05, 
 
 @dataclass(eq=False)
 class Solving(Runs):
-    """A search for the smallest ε of several algorithms; `asked` is the task of the sweep whose table it uses."""
+    """A search for the smallest ε of several algorithms; `asked` holds the sweep's task and what is near enough."""
 
     sweep: Sweep | None = None
     tolerance: float = 0.0
@@ -37,12 +38,12 @@ class Solving(Runs):
     at: dict[str, float] = field(default_factory=dict)  # the ε under trial of every algorithm
     failed: dict[str, str] = field(default_factory=dict)
 
-    def begin(self, sweep: Sweep, names: list[str], tolerance: float, delta: float, share: float = SHARE) -> None:
-        """Search anew."""
+    def begin(self, asked: Any, sweep: Sweep, tolerance: float, share: float = SHARE) -> None:
+        """Search anew: for the algorithms that are named last in what is `asked`."""
         self.close()
-        self.asked, self.sweep, self.tolerance, self.share = sweep.asked, sweep, tolerance, share
-        self.delta, self.at, self.failed = delta, {}, {}
-        self.searches = {name: Search(controls.EPSILONS, share=share) for name in names}
+        self.asked, self.sweep, self.tolerance, self.share = asked, sweep, tolerance, share
+        self.delta, self.at, self.failed = sweep.planned[0].budget.delta, {}, {}
+        self.searches = {name: Search(controls.EPSILONS, share=share) for name in asked[-1]}
         self.gather()
 
     def gather(self) -> None:

@@ -31,8 +31,7 @@ from ..shell.table import Table
 from ..shell.text import distinct, question
 from ..shell.verdict import show_tiles
 from ..shell.words import meaning
-from .keep import least_error, pinned
-from .run import Worlds
+from .keep import least_error
 from .screen import Told, chart
 from .setup import AGAINST, Chosen
 
@@ -54,12 +53,6 @@ class Shown:
     replays: list[Result]
     both: Comparison
     pinned: tuple[Result, pd.DataFrame] | None
-
-    @classmethod
-    def of(cls, table: Table, chosen: Chosen, started: Worlds, both: Comparison) -> "Shown":
-        """What is there of the runs by now."""
-        first, replays = started.first.results[0], started.replays
-        return cls(table=table, chosen=chosen, result=first, replays=replays, both=both, pinned=pinned(table))
 
     @property
     def n(self) -> int:

@@ -19,6 +19,7 @@ from ..charts.base import over_budget
 from ..jobs.job import watch
 from ..shell import controls
 from ..shell.frame import heading, peek
+from ..shell.parts import parts
 from ..shell.results import QUIET, below, lacking, panel
 from ..shell.session import session
 from ..shell.state import shared
@@ -132,13 +133,14 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
         on_change="rerun",
     )  # fmt: skip
     if more.open:
-        others, theory = more.tabs(("Other methods", "Theory's choice of μ"), key="line-part", on_change="rerun")
-        with others:
-            if others.open:
-                _rivals(table, problem, rows, spend, (column, level))
-        with theory:
-            if theory.open:
-                _theory(problem, rows, spend, aim, law.mu)
+        with more:
+            parts(
+                "line-part",
+                {
+                    "Other methods": lambda: _rivals(table, problem, rows, spend, (column, level)),
+                    "Theory's choice of μ": lambda: _theory(problem, rows, spend, aim, law.mu),
+                },
+            )
 
 
 def _off(law: LineLaw) -> float:

@@ -187,11 +187,11 @@ LESSONS = {
         "How much accuracy does caution cost?",
         "The same release is made twice: once with the cautious settings of the textbook, once with practical ones. "
         "Both protect equally. How much smaller is the largest error with the practical ones?",
-        ("It is larger: the textbook is optimal", "About equal", "About 3 times smaller"),
+        ("It is larger: the textbook is optimal", "About equal", "Two to three times smaller"),
         ratio(
             (1.0, 0),
             (1.0, 1),
-            (1 / 3, 1, 3),
+            (0.4, 1, 2.5),
             "the largest error is {here} points with textbook settings, {there} with practical ones: {ratio} times "
             "less",
             points,
