@@ -17,6 +17,8 @@ from .workloads import Marginals, Workload
 from .workloads.marginals import subsets
 from .workloads.products import MOST_JOINT, Products, blocks
 
+GOLDEN = (math.sqrt(5) - 1) / 2  # the share whose multiples are spread most evenly over a circle
+
 
 class Release(Protocol):
     """A released object: it answers queries and draws rows, both at no cost, as post-processing."""
@@ -212,14 +214,18 @@ def systematic(weights: Array, rows: int, rng: Rng) -> Array:
     return rng.permutation(np.minimum(np.searchsorted(cumulative, points, side="right"), last))
 
 
-def within(table: Array, state: Array, rng: Rng) -> Array:
+def within(table: Array, state: Array, rng: Rng, beside: Array | None = None) -> Array:
     """A column of `table` (S, R) for every row's state (rows,), by systematic sampling among a state's rows.
 
     r rows of a state get column c ⌊r · share⌋ times or once more, in random order among themselves; what is left over
-    of all states is spread evenly too.
+    of all states is spread evenly too. With codes `beside` (rows,) rows of a state that have the same code share the
+    columns about as evenly, so that pairs of `beside` and what is drawn come closer to what the model says of them.
+    It should be numbered anew for each drawing, else two of them would be tied. No record is read: no privacy cost.
     """
     rows = len(state)
     shuffled = rng.permutation(rows)
+    if beside is not None:
+        shuffled = shuffled[np.argsort(beside[shuffled], kind="stable")]
     keys = state.astype(np.uint16) if len(table) <= 2**16 else state  # short keys are sorted by radix
     order = shuffled[np.argsort(keys[shuffled], kind="stable")]
     count = np.bincount(state, minlength=len(table))
@@ -230,11 +236,26 @@ def within(table: Array, state: Array, rng: Rng) -> Array:
     ladder /= ladder[:, -1:]
     here = state[order]
     offset = (rng.permutation(len(table)) + rng.random(len(table))) / len(table)
-    points = (np.arange(rows) - first[here] + offset[here]) / count[here]
+    turn = np.arange(rows) - first[here]
+    if beside is not None:
+        begin = rng.integers(np.maximum(count, 1))  # else low codes would come first in every state
+        turn = (turn * _strides(count)[here] + begin[here]) % count[here]
+    points = (turn + offset[here]) / count[here]
     flat = (ladder + np.arange(len(table))[:, None]).ravel()
     found = np.searchsorted(flat, here + np.minimum(points, 1 - 1e-9), side="right") - here * table.shape[1]
     out = np.empty(rows, dtype=np.int64)
     out[order] = np.clip(found, 0, table.shape[1] - 1)
+    return out
+
+
+def _strides(count: Array) -> Array:
+    """Steps (S,) of about the golden share of each count: any run of their multiples lies evenly within it.
+
+    None shares a divisor with its count, so that as many multiples as the count visit every place once.
+    """
+    out = np.rint(GOLDEN * count).astype(int)
+    while (shared := np.gcd(out, count) > 1).any():
+        out[shared] += 1
     return out
 
 

@@ -104,14 +104,14 @@ class Graphical:
 
     def sample(self, rows: int, rng: Rng) -> pd.DataFrame:
         """A sample of `rows` records: each clique's new columns by systematic sampling within every state of
-        its separator.
+        its separator, and there about as evenly among rows that are alike in the largest other column drawn before.
         """
         return self.domain.published(self.codes(rows, rng), rng)
 
     def codes(self, rows: int, rng: Rng) -> Array:
         """The codes (rows, d) of sampled records."""
         junction = self.junction
-        out = np.empty((rows, len(junction.shape)), dtype=np.int32)
+        out, drawn = np.empty((rows, len(junction.shape)), dtype=np.int32), []
         for i, (clique, sep) in enumerate(zip(junction.cliques, junction.separators, strict=True)):
             new = [a for a in clique if a not in sep]
             order = [clique.index(a) for a in (*sep, *new)]
@@ -121,7 +121,10 @@ class Graphical:
                 found = systematic(table[0], rows, rng)
             else:
                 state = np.ravel_multi_index(tuple(out[:, a] for a in sep), tuple(junction.shape[a] for a in sep))
-                found = within(table, state, rng)
+                largest = max(drawn, key=lambda a: (a not in sep, junction.shape[a]))
+                mixed = rng.permutation(junction.shape[largest])  # one order would tie columns drawn in turn
+                found = within(table, state, rng, mixed.astype(np.uint16)[out[:, largest]])  # short keys sort faster
+            drawn += new
             for a, code in zip(new, np.unravel_index(found, sizes), strict=True):
                 out[:, a] = code
         return out[rng.permutation(rows)]

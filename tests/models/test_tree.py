@@ -13,7 +13,7 @@ from dpcore import Explicit, InputError, Marginals, QueryRelease, TableQueries, 
 from dpcore.algorithms.maximum_entropy import thinned
 from dpcore.algorithms.tree_choice import inside_cliques
 from dpcore.models.cells import Cells
-from dpcore.models.junction import cells, fewest_cells, junction_tree
+from dpcore.models.junction import JunctionTree, cells, fewest_cells, junction_tree
 from dpcore.models.tree import Tree
 from tests.helpers import BUDGET, D324, approx, codes, plan_of, refused, seeded
 
@@ -154,6 +154,20 @@ def test_rows_stand_as_often_as_the_model_says(found, seed):
     assert (own[exact == 0] == 0).all(), "what cannot be is not drawn"
     assert np.abs(own - exact).max() < 0.05
     assert len(release.sample(7, seeded(0))) == 7
+
+
+@pytest.mark.parametrize("states, most", [(2, 0.5), (40, 0.65), (400, 0.85)])
+def test_rows_alike_in_the_largest_column_share_what_is_drawn_after_it_and_nothing_else_is_tied(states, most):
+    junction = JunctionTree((states, 100, 5, 5), ((0, 1), (0, 2), (0, 3)), (-1, 0, 0))
+    tree = Tree(codes(*junction.shape), junction)
+    release = tree.release(tree.normalise(seeded(0).normal(size=tree.size))[1])
+    pairs = Marginals(tree.domain, [["b", "c"], ["b", "d"], ["c", "d"]])
+    exact = release.answers(pairs)
+    gaps = np.abs(pairs.answers_of_rows(tree.domain.group(release.codes(4000, seeded(0)))) - exact)
+    gaps /= np.sqrt(exact * (1 - exact) / 4000)  # of independent draws, 0.8 on average
+    spread, too, apart = (gaps[table].mean() for table in pairs.tables)
+    assert max(spread, too) < most
+    assert apart < 0.95
 
 
 def test_only_tables_inside_a_clique_are_measured():
