@@ -49,7 +49,9 @@ class Column:
     def bounds(self) -> tuple[float, float]:
         """`low` and `high` of a column of numbers; InputError for categories, which have none."""
         if self.low is None or self.high is None:
-            raise InputError(f"column {self.name!r} holds categories, not numbers")
+            raise InputError(
+                f"column {self.name!r} holds categories, not numbers; numbers with public bounds are needed here"
+            )
         return self.low, self.high
 
     @property

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Protocol, TypeVar
 
 from ...errors import InputError
 from ...types import Json
@@ -151,6 +151,27 @@ class SubsampledGaussian:
 
 
 NoiseSpend = Gaussian | Pure  # for a number that is released with noise
+
+
+class Priced(Protocol):
+    """A spend whose cost adds up: ρ, ε where it is pure, and the probability that neither holds."""
+
+    @property
+    def rho(self) -> float:
+        """The ρ of zero-concentrated DP."""
+        ...
+
+    @property
+    def pure(self) -> float:
+        """The ε of pure DP; ∞ where the spend is not pure."""
+        ...
+
+    @property
+    def failure(self) -> float:
+        """The part of δ that the spend takes."""
+        ...
+
+
 Spend = Gaussian | BoundedRange | Pure | Approximate | SubsampledGaussian
 S = TypeVar("S", Gaussian, BoundedRange, Pure, Approximate, SubsampledGaussian)
 
@@ -193,9 +214,9 @@ class Sums:
     joint: Joint | None = Joint()
 
     @classmethod
-    def of(cls, spends: Iterable[tuple[Spend, int]]) -> "Sums":
+    def of(cls, spends: Iterable[tuple[Priced, int]]) -> "Sums":
         """The summed costs of (spend, times) pairs; the sums are correctly rounded and do not depend on the order."""
-        together: Counter[Spend] = Counter()
+        together: Counter[Priced] = Counter()
         for spend, times in spends:
             together[spend] += times
         counted = list(together.items())
@@ -251,7 +272,7 @@ class Sums:
         return found if epsilon(found) <= budget.epsilon else min(Accounting, key=epsilon)
 
 
-def _joint(counted: list[tuple[Spend, int]]) -> Joint | None:
+def _joint(counted: list[tuple[Priced, int]]) -> Joint | None:
     """The joint cost of spends; None where one is of a kind that it does not take."""
     if not all(isinstance(s, (Gaussian, Pure, BoundedRange)) for s, _ in counted):
         return None

@@ -151,8 +151,8 @@ MUTANTS = {
     "the last candidate is never picked": Mutant(
         "off by one in the range of a discrete draw",
         "privacy/mechanisms.py",
-        "found = rng.integers(len(scores), size=picks)",
-        "found = rng.integers(len(scores) - 1, size=picks)",
+        "points = rng.integers(ends[-1], size=draws - len(kept))",
+        "points = rng.integers(ends[-2], size=draws - len(kept))",
         f"{P}/test_mechanisms.py::test_selection_follows_the_exponential_mechanism_and_not_that_of_another_scale",
     ),
     "a threshold that forgets the neighbours' rows": Mutant(
