@@ -168,7 +168,8 @@ class RankError(_Ranged):
     def check(self) -> None:
         """Raise InputError for everything but a quantile of one column on an interval."""
         super().check()
-        if not self.location or len(self.region.centre) != 1 or not self.region.bounded or self.loss.margin:
+        one = self.location and len(self.region.centre) == 1
+        if not one or not isinstance(self.loss, PiecewiseLinear) or self.loss.margin:
             raise InputError("ranks are for a quantile of one column with public bounds")
 
     def k(self, unit: float, spend: BoundedRange) -> float:

@@ -214,5 +214,7 @@ def test_what_promises_nothing_is_refused():
         PerturbedRisk(hinge(), UNIT, 0.2).check()
     with refused("ranks are for a quantile"):
         RankError(hinge(), UNIT, False).check()
+    with refused("ranks are for a quantile"):
+        RankError(POINTS, UNIT, True).check()
     with refused("clip=0 must be above 0"):
         MeanGradient(hinge(), UNIT, np.zeros(1), 0.0).check()
