@@ -87,8 +87,7 @@ def whole(table: Table, left: Any, right: Any, experts: Any) -> None:
     runs, of = session().own("classifier", LearningRuns), (table.version, text, radius, spend.delta)
     with left:
         cautions(spend, table)
-        pressed = st.button("Learn", type="primary", icon=":material/play_arrow:", key="run-table")
-        if pressed or (runs.asked is None and not table.uploaded):
+        if st.button("Learn", type="primary", icon=":material/play_arrow:", key="run-table"):
             begin(runs, of, (problem, seen, held_out), methods, spend, int(seeds))
         watch(runs, "table")
         if runs.asked is not None and runs.asked != of:
