@@ -80,7 +80,7 @@ def test_a_kept_promise_is_consistent_and_its_curve_stands_under_the_limit():
     assert 0 <= min(values[1:]) <= max(values[1:]) <= values[0]
     _, _, figure, transcripts = figures(app)
     assert [t["name"] for t in figure["data"]] == ["this game", "limit by ε and δ", "limit by the plan's μ", "a coin"]
-    assert "A game can miss a small breach. The proof (Guarantee) rules it out." in said(app)
+    assert "can miss a small breach; the proof on Guarantee rules it out." in said(app)
     measured, promised, shown, _ = transcripts["data"]
     assert (measured["name"], promised["name"][:12], shown["name"][:25]) == (
         "measured",

@@ -15,7 +15,7 @@ UNIQUE = "zebra-crossing-4711"
 
 def blocks(session):
     """The blocks of shared memory that a session holds, by name."""
-    return {block.name for held in session.held.values() for _, block in getattr(held, "_blocks", {}).values()}
+    return {rows.block.name for held in session.held.values() for _, rows in getattr(held, "_blocks", {}).values()}
 
 
 def uploaded():

@@ -108,7 +108,9 @@ def _asked(table: Table, sweep: Sweep, text: str, chosen: Dot) -> tuple[Workload
         return asked.workload, 0, values, asked.text
     worst = np.argsort(-np.abs(chosen.answers - sweep.real), kind="stable")[:MOST_LISTED].tolist()
     names = {f"{clean(question(problem.workload.label(j)), 120)}": j for j in worst}
-    label = st.selectbox("Question, the worst answered first", list(names), key=f"cause-{sweep.id}", **shared())
+    label = st.selectbox(
+        "Question, the worst answered first", list(names), key=f"cause-{sweep.id}-{chosen.point.key}", **shared()
+    )
     return problem.workload, names[label], None, label
 
 
