@@ -168,10 +168,10 @@ def shares(ready: PreparedRelease, sets: Sequence[DataSet] | None, head: DeltaGe
     together = lifetime.epsilon(times * lifetime.cost(ready.events))
     if together == math.inf:  # noise that this data set cannot add up; the door says so
         return
-    words, apart = f"{times:,} releases at ε = {epsilon:g} use ε = {together:.3g} together", f"{times * epsilon:.3g}"
+    words, apart = f"{times:,} releases make ε = {together:.3g}", f"{times * epsilon:.3g}"
     behind = NEIGHBOURS.format("one row")
     if together < times * epsilon and f"{together:.3g}" != apart:
-        words, behind = f"{words}, not {apart}", f"{LESS} {behind}"
+        words, behind = f"{words}, not {apart}: shares add up", f"{LESS} {behind}"
     if unit.person is not None:
         behind = f"{NEIGHBOURS.format(f'all rows of one person ({unit.most_rows} or fewer)')} {COUNTED}"
     below.caption(f"{words}.", help=plain(f"Protected: {unit.words}. {behind}", 900))

@@ -139,7 +139,7 @@ MUTANTS = {
         '            if any(state["state"] == "failed" for state in self._states[release["seq"]]):\n'
         "                continue\n"
         "            totals.append",
-        f"{R}::test_a_release_that_fails_later_stays_charged",
+        f"{R}::test_a_release_that_fails_later_stays_charged_and_is_not_made_public",
     ),
     "a kind counts once": Mutant(
         "composition by the number of queries and not of spends",
