@@ -76,7 +76,7 @@ def opened(folder, page="release", **query):
 def test_budgets_without_failures_add_up_and_the_page_says_no_other():
     app = opened(None, algorithm="mwem", delta="0")
     put(app, total_delta=0.0)
-    assert "3 releases at ε = 1 use ε = 3 together." in captions(app)
+    assert "3 releases make ε = 3." in captions(app)
     assert "like money" not in captions(app)
 
 
