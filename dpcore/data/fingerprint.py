@@ -18,7 +18,7 @@ from .cell import canonical, distinct
 from .marks import mixed
 from .readings import number_of
 
-FORMAT = "3:"  # what fingerprints begin with; those of earlier formats begin with "2:", or are bare
+FORMAT = "4:"  # what fingerprints begin with; those of earlier formats begin with "2:" or "3:", or are bare
 LANES = 4  # number of 64-bit parts of a sum
 
 

@@ -24,7 +24,7 @@ UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 ENDS = re.compile(r"\r\n?")
 ZERO = r"\x00"  # what a zero byte is written as, like all that no text holds
 NO_TEXT = "not a text file (it holds zero bytes)"
-QUOTED = '(?:"(?:[^"]|"")*+"|(?!"))'  # what may begin a cell
+QUOTED = '(?:"[^"]*+(?:""[^"]*+)*+"|(?!"))'  # what may begin a cell
 OPEN = 'a value in quotes that begins in line {} has no end; if values hold line breaks, say so in the schema: "file": '
 OPEN += '{{"line_breaks": true}}'
 

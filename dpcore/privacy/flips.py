@@ -31,7 +31,7 @@ def below(words: Array, bits: int, x: Array, rng: Rng, exactly: Callable[[int], 
     with np.errstate(under="ignore"):
         p = np.exp(-x) * 2.0**bits
     heads = words + 1 <= p * (1 - SLACK)
-    tails = (words >= p * (1 + SLACK)) & (words > 0)  # where x > 40 only the word 0 is not settled here
+    tails = (words >= p * (1 + SLACK)) & (words > 0)  # where exp(−x) < 2^-bits only the word 0 is not settled here
     for i in np.flatnonzero(~(heads | tails)):
         meant = Fraction(float(x[i])) if exactly is None else exactly(int(i))
         heads[i] = settled(int(words[i]), lambda meant=meant: (meant, meant), rng, bits)

@@ -42,12 +42,12 @@ def exponential(scores: Array, scale: float, draws: int, rng: Rng) -> Array:
     With scale = 2Δ/ε₀ and scores of sensitivity Δ each is ε₀-bounded-range, hence ε₀-DP. Scale 0 stands for scores that
     no row moves, where every i is as good. A point is uniform on a line where i has a piece of whole steps, a little
     longer than p_i = exp((scores[i] − max)/scale) on a grid of 2^-bits; i is kept where the point lies in its first
-    p_i. The pieces are too long by m/2^bits in all, so that nearly every point is kept, whatever the scores are.
+    p_i. The pieces are too long by m/2^bits, and by 2^-40 of themselves, so that nearly every point is kept.
     Source: McSherry, Talwar 2007; Durfee, Rogers 2019.
     """
     if scale == 0:
         return rng.integers(len(scores), size=draws)
-    bits = 61 - len(scores).bit_length()  # for ends below 2^62
+    bits = 61 - len(scores).bit_length()  # for ends of at most 2^61
     gaps, exactly = _gaps(scores, scale)
     with np.errstate(under="ignore"):
         pieces = np.minimum(np.exp(-gaps) * 2.0**bits * (1 + SLACK) + 1, 2.0**bits).astype(np.int64)

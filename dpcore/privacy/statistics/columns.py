@@ -7,7 +7,7 @@ counts fall and b rise, or one by b: Δ₁ = 2b and Δ₂ = √2 b per level. Co
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -48,7 +48,7 @@ class _Histogram(Statistic):
 class Nodes(_Histogram):
     """The sensitivity of a number of histograms, for a plan that does not know yet which ones they are."""
 
-    levels: int
+    levels: int = field()  # never the 1 of the base
 
 
 @dataclass(frozen=True, eq=False)
