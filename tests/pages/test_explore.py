@@ -241,7 +241,7 @@ def test_the_sentence_says_whether_waiting_pays():
     still = np.where(t < 60, 0.1, 0.0044)
     assert (
         outcome.stopped(pd.DataFrame({"t": t, "max_error": still}))
-        == "Yes: 0.44 points at step 75, 0.44 at 100. Waiting does not help."
+        == "Yes: 0.44 points at step 75, 0.44 at the end. Waiting does not help."
     )
     assert outcome.stopped(pd.DataFrame({"t": t, "max_error": t / 1000})).startswith("Yes: 7.5 points")
     assert outcome.stopped(pd.DataFrame({"t": [1], "max_error": [0.01]})) == "After 1 steps: 1 points."

@@ -1,7 +1,6 @@
 """The frontier's figure and its neighbours: DataFrames to Plotly, nothing here computes or knows an algorithm."""
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -42,19 +41,18 @@ def frontier(
     curves: Mapping[str, tuple[np.ndarray, np.ndarray]],
     planned: Sequence[float],
     zone: float | None = None,
-    stars: Mapping[str, tuple[float, float]] = MappingProxyType({}),
+    star: tuple[float, float] | None = None,
 ) -> go.Figure:
-    """Error against ε: a dot a run, a line of medians and a band over seeds for each algorithm.
+    """Error against ε: a dot a run, and a line of medians for each algorithm.
 
     `levels` are horizontal lines, `curves` other ones, by their names. A dot's customdata is (algorithm, ε, seed).
     Algorithms are called by their `titles`. All lines are named at their right ends. The axis is for all ε `planned`;
-    what lies below `zone` is good enough. Each of the `stars`, by its symbol, is at an ε that is advised and its error.
+    what lies below `zone` is good enough. The `star` is at the ε that is advised and its error.
     """
     figure = go.Figure()
     for name, own in dots.groupby("algorithm", sort=False):
         shown = figure_text(titles[str(name)])
         mine, own_look = middle[middle["algorithm"] == name], looks[str(name)]
-        band(figure, mine["epsilon"], mine["low"], mine["high"], own_look["color"], showlegend=False)
         figure.add_scatter(
             x=mine["epsilon"], y=mine["error"], mode="lines", line={"color": own_look["color"]}, name=shown,
             hoverinfo="skip",
@@ -75,16 +73,16 @@ def frontier(
     if zone is not None:
         below = {"y0": ends[0], "y1": zone, "x0": 0, "x1": 1, "xref": "x domain"}
         figure.add_shape(type="rect", layer="below", fillcolor=THIRD, opacity=0.1, line_width=0, **below)
-    for symbol, (epsilon, error) in stars.items():
-        star = {"symbol": symbol, "size": 18, "color": THIRD, "line": {"width": 2}}
+    if star is not None:
+        marker = {"symbol": "star", "size": 18, "color": THIRD, "line": {"width": 2}}
         figure.add_scatter(
-            x=[epsilon], y=[error], mode="markers", marker=star, showlegend=False,
+            x=star[:1], y=star[1:], mode="markers", marker=marker, showlegend=False,
             hovertemplate="ε = %{x}<extra></extra>",
         )  # fmt: skip
     words = "privacy budget (ε): smaller protects more"
     figure.update_xaxes(title=words, range=np.log10(edges), **log_axis(planned))
     figure.update_layout(clickmode="event+select")
-    return finish(figure, 400).update_layout(margin_t=8)
+    return finish(figure, 360).update_layout(margin_t=8)
 
 
 def waterfall(parts: Mapping[str, float], total: float, unit: str) -> go.Figure:

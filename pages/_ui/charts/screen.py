@@ -19,6 +19,7 @@ HEIGHT = 240
 MARGIN = {"l": 4, "r": 4, "t": 24, "b": 4}
 LEGEND = {"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0, "font": TEXT, "entrywidth": 80}
 FADED, STAGE = 0.18, "new attempt"
+APART = 1.0  # points of difference at which a map's colour is full
 GAP = 0.13  # between two of three heat maps, as a share of the width: on a phone a scale stands there
 WIDE = (1 - 2 * GAP) / 3
 
@@ -176,14 +177,13 @@ def _whiskers(frame: pd.DataFrame, names: list[str], name: str, ends: tuple[str,
 def pair(
     real: np.ndarray, synthetic: np.ndarray, axes: tuple[str, str], labels: tuple[Sequence[str], Sequence[str]]
 ) -> go.Figure:
-    """A 2-way table real and synthetic on one scale, and their difference on the real one's, both ways from 0.
+    """A 2-way table real and synthetic on one scale, and their difference on a scale of APART points both ways from 0.
 
-    That scale is the same for every release: a difference of 0.2 points looks as small as it is. The cell that differs
-    most has a frame.
+    That scale is the same for every table and release: a difference of 0.2 points looks as small as it is. The cell
+    that differs most has a frame.
     """
     rows, across = short_names(labels[0], 14), short_names(labels[1], 12)
     most = 100 * float(max(real.max(), synthetic.max()))
-    gap = 100 * float(real.max()) or 1.0
     # The browser knows how wide a map is: it turns the names, and leaves out those that would overlap.
     along: Spec = {"type": "category", "tickfont": TEXT, "autotickangles": [0, -45]}
     down = {"type": "category", "tickfont": TEXT, "autorange": "reversed"}
@@ -193,7 +193,7 @@ def pair(
     row, column = np.unravel_index(np.abs(apart).argmax(), apart.shape)
     frame = {"type": "rect", "x0": column - 0.5, "x1": column + 0.5, "y0": row - 0.5, "y1": row + 0.5}
     frame |= {"line": {"color": ERROR, "width": 2}}
-    tables = (("real, %", real), ("synthetic", synthetic), ("difference", apart))
+    tables = (("real, %", real), ("synthetic", synthetic), ("difference, points", apart))
     for place, (name, values) in enumerate(tables):
         signed, number = place == 2, str(place + 1) * (place > 0)
         x = 1.0 if signed else 2 * WIDE + GAP + 0.01
@@ -201,7 +201,7 @@ def pair(
         maps.append(
             {
                 "type": "heatmap", "x": across, "y": rows, "z": 100 * values,
-                "zmin": -gap if signed else 0, "zmax": gap if signed else most,
+                "zmin": -APART if signed else 0, "zmax": APART if signed else most,
                 "xaxis": f"x{number}", "yaxis": f"y{number}", "colorscale": DIVERGING if signed else SHADES,
                 "colorbar": colorbar, "showscale": place > 0,
                 "hovertemplate": "%{y}, %{x}: %{z:.3g}<extra></extra>",

@@ -36,7 +36,7 @@ from .sweeps import TITLES, Dot, Sweep
 
 FIRST = ("gaussian_maxent", "aim", "mwem")
 EPSILONS = (0.1, 0.3, 0.5, 1.0, 3.0)
-CHANCE, NOISE = "luck of the sample", "noise alone"
+CHANCE, PROMISED = "luck of the sample", "promised ★"
 LINES = [CHANCE, "guessing without data", "each column alone"]
 SIZES = {"the table itself": 0.0, "a tenth of its rows": 0.1, "as many rows": 1.0, "ten times as many": 10.0}
 
@@ -90,22 +90,23 @@ def settings(table: Table, sweep: Sweep) -> tuple[Workload, Callable[[], Planned
     return workload, planned
 
 
-def enough(sweep: Sweep, asked: Asked | None) -> pd.Series | None:
-    """The smallest ε tried that keeps every repeat within what was asked, with its algorithm and its worst repeat."""
+def near(sweep: Sweep, asked: Asked | None) -> pd.Series:
+    """For each ε tried, whether an algorithm kept every repeat within what was asked; empty where nothing was."""
     middle = middles(sweep.table(lambda dot: dot.point.errors.get("max_error")))
-    found = step_frontier(middle.assign(error=middle["high"]))
-    kept = found[found["error"] <= asked.tolerance] if asked else found[:0]
-    return kept.iloc[0] if len(kept) else None
+    worst = step_frontier(middle.assign(error=middle["high"])).set_index("epsilon")["error"]
+    return worst <= asked.tolerance if asked else worst[:0] > 0
 
 
 def finding(sweep: Sweep, asked: Asked | None) -> str:
-    """Which ε kept all repeats near enough, else what the chart shows."""
-    if asked is None or not any(dot.point.state == "done" for dot in sweep.shown):
+    """Which ε kept all repeats near enough, and the next smaller one that did not; else what the chart shows."""
+    kept, far = near(sweep, asked), "" if sweep.ended else ", so far"
+    if asked is None or not len(kept):
         return "How far off is the worst answer?"
-    kept, far = enough(sweep, asked), "" if sweep.ended else ", so far"
-    if kept is None:
+    if not kept.any():
         return f"Tried: no ε keeps all repeats within {points_words(asked.tolerance)}{far}."
-    return f"Tried: ε = {kept['epsilon']:g} (☆) is enough{far}."
+    less = kept.index[kept.index < kept.idxmax()]
+    missed = f"ε = {less[-1]:g} was not enough, " if len(less) else ""
+    return f"Tried: {missed}ε = {kept.idxmax():g} was{far}."
 
 
 @peek
@@ -129,26 +130,24 @@ def panel(
     floors = floors_of(sweep, measure.name, population=measure.population)
     levels = {f"{name}: {floor:.2g}": floor for name, floor in floors.items() if name in wanted}
     planned = [case.budget.epsilon for case in sweep.planned]
-    zone, stars, kept = None, {}, enough(sweep, asked)
+    zone, star = None, None
     if asked is not None and measure.name == "max_error":
         zone = 100 * asked.tolerance
         levels = {f"good enough: {points_words(asked.tolerance)}": zone} | levels
         own = {epsilon: 100 * off for epsilon, off in asked.reached.items() if min(planned) <= epsilon <= max(planned)}
         if own:
-            curves |= {NOISE: (np.array([*own]), np.array([*own.values()]))}
+            curves |= {PROMISED: (np.array([*own]), np.array([*own.values()]))}
         if asked.enough in own:
-            stars["star"] = asked.enough, own[asked.enough]
-        if kept is not None:
-            stars["star-open"] = kept["epsilon"], 100 * kept["error"]
+            star = asked.enough, own[asked.enough]
     if other is not None and measure.name is not None and not measure.population:
         levels[other[0]] = 100 * getattr(other[1].errors, measure.name)
     if measure.name == "rmse" and not measure.population:
         curves |= unbiased.curve(least)
     figure = frontier.frontier(
         dots.dropna(subset=["error"]), middle, levels, frontier.look(list(solving(QueryRelease))),
-        title=measure.words, curves=curves, titles=TITLES, planned=planned, zone=zone, stars=stars,
+        title=measure.words, curves=curves, titles=TITLES, planned=planned, zone=zone, star=star,
     )  # fmt: skip
-    summary = _best(sweep, measure, found, kept)
+    summary = _best(sweep, measure, found, near(sweep, asked))
     if CHANCE in floors and CHANCE in wanted and not measure.population:  # luck is part of that error
         summary = _luck(found, floors[CHANCE])
     event = st.plotly_chart(
@@ -169,9 +168,9 @@ def _luck(found: pd.DataFrame, floor: float) -> str:
     return f"{words}: other people would change answers by {points(floor / 100)} points (luck of the sample)."
 
 
-def _best(sweep: Sweep, measure: Measure, found: pd.DataFrame, kept: pd.Series | None) -> str:
-    """Which algorithm is best, and how good it is at the ε that is enough, else at the largest."""
-    best = found.iloc[-1] if kept is None else found[found["epsilon"] == kept["epsilon"]].iloc[0]
+def _best(sweep: Sweep, measure: Measure, found: pd.DataFrame, kept: pd.Series) -> str:
+    """Which algorithm is best, and how good it is at the smallest ε that `kept` what was asked, else at the largest."""
+    best = found[found["epsilon"] == kept.idxmax()].iloc[0] if kept.any() else found.iloc[-1]
     reached = _exactness(sweep, best, measure) or f"the error is {best['error']:.3g} points"
     where = "every ε" if found["algorithm"].nunique() == 1 else f"ε = {best['epsilon']:g}"
     return f"Best at {where}: {TITLES[best['algorithm']]}. At ε = {best['epsilon']:g} {reached}."
@@ -211,7 +210,7 @@ def regrets(sweep: Sweep, measure: Measure, asked: Asked | None) -> None:
     middle = middles(sweep.table(measure.of))
     if not len(middle):
         return
-    st.caption(_best(sweep, measure, step_frontier(middle), enough(sweep, asked)))
+    st.caption(_best(sweep, measure, step_frontier(middle), near(sweep, asked)))
     table = regret(middle)
     table["memory"] = [in_bytes(float(size)) for size in pd.to_numeric(table["memory"])]
     shown = table.rename(columns={c: f"ε = {c:g}" for c in table.columns if not isinstance(c, str)})

@@ -29,7 +29,6 @@ from .outcome import Shown, by_column
 from .screen import Told, chart
 
 WORST = ""  # no name of a column
-SLIGHT = 0.05  # of the largest share: a difference that nobody sees on its scale
 CHOOSER = 230  # pixels of a widget beside a question
 INTERVALS = f"{ask.LEVEL:.0%} intervals for this table, from the release alone; the population's are below."
 WHISKERS = f"Whiskers: {INTERVALS}"
@@ -171,10 +170,7 @@ def pair(shown: Shown, place: DeltaGenerator, _: DeltaGenerator) -> Told:
     index = pd.DataFrame([(a, b) for a in first.labels for b in second.labels], columns=pd.Index(["first", "second"]))
     frame = index.assign(real=both.real, synthetic=both.synthetic)
     where = " and ".join(map(clean, index.iloc[int(both.worst(1)[0])]))
-    off = both.gaps.max()
-    words = f"Off most at {where}: {shown.words(off)}."
-    if off < SLIGHT * both.real.max():
-        words = f"Nearly no difference. {words}"
+    words = f"Off most at {where}: {shown.words(both.gaps.max())}."
     no = "No intervals: nothing was measured about both together."
     frame, more = ranged(shown, frame, two, both, INTERVALS, no)
     axes, labels = tuple(chosen), (first.labels, second.labels)

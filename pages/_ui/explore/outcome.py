@@ -187,7 +187,7 @@ def stopped(own: pd.DataFrame) -> str:
         return f"After {steps:,} steps: {last} points."
     since, before = int(late["t"].iloc[0]), late["max_error"].iloc[0]
     if before - end["max_error"] <= 0.1 * end["max_error"]:
-        return f"Yes: {points(before)} points at step {since:,}, {last} at {steps:,}. Waiting does not help."
+        return f"Yes: {points(before)} points at step {since:,}, {last} at the end. Waiting does not help."
     return f"No: {points(before)} points at step {since:,}, but {last} at step {steps:,}. More steps may help."
 
 
