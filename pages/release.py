@@ -18,7 +18,7 @@ from pages._ui.shell.frame import heading, line_place, tried, unfinished
 from pages._ui.shell.opened import AGAIN
 from pages._ui.shell.state import table as current_table
 
-CONSEQUENCE = "It uses its share even if it fails. The files are saved in your folder."
+CONSEQUENCE = "Uses {}, even if it fails. Saves all files in your folder."
 # On a phone the button stays at the foot of the screen.
 IN_SIGHT = """<style>@media (max-width: 640px) {.st-key-in-sight {position: fixed; inset: auto 0 0 0; z-index: 100;
   padding: 0.75rem 0.8rem; align-items: center; background: light-dark(white, #181614);}}</style>"""
@@ -65,7 +65,7 @@ try:
         with steps:
             heading("2 · What is released?")
             slider, tiles = st.container(), st.container()
-            fold = st.expander("Questions and settings", icon=":material/tune:")
+            fold = st.expander("Settings", icon=":material/tune:")
             fields = release_request.dataset(table, sets, fields_place, fold)
             needed, reason = release_request.reason(table)
             request = release_request.request(table, fields, reason or "not given yet" * needed, slider, fold)
@@ -77,7 +77,7 @@ try:
         of = release_request.key(ready, table, ledger, sets)
         with tiles:
             release_request.verdict(ready, of)
-        release_request.shares(ready, None if ledger is None else sets, line_place(), fields_place)
+        share = release_request.share(ready, None if ledger is None else sets, line_place())
         with steps:
             if not release_request.known_again(table, ready, ledger, of):
                 st.stop()
@@ -88,8 +88,10 @@ try:
         with gate.container(border=True):
             missing = ["A folder in step 1"] * (ledger is None)
             missing += ["A reason in step 2"] * (needed and not reason)
-            heading("Still missing" if missing else "Ready to release")
-            st.markdown("  \n".join(f":material/radio_button_unchecked: {words}" for words in missing) or CONSEQUENCE)
+            heading("Missing" if missing else "Ready to release")
+            for words in missing:
+                st.markdown(f":material/radio_button_unchecked: {words}")
+            st.markdown(CONSEQUENCE.format(share))
             st.html(IN_SIGHT)
             st.container(key="in-sight").button(
                 "Release: permanent", type="primary", icon=":material/publish:", key="release-now",

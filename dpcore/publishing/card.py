@@ -26,7 +26,7 @@ def card(facts: Facts) -> str:
     """A release's card as an HTML page, from the facts in release.json."""
     means, useful, protects = Promise.of_release(facts), facts["utility"], facts["protects"]
     not_covered = _not_covered(facts)
-    picture, words = _gauge(facts)
+    picture, words, _ = _gauge(facts)
     each = noun(protects["rows_per_person"])
     tiles = foretold(useful["noise"], useful["as_exact_as_sample"], protects["records"], each)
     tiles.append(guess_tile(means.guess()))
@@ -43,8 +43,8 @@ def card(facts: Facts) -> str:
     )
 
 
-def _gauge(facts: Facts) -> tuple[str, str]:
-    """The picture (HTML) and the words for the data set's budget: used before, used by this release, and left."""
+def _gauge(facts: Facts) -> tuple[str, str, str]:
+    """`gauge` of the data set's budget: used before, used by this release, and left."""
     kept, total = facts["dataset"], facts["dataset"]["total"]
     lifetime = Lifetime(Budget(**total), Accounting(kept["accounting"]), kept["failure"])
     now = lifetime.cost(events_from_json(facts["promise"]["reserved"])) / lifetime.capacity

@@ -6,8 +6,10 @@ USED, NOW, OVER, LEFT = "#8a857c", "#0072b2", "#d55e00", "#8a857c4d"  # OVER: wh
 CLOSE = 1e-9  # shares that differ by less are the same
 
 
-def gauge(used: float | None, now: float = 0.0) -> tuple[str, str]:
+def gauge(used: float | None, now: float = 0.0) -> tuple[str, str, str]:
     """Return the picture (HTML) and the words for the shares of the whole budget, 0 to 1, used before and `now`.
+
+    The last of the three is the share of `now` alone.
 
     None was used before as far as is known where no budget record is named.
 
@@ -19,10 +21,10 @@ def gauge(used: float | None, now: float = 0.0) -> tuple[str, str]:
     before = _percent(used)
     mine = _percent(now) if over else min(_percent(now), 100 - before)
     left = 100 - before - mine * (not over)
-    needs = f"this release needs {'more than the whole budget' if now > 1 + CLOSE else f'{mine}%'}"
-    middle = [needs if over else f"this release {mine}%"] if now else []
+    share = "more than the whole budget" if now > 1 + CLOSE else f"{mine}%"
+    middle = [f"this release {'needs ' * over}{share}"] if now else []
     more = math.floor((1 - used - now) / now + CLOSE) if now else 0
-    rest = f"left {left}%" + f", enough for about {more:,} more like it" * (more > 0)
+    rest = f"left {left}%" + f", enough for about {more:,} more" * (more > 0)
     first = f"Used {'before ' if now else ''}{before}%" if known else "Of a new budget"
     words = " · ".join([first, *middle, rest])
     bars = "".join(
@@ -30,7 +32,7 @@ def gauge(used: float | None, now: float = 0.0) -> tuple[str, str]:
         for width, colour in ((before, USED), (100 - before if over else mine, OVER if over else NOW))
     )
     frame = f"display:flex;height:0.7em;border-radius:0.2em;overflow:hidden;background:{LEFT};print-color-adjust:exact"
-    return f'<div role="img" aria-label="Privacy budget: {words}" style="{frame}">{bars}</div>', words
+    return f'<div role="img" aria-label="Privacy budget: {words}" style="{frame}">{bars}</div>', words, share
 
 
 def _percent(share: float) -> int:

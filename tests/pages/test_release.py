@@ -73,20 +73,13 @@ def opened(folder, page="release", **query):
     return go(app, page, folder)
 
 
-def test_budgets_without_failures_add_up_and_the_page_says_no_other():
-    app = opened(None, algorithm="mwem", delta="0")
-    put(app, total_delta=0.0)
-    assert "3 releases make ε = 3." in captions(app)
-    assert "like money" not in captions(app)
-
-
 def test_before_a_folder_is_named_the_page_shows_the_plan_and_the_button_says_what_is_missing(tmp_path):
     app = opened(None)
     assert everything(app).count("Of a new budget · this release 8%") == 2, "what was used before is not known"
     assert "is right at most 54 times in 100" in shown(app)
     assert button(app, NOW).disabled
     assert ":material/radio_button_unchecked: A folder in step 1" in said(app)
-    assert "3 releases make ε = 1.36, not 3: shares add up." in captions(app)
+    assert "Uses 8%, even if it fails. Saves all files in your folder." in said(app)
     for folder in ("/no/such/folder", "\0", "~nobody-at-all/x", "a" * 900, "![x](http://evil.example)"):
         put(app, ledger_folder=folder)
         assert "There is no folder" in wrong(app)

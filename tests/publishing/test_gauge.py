@@ -10,7 +10,7 @@ from dpcore.publishing.gauge import gauge
 @pytest.mark.parametrize("used", [0.0, 1e-9, 0.0901, 0.335, 0.5, 0.999, 1.0])
 def test_shares_add_up_to_a_hundred_and_none_is_below_the_truth(used):
     for now in (0.0, 1e-4, 0.0901, 0.255, 1 - used):
-        picture, words = gauge(used, now)
+        picture, words, _ = gauge(used, now)
         said = [int(share) for share in re.findall(r"(\d+)%", words)]
         drawn = [int(width) for width in re.findall(r'"width:(\d+)%', picture)]
         if used + now > 1:
@@ -25,14 +25,14 @@ def test_shares_add_up_to_a_hundred_and_none_is_below_the_truth(used):
 
 
 def test_a_release_that_does_not_fit_is_said_and_drawn_in_another_colour():
-    picture, words = gauge(0.9, 0.2)
-    assert words == "Used before 90% · this release needs 20% · left 10%"
+    picture, words, share = gauge(0.9, 0.2)
+    assert (words, share) == ("Used before 90% · this release needs 20% · left 10%", "20%")
     assert gauge(0.0, 1.5)[1] == "Used before 0% · this release needs more than the whole budget · left 100%"
-    fits, words = gauge(0.9, 0.1)
+    fits, words, _ = gauge(0.9, 0.1)
     assert words.endswith("left 0%")
-    assert gauge(0.1, 0.3)[1].endswith("left 60%, enough for about 2 more like it")
+    assert gauge(0.1, 0.3)[1].endswith("left 60%, enough for about 2 more")
     assert set(re.findall("#[0-9a-f]+", picture)) != set(re.findall("#[0-9a-f]+", fits))
 
 
 def test_where_no_record_is_named_nothing_is_said_of_what_was_used():
-    assert gauge(None, 0.1)[1] == "Of a new budget · this release 10% · left 90%, enough for about 9 more like it"
+    assert gauge(None, 0.1)[1] == "Of a new budget · this release 10% · left 90%, enough for about 9 more"

@@ -40,9 +40,9 @@ WORDS = {
 }
 FIRST = ("card.html", "synthetic.csv")  # each has a button of its own, all others one list
 PROMISED = (
-    "- **Card** to sign\n"
+    "- **Card** for your board to sign\n"
     "- **{rows:,} synthetic row{s}**\n"
-    "- **Answers** to your questions\n"
+    "- **Answers**\n"
     "- **Proof** to check\n\n"
     "No real row. "
 )

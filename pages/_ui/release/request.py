@@ -1,6 +1,5 @@
 """What is to be released: the data set's name and budget, questions, algorithm, ε and δ, and what leaves."""
 
-import math
 import tempfile
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -53,7 +52,6 @@ DRAWN = {
 }
 CIPHER = "A cipher draws it, whose key is the operating system's entropy, and it cannot be repeated."
 CAUTION = "Explore's numbers may differ a little: a release counts what this algorithm uses with more caution."
-LESS = "ε does not add up like money, so the bar counts shares."
 NEIGHBOURS = "Neighbours, the tables that nobody must be able to tell apart, differ in {} and have as many rows."
 
 
@@ -150,31 +148,19 @@ def verdict(ready: PreparedRelease, of: tuple) -> None:
         st.caption(CAUTION)
 
 
-def shares(ready: PreparedRelease, sets: Sequence[DataSet] | None, head: DeltaGenerator, below: DeltaGenerator) -> None:
-    """Draw in the `head` the shares of the budget used before and by this release; say `below` why these are no ε.
+def share(ready: PreparedRelease, sets: Sequence[DataSet] | None, head: DeltaGenerator) -> str:
+    """Draw in the `head` the shares of the budget used before and by this release; returns the latter in words.
 
     `sets` is None where no budget record is named.
     """
     request = ready.request
     found = dataset_of(sets or (), request.dataset)
     if found is None and request.total is None:
-        return
+        return "its share"
     lifetime = Lifetime.fixed_by(request.total, ready.events) if found is None else found.lifetime  # type: ignore[arg-type]
     spent = None if sets is None else 0.0 if found is None else found.spent
     with head:
-        shared_gauge.draw(request.dataset or "", lifetime, spent, ready.events)
-    epsilon, unit = request.budget.epsilon, request.unit
-    times = max(int(lifetime.budget.epsilon / epsilon), 2)
-    together = lifetime.epsilon(times * lifetime.cost(ready.events))
-    if together == math.inf:  # noise that this data set cannot add up; the door says so
-        return
-    words, apart = f"{times:,} releases make ε = {together:.3g}", f"{times * epsilon:.3g}"
-    behind = NEIGHBOURS.format("one row")
-    if together < times * epsilon and f"{together:.3g}" != apart:
-        words, behind = f"{words}, not {apart}: shares add up", f"{LESS} {behind}"
-    if unit.person is not None:
-        behind = f"{NEIGHBOURS.format(f'all rows of one person ({unit.most_rows} or fewer)')} {COUNTED}"
-    below.caption(f"{words}.", help=plain(f"Protected: {unit.words}. {behind}", 900))
+        return shared_gauge.draw(request.dataset or "", lifetime, spent, ready.events)
 
 
 def preview(ready: PreparedRelease, ledger: Path | None, of: tuple, sets: Sequence[DataSet]) -> None:
@@ -208,7 +194,7 @@ def way_on(error: InputError) -> None:
 
 def details(ready: PreparedRelease, of: tuple) -> None:
     """Every charge and setting of the plan, and how its noise is drawn."""
-    request, plan = ready.request, ready.plan
+    request, plan, unit = ready.request, ready.plan, ready.request.unit
     found, budget, sums = _reservation(ready, None, of), request.budget, plan.sums
     if isinstance(ready, OpenRelease):
         opened.preview(ready)
@@ -225,7 +211,10 @@ def details(ready: PreparedRelease, of: tuple) -> None:
         + " It uses all that both may ever need." * isinstance(ready, OpenRelease)
     )
     plan_tables([(c.name, c.value, c.why) for c in plan.choices], [charge.to_json() for charge in plan.charges])
+    apart = "one row" if unit.person is None else f"all rows of one person ({unit.most_rows} or fewer)"
+    counted = f" {COUNTED}" * (unit.person is not None)
     st.caption(f"{DRAWN[plan.exact]} {CIPHER}")
+    st.caption(f"Protected: {unit.words}. {NEIGHBOURS.format(apart)}{counted}")
 
 
 def fitting(ready: PreparedRelease, sets: Sequence[DataSet]) -> float | None:

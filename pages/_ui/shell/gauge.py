@@ -21,9 +21,12 @@ def of_table(table: Table) -> None:
         draw(name, found.lifetime, found.spent)
 
 
-def draw(name: str, lifetime: Lifetime, spent: float | None, now: Events = ()) -> None:
-    """Draw the shares used by releases whose total is `spent` (ε), None if not known, and by the events `now`."""
-    picture, words = gauge(None if spent is None else lifetime.share(spent), lifetime.cost(now) / lifetime.capacity)
+def draw(name: str, lifetime: Lifetime, spent: float | None, now: Events = ()) -> str:
+    """Draw the shares used by releases whose total is `spent` (ε), None if not known, and by the events `now`.
+
+    Returns the share of `now` in words.
+    """
+    picture, words, mine = gauge(None if spent is None else lifetime.share(spent), lifetime.cost(now) / lifetime.capacity)
     whole = lifetime.budget
     used = "what is used is not known yet" if spent is None else f"ε = {spent:.3g} of {whole.epsilon:g} is used"
     behind = (
@@ -33,6 +36,7 @@ def draw(name: str, lifetime: Lifetime, spent: float | None, now: Events = ()) -
     with st.container(key="gauge", width="content", gap=None):
         st.html(picture)
         st.caption(words, help=plain(behind, 600))
+    return mine
 
 
 def _sets() -> list[DataSet]:
