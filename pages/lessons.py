@@ -7,11 +7,11 @@ from pages._ui.lessons.lesson import LESSONS
 from pages._ui.shell.results import QUIET
 
 patient.problem()
-st.html("<style>[data-testid=stLinkButton] p {white-space: normal;}</style>")
 places = [*st.columns(3), *st.columns(3)]
 for number, (place, (key, lesson)) in enumerate(zip(places, LESSONS.items(), strict=True), 1):
     with place.container(border=True, height="stretch"):
         st.markdown(f"**{number}. {lesson.title}**")
+        st.caption(lesson.shows)
         st.plotly_chart(lesson.card(), key=key, alt=lesson.task, config=QUIET)
         if lesson.revealed:
             st.markdown(f"Remember: {lesson.remember}")

@@ -43,8 +43,8 @@ def sampling(medians: Medians) -> LessonFinding:
     """Return how the largest error falls from ε = 0.1 to 10: about the table, and about its population."""
     table, people = zip(medians[0.1], medians[10.0], strict=True)
     words = (
-        f"the largest error about the table falls from {points(table[0])} to {points(table[1])} points from ε = 0.1 "
-        f"to 10. About the population it goes from {points(people[0])} to {points(people[1])}"
+        f"the largest error about these people falls from {points(table[0])} to {points(table[1])} points from ε = 0.1 "
+        f"to 10. About everybody it goes from {points(people[0])} to {points(people[1])}"
     )
     if people[1] >= people[0]:
         return LessonFinding(2, words)
@@ -54,5 +54,5 @@ def sampling(medians: Medians) -> LessonFinding:
 def rule(medians: Medians) -> LessonFinding:
     """Return how often rows made from pairs of columns keep a rule that no pair shows: always, mostly or in half."""
     pairs, evolved = medians[10.0]
-    words = f"the rule holds in {pairs:.1%} of the rows that are made from pairs, and in {evolved:.1%} of evolved rows"
+    words = f"the rule holds in {pairs:.1%} of the rows made from pairs, and in {evolved:.1%} of those chosen by votes"
     return LessonFinding(nearest(pairs, (1, 0.75, 0.5)), words)

@@ -113,7 +113,7 @@ def kept_runs() -> dict[str, Any]:
 
 LESSONS = {
     "epsilon": Lesson(
-        "How much accuracy does stronger protection cost?",
+        "What does stronger protection cost?",
         "Random noise hides each of 20,000 people in counts. Now take a privacy budget (ε) ten times smaller: 0.1 "
         "instead of 1. How much larger is the typical error?",
         ("About the same", "About 3 times", "About 6 times", "About 10 times"),
@@ -128,12 +128,12 @@ LESSONS = {
         f"table of people. What you get at ε = 1: {Promise(1, 1e-9).suspicion_words} At ε = 0.1 "
         f"it rises to {Promise(0.1, 1e-9).suspicion}.",
         {"sample": "census", "epsilon": "1", "algorithm": "gaussian_maxent"},
-        "Guess the typical error with a ten times smaller budget (ε).",
+        "Guess the error at ε = 0.1",
         (1.0, 0),
         (0.1, 0),
         "Stronger protection costs accuracy.",
         (Bar("typical error", "typical"), Bar("largest error", "largest")),
-        "How far off are the answers?",
+        "How far off are answers?",
         words=("marginal", "point"),
     ),
     "small-groups": Lesson(
@@ -151,12 +151,12 @@ LESSONS = {
         "Every count gets the same noise. Among 2,092 adults it hardly shows. Among 109 children it changes much of "
         "what is known about them. Look at “Groups” below, by Age, then by Class.",
         {"sample": "titanic", "epsilon": "0.3", "algorithm": "gaussian_maxent"},
-        "Guess how wrong the table is about the Titanic's 109 children.",
+        "Guess the error about children",
         (0.3, 1),
         (0.3, 0),
         "Small groups get less exact results.",
         (Bar("children", "Child"), Bar("adults", "Adult")),
-        "How much do the real and the published table disagree?",
+        "How wrong is the table?",
         "%",
         ("disagreement",),
     ),
@@ -176,15 +176,15 @@ LESSONS = {
         "everything computed from it afterwards is free. To compare, pin this run under “Two settings” and set noise "
         "to “reused” among the parameters.",
         {"sample": "census", "epsilon": "1", "algorithm": "dpam", "dpam.noise": "fresh"},
-        "Guess the typical error when every step looks at the data again.",
+        "Guess the error of many looks",
         (1.0, 1),
         (1.0, 0),
         "Look once, and reuse what you saw.",
         (Bar("looks often", "typical"), Bar("looks once", "typical", {"noise": "reused"})),
-        "What is the typical error?",
+        "Typical error",
     ),
     "constants": Lesson(
-        "How much accuracy does caution cost?",
+        "Are the settings of a textbook the most accurate?",
         "The same release is made twice: once with the cautious settings of the textbook, once with practical ones. "
         "Both protect equally. How much smaller is the largest error with the practical ones?",
         ("It is larger: the textbook is optimal", "About equal", "Two to three times smaller"),
@@ -200,15 +200,15 @@ LESSONS = {
         "Accuracy need not be planned for it. To compare, pin this run under “Two settings” and "
         "set schedule to “practical” among the parameters.",
         {"sample": "berkeley", "epsilon": "1", "algorithm": "dpfw", "dpfw.schedule": "paper"},
-        "Guess the largest error with less cautious settings.",
+        "Guess the error of practical settings",
         (1.0, 0),
         (1.0, 1),
         "Be cautious about privacy, and practical about accuracy.",
-        (Bar("cautious settings", "largest"), Bar("practical settings", "largest", {"schedule": "practical"})),
-        "What is the largest error?",
+        (Bar("textbook settings", "largest"), Bar("practical settings", "largest", {"schedule": "practical"})),
+        "Largest error",
     ),
     "population": Lesson(
-        "Does less noise bring you to the truth?",
+        "With hardly any noise, are answers exact?",
         "A table has 20,000 people out of a population that we know. We take less and less noise. Does the error about "
         "the population go to zero?",
         ("Yes, like the error about the table", "No: it stops at what sampling costs", "It grows"),
@@ -216,16 +216,16 @@ LESSONS = {
         "The 20,000 people are a sample, so chance alone makes them differ from the population. A larger ε removes "
         "noise, but it cannot remove that chance. Move ε and see where the two errors part.",
         {"sample": "census", "epsilon": "0.1", "algorithm": "gaussian_maxent"},
-        "Guess the error about everybody when noise is almost gone.",
+        "Guess the error about everybody",
         (10.0, 0),
         (10.0, 1),
         "Less noise cannot remove the luck of the sample.",
-        (Bar("about the table", "largest"), Bar("about the population", "population")),
-        "What is the largest error?",
+        (Bar("about these 20,000 people", "largest"), Bar("about everybody", "population")),
+        "Largest error",
         words=("sampling floor",),
     ),
     "unseen-rule": Lesson(
-        "Can all pairs be right, and the rows wrong?",
+        "Every two columns are right. Are whole rows?",
         "Two coins were thrown, and a third column says whether they show the same side. A release measures all pairs "
         "of columns with little noise. In how many of its rows is the third column right?",
         ("In nearly all: there is little noise", "In three of four", "In half of them, as by a guess"),
@@ -234,15 +234,15 @@ LESSONS = {
         "rows vote for whole invented rows. Those that break the rule get few votes and disappear. Choose “every "
         "triple” among the questions and see.",
         {"sample": "coins", "epsilon": "10", "algorithm": "gaussian_maxent"},
-        "Guess how often a rule survives if only pairs count.",
+        "Guess how many rows are right",
         (10.0, 1),
         (10.0, 0),
         "A release knows only what it asked.",
         (
-            Bar("rows made from pairs", "possible"),
-            Bar("evolved rows", "possible", {"algorithm": "private_evolution_table"}),
+            Bar("made from pairs of columns", "possible"),
+            Bar("chosen by votes on rows", "possible", {"algorithm": "private_evolution_table"}),
         ),
-        "In how many rows is the third column right?",
+        "Rows with the third column right",
         "%",
     ),
 }
