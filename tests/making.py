@@ -1,7 +1,7 @@
-"""What pages show without running it: `python -m tests.making` makes the lessons' bars and Audit's opening game anew.
+"""What pages show without running it: `python -m tests.making` makes lessons' bars, Audit's game and Learning's runs.
 
-It writes assets/lessons.json and assets/audit.json, in some minutes. Needed where a lesson, an algorithm that they use
-or the game changes; tests make a part of it again.
+It writes lessons.json, audit.json and learning.json in assets, in some minutes. Needed where a lesson, an algorithm
+that they use or the game changes; tests make a part of it again.
 """
 
 import json
@@ -14,14 +14,18 @@ from dpcore.evaluation.run import compare, pairs_with, subgroups
 from dpcore.experiments.audit import audit, short
 from dpcore.experiments.transcripts import transcribe
 from dpcore.params import build
+from dpcore.parsing.tasks import read_task, task_text
 from pages._ui.audit import game
 from pages._ui.jobs.runs import LAST
+from pages._ui.learning import on_table, quantile
 from pages._ui.lessons import lesson as lessons
 from pages._ui.lessons.moving import STOPS
+from pages._ui.shell import controls
 from pages._ui.shell.state import sample_table
 
 GAMES = 10_000
 KEPT = 400  # points of a curve
+TASK = task_text("logistic", "income", level=None, features=("age", "sex", "education", "marital"))
 
 
 def shares(lesson, seeds=lessons.SEEDS, epsilons=STOPS):
@@ -66,7 +70,20 @@ def game_kept(found):
     return thinned(found, int(np.sum(found.thresholds >= found.line)) - 1)
 
 
+def learned(cases):
+    """These runs as Learning opens with them: of a prediction of the census' income, each with its weights."""
+    table = sample_table("census")
+    problem, seen, held_out = on_table.parted(*read_task(TASK, table.domain, table.kept))
+    for case in cases:
+        run = Run(case.algorithm, problem, seen, case.budget, seed=case.seed, population=held_out).finish()
+        yield case.done(run.to_json()).to_json(), run.release.x.tolist()
+
+
 if __name__ == "__main__":
+    opening = list(learned(quantile.planned(on_table.FIRST, Budget(1.0, lessons.DELTA), 3)))
+    table = sample_table("census")
+    asked = [table.name, table.schema, table.unit.most_rows, TASK, controls.AUTO]
+    on_table.FILE.write_text(json.dumps({"asked": asked, "runs": opening}), encoding="utf-8")
     made = {key: lesson.asked() | {"shares": shares(lesson)} for key, lesson in lessons.LESSONS.items()}
     lessons.FILE.write_text(json.dumps(made), encoding="utf-8")
     asked = short(ALGORITHMS["gaussian_maxent"]()), Budget(game.OPENING, game.DELTA)

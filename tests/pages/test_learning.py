@@ -11,6 +11,7 @@ from pages._ui.learning import quantile as learning
 from pages._ui.learning import runs as learning_runs
 from pages._ui.shell.state import sample_table
 from pages._ui.shell.table import Table
+from tests import making
 from tests.helpers import BUDGET, approx, categorical, domain_of, final_errors, finished, numeric, parametrize
 from tests.pages.headless import (
     captions,
@@ -131,6 +132,22 @@ def test_a_classifier_is_learned_from_three_quarters_and_judged_by_the_rest():
     assert {"Regularised exponential mechanism", "without privacy"} <= {t.get("name") for t in plotted(app, 2)}
 
 
+def test_a_prediction_opens_with_runs_made_beforehand_and_another_one_waits_for_a_press():
+    app = opened(part=PARTS[2])
+    runs = session(app).held["classifier"]
+    kept = {found.point.key: found for found in runs.shown}
+    few = [case for case in runs.planned if case.seed == 1 and case.budget.epsilon == 0.3]
+    for point, x in making.learned(few):
+        found = kept[(point["algorithm"], 0.3, 1e-9, 1)]
+        assert found.point.errors == approx(point["errors"])
+        assert found.x == approx(x)
+    assert len(kept) == len(runs.planned) == len(few) * 4 * 3
+    assert not runs.jobs
+    assert "is best: privacy adds an error of" in captions(app)
+    put(app, target_logistic="sex")
+    assert "Press “Learn”" in app.warning[0].value
+
+
 @parametrize("loss", ["hinge", "absolute", "huber", "quantile"])
 def test_every_loss_makes_a_picture_of_two_coefficients(loss):
     app = opened(part=PARTS[1], plane_loss=loss)
@@ -173,7 +190,8 @@ def test_stakeholders_see_what_is_public_only():
 def test_cancel_stops_what_runs_and_keeps_what_is_there():
     runs = learning_runs.LearningRuns()
     problem, rows = median_age()
-    learning.begin(runs, 1, (problem, rows, None), ["Exponential mechanism", "Noisy gradient descent"], BUDGET, 20)
+    planned = learning.planned(["Exponential mechanism", "Noisy gradient descent"], BUDGET, 20)
+    runs.start(1, (problem, rows, None), planned)
     runs.jobs[0][1].wait(30)
     runs.gather()
     assert "Some methods still run" in learning.finding(runs, runs.table())

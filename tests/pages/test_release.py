@@ -285,15 +285,6 @@ WRONG = ["", RIGHT[:-1], RIGHT + "x", RIGHT.upper(), "ключ" * 9]
 GUESSES = [PEOPLE.replace(b"0,a", b"0,b", 1), PEOPLE]
 
 
-def test_one_row_is_said_as_one(monkeypatch):
-    told = []
-    monkeypatch.setattr(release_files.st, "markdown", told.append)
-    release_files.promise(1)
-    release_files.promise(2000)
-    assert "1 synthetic row**\n" in told[0]
-    assert "2,000 synthetic rows**\n" in told[1]
-
-
 def test_a_stranger_learns_nothing_of_the_ledger_from_a_guessed_table(tmp_path, monkeypatch):
     """Compared as a whole, so that no message is forgotten: the right guess changes not a word."""
     frame = read(BytesIO(PEOPLE), "people.csv").frame

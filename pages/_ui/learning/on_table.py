@@ -1,13 +1,17 @@
 """Draw the Learning page's third part: a classifier or a regression by every method, over ε and repeats."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore import Budget, Column
+from dpcore import Budget, Column, RiskMinimisation, Rows
 from dpcore.evaluation.output_laws import best_without_privacy, split
+from dpcore.experiments.sweep import SweepPoint
 from dpcore.parsing.tasks import task_text
 
 from ..charts import learning as learning_charts
@@ -19,9 +23,10 @@ from ..shell.session import session
 from ..shell.state import shared
 from ..shell.table import Table
 from ..shell.text import clean, distinct, plain
-from .quantile import METHODS, begin, cautions, excess_by_epsilon, made
-from .runs import LearningRuns
+from .quantile import METHODS, cautions, excess_by_epsilon, made, planned
+from .runs import LearningRun, LearningRuns
 
+FILE = Path(__file__).parents[3] / "assets" / "learning.json"  # made by `python -m tests.making`
 LOSSES = {"logistic": "a chance (logistic)", "hinge": "yes or no (hinge)", "absolute": "a number (median)",
           "huber": "a number (mean-like, Huber)", "quantile": "a number that 90% stay below"}  # fmt: skip
 RADII = [0.5, 1.0, 2.0, 5.0, 10.0, 20.0]
@@ -53,6 +58,20 @@ def predicted(possible: list[tuple[str, str]], where: str) -> tuple[str, str]:
     )
 
 
+def parted(problem: RiskMinimisation, rows: Rows) -> tuple[RiskMinimisation, Rows, Rows]:
+    """Return the problem on the rows that methods learn from, these rows, and those that test them."""
+    seen, held_out = split(rows, HELD_OUT, 0)
+    return replace(problem, n=seen.n), seen, held_out
+
+
+def opening(table: Table, text: str, radius: Any) -> list[LearningRun]:
+    """Return the runs made beforehand for what the page opens with on its sample; none for anything else."""
+    kept = json.loads(FILE.read_text(encoding="utf-8"))
+    if table.uploaded or [table.name, table.schema, table.unit.most_rows, text, radius] != kept["asked"]:
+        return []
+    return [LearningRun(SweepPoint.from_json(point), np.array(x)) for point, x in kept["runs"]]
+
+
 @peek
 def whole(table: Table, left: Any, right: Any, experts: Any) -> None:
     """Draw the error that privacy adds, then what the methods are worth on new people and how their weights spread."""
@@ -81,14 +100,14 @@ def whole(table: Table, left: Any, right: Any, experts: Any) -> None:
         left.info("Choose at least one column to predict from.")
         return
     text = task_text(loss, target, level=0.9 if loss == "quantile" else None, features=tuple(chosen))
-    problem, rows = made(table, text, None if radius == controls.AUTO else float(radius))
-    seen, held_out = split(rows, HELD_OUT, 0)
-    problem = replace(problem, n=seen.n)
+    problem, seen, held_out = parted(*made(table, text, None if radius == controls.AUTO else float(radius)))
     runs, of = session().own("classifier", LearningRuns), (table.version, text, radius, spend.delta)
+    plan, there = planned(methods, spend, int(seeds)), opening(table, text, radius)
+    pressed = right.button("Learn", type="primary", icon=":material/play_arrow:", key="run-table")
     with left:
         cautions(spend, table)
-        if st.button("Learn", type="primary", icon=":material/play_arrow:", key="run-table"):
-            begin(runs, of, (problem, seen, held_out), methods, spend, int(seeds))
+        if pressed or (runs.asked is None and {case.key for case in plan} <= {found.point.key for found in there}):
+            runs.start(of, (problem, seen, held_out), plan, there)
         watch(runs, "table")
         if runs.asked is not None and runs.asked != of:
             st.warning("What is drawn belongs to other settings. Press “Learn” to renew it.")
@@ -106,7 +125,7 @@ def whole(table: Table, left: Any, right: Any, experts: Any) -> None:
 def _population(runs: LearningRuns) -> None:
     """Draw what a method is worth on people it has not seen: its error and its right answers."""
     frame = runs.table()
-    words = {"population_risk": "error on new people", "population_accuracy": "right answers on new people",
+    words = {"population_accuracy": "right answers on new people", "population_risk": "error on new people",
              "accuracy": "right answers on the rows it saw"}  # fmt: skip
     possible = [name for name in words if name in frame and frame[name].notna().any()]
     value = st.segmented_control(

@@ -7,8 +7,8 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import ALGORITHMS, Budget, RiskMinimisation, Rows
-from dpcore.algorithms import solving
 from dpcore.evaluation.output_laws import LineLaw, line_law, risk_by_mu
+from dpcore.experiments.sweep import Case
 from dpcore.params import build
 from dpcore.parsing.tasks import read_task, task_text
 from dpcore.privacy.accounting import guarantee
@@ -150,7 +150,7 @@ def _off(law: LineLaw) -> float:
 
 def _answer(problem: RiskMinimisation, spend: Budget, law: LineLaw, name: str) -> None:
     """Draw tiles: the real value, a private one for example and how far off it may be, and a guess about a person."""
-    algorithm = build(solving(RiskMinimisation)["regularized_exponential"], {"stages": str(law.stages)})
+    algorithm = build(ALGORITHMS["regularized_exponential"], {"stages": str(law.stages)})
     promise = Promise.of_plan(algorithm.plan(problem, spend), adaptive=algorithm.adaptive)
     example = np.interp(0.7, np.cumsum(law.density) / law.density.sum(), law.x)  # it moves with the curve
     (low,), (high,) = problem.region.corners
@@ -189,20 +189,20 @@ def _rivals(table: Table, problem: RiskMinimisation, rows: Rows, spend: Budget, 
     seeds = st.number_input("Repeats", 1, 20, 5, key="line-seeds", bind="query-params", width=120)
     asked = (table.version, of, spend, seeds)
     if runs.asked != asked:
-        begin(runs, asked, (problem, rows, None), list(METHODS), spend, int(seeds))
+        runs.start(asked, (problem, rows, None), planned(list(METHODS), spend, int(seeds)))
     watch(runs, "line")
     excess_by_epsilon(runs, "line-rivals")
 
 
-def begin(
-    runs: LearningRuns, of: Any, problem: tuple[RiskMinimisation, Rows, Rows | None], names: list[str], spend: Budget,
-    seeds: int,
-) -> None:  # fmt: skip
-    """Start every method at EPSILONS and at the chosen ε."""
-    known = solving(RiskMinimisation)
-    algorithms = {name: build(known[METHODS[name][0]], METHODS[name][1]) for name in names}
-    budgets = [Budget(e, spend.delta) for e in sorted({*EPSILONS, spend.epsilon})]
-    runs.start(of, problem, algorithms, budgets, range(seeds))
+def planned(names: list[str], spend: Budget, seeds: int) -> list[Case]:
+    """Return the runs of every method at EPSILONS and at the chosen ε."""
+    algorithms = {name: build(ALGORITHMS[METHODS[name][0]], METHODS[name][1]) for name in names}
+    return [
+        Case(name=name, algorithm=algorithm, budget=Budget(epsilon, spend.delta), seed=seed)
+        for seed in range(seeds)
+        for epsilon in sorted({*EPSILONS, spend.epsilon})
+        for name, algorithm in algorithms.items()
+    ]
 
 
 def finding(runs: LearningRuns, frame: pd.DataFrame) -> str:
@@ -218,7 +218,7 @@ def excess_by_epsilon(runs: LearningRuns, key: str) -> None:
     frame = runs.table()
     if not len(frame):
         if runs.ended:
-            st.info("How much error does privacy add, by each method? Press the button: it takes some seconds.")
+            st.info("How much error does privacy add, by each method? Press “Learn”: it takes some seconds.")
         return
     shown = frame.assign(excess_risk=frame["excess_risk"].clip(lower=1e-12))
     figure = learning_charts.by_epsilon(shown, "excess_risk", "error added", list(METHODS), log=True)

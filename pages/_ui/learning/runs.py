@@ -1,14 +1,13 @@
 """Learning runs in the shared pool: many methods at many ε over seeds, and what came back."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from dpcore import Budget, RiskMinimisation, Rows
-from dpcore.algorithms import Algorithm
+from dpcore import RiskMinimisation, Rows
 from dpcore.experiments.pool import Result
 from dpcore.experiments.sweep import Case, SweepPoint
 
@@ -28,18 +27,15 @@ class LearningRuns(Several[LearningRun]):
     """What a browser tab learns: the runs of one problem on its records, beside the records that are held out."""
 
     def start(
-        self, asked: Any, made: tuple[RiskMinimisation, Rows, Rows | None], algorithms: Mapping[str, Algorithm],
-        budgets: list[Budget], seeds: range,
+        self, asked: Any, made: tuple[RiskMinimisation, Rows, Rows | None], planned: list[Case],
+        there: Iterable[LearningRun] = (),
     ) -> None:  # fmt: skip
-        """Run what is not there yet; points of another problem are dropped, those of the same are kept."""
+        """Run what is not `there` yet; points of another problem are dropped, those of the same are kept."""
         self.cancel()
         if self.asked != asked:
             self.close()
             self.asked, (self.problem, self.rows, self.beside) = asked, made
-        planned = [
-            Case(name=name, algorithm=algorithm, budget=budget, seed=seed)
-            for seed in seeds for budget in budgets for name, algorithm in algorithms.items()
-        ]  # fmt: skip
+            self.found = {found.point.key: found for found in there}
         self.run(planned)
 
     def keep(self, point: SweepPoint, result: Result | None) -> LearningRun:

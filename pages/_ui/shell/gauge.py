@@ -26,7 +26,9 @@ def draw(name: str, lifetime: Lifetime, spent: float | None, now: Events = ()) -
 
     Returns the share of `now` in words.
     """
-    picture, words, mine = gauge(None if spent is None else lifetime.share(spent), lifetime.cost(now) / lifetime.capacity)
+    picture, words, mine = gauge(
+        None if spent is None else lifetime.share(spent), lifetime.cost(now) / lifetime.capacity
+    )
     whole = lifetime.budget
     used = "what is used is not known yet" if spent is None else f"ε = {spent:.3g} of {whole.epsilon:g} is used"
     behind = (

@@ -36,7 +36,7 @@ MENU: dict[str, list[Entry]] = {
         Entry(
             "pages/data.py",
             "Data",
-            "Bring a table or take a sample. Say what everybody may know about its columns: that is public.",
+            "Bring a table: it stays in memory and goes with your tab. Say what is public about its columns.",
             says_later=True,
         ),
         Entry(
