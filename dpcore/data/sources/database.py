@@ -163,7 +163,8 @@ class DatabaseSource:
         try:
             return self.backend.to_pyarrow(question)
         except Exception as error:
-            raise InputError(f"{self.name}: the database did not answer ({type(error).__name__})") from None
+            why = f"the database did not answer ({type(error).__name__})"  # of a column of its own kind, an enum say
+            raise InputError(f"{self.name}: {why}; in a view, cast unusual columns to text, or read a file") from None
 
     def _pushed(self, column: Column, name: str) -> tuple[Any, list[tuple[Any, Any, str]]]:
         """A column's code as an expression, and its refused cells: a condition, the text to show, and the reason."""
