@@ -125,7 +125,7 @@ def test_a_first_screen_has_few_words_and_its_picture_in_sight(page, server, pat
     for width, height, query in ((1440, 900, ""), (1280, 720, "?present=true"), (390, 844, "")):
         sized(page, width, height)
         settle(page, server, path + query)
-        if path in ("/evolution", "/audit", "/compare"):
+        if path in ("/evolution", "/audit", "/compare", "/lessons"):
             expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
         count, picture = page.evaluate(SEEN)
         if width == 1440:
