@@ -144,7 +144,7 @@ def guessed(bars: dict[str, float], unit: str, *, hidden: bool) -> go.Figure:
         x=values, y=[*bars], orientation="h", marker_color=ERROR, text=told, textposition="outside", cliponaxis=False,
         textfont_size=[13, 28 if hidden else 13], hoverinfo="skip", width=0.6,
     )  # fmt: skip
-    figure.update_xaxes(visible=False, range=[0, 2 * max(values)])
+    figure.update_xaxes(visible=False, range=[0, 2.6 * max(values)])
     return finish(figure.update_yaxes(autorange="reversed"), 100).update_layout(margin_t=8)
 
 
