@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from dpcore.errors import InputError
+from dpcore import InputError
 from pages._ui.compare import ask, causes, measures, others, purposes, report, summary, sweeps
 from pages._ui.compare import overview as compare
 from pages._ui.jobs import counting

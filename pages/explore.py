@@ -4,9 +4,9 @@ import time
 
 import streamlit as st
 
-from dpcore.errors import InputError
+from dpcore import InputError
 from dpcore.evaluation.run import compare
-from dpcore.privacy.accounting.guarantee import cautions
+from dpcore.privacy.accounting import cautions
 from pages._ui.explore import ask as asking
 from pages._ui.explore import comparison, keep, outcome, run, screen, setup, ties
 from pages._ui.jobs import counting

@@ -4,7 +4,7 @@ from html import escape
 
 import streamlit as st
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS
 from dpcore.params import LETTERS, parameters
 from dpcore.tags import Tag
 from pages._ui.glossary.examples import examples

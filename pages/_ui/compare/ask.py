@@ -7,16 +7,14 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from dpcore.algorithms import ALGORITHMS, solving
+from dpcore import ALGORITHMS, Budget, InputError, QueryRelease
+from dpcore.algorithms import solving
 from dpcore.algorithms.base import make_plan
-from dpcore.errors import InputError
 from dpcore.experiments.foretold import public_noise
 from dpcore.experiments.frontier import RUNS
 from dpcore.intervals.usefulness import foreseen, uses
 from dpcore.numbers import brief
 from dpcore.params import build
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
 from dpcore.theory.meaning import Promise, guess_tile
 from dpcore.theory.noise import all_within, reach

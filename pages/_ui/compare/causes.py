@@ -7,17 +7,14 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpcore import Budget, Domain, InputError, Marginals, QueryRelease
 from dpcore.algorithms import solving
 from dpcore.data.column import MISSING_LABEL
-from dpcore.data.domain import Domain
-from dpcore.errors import InputError
 from dpcore.evaluation.diagnosis import Conclusion, noiseless, waterfall
 from dpcore.params import build
 from dpcore.parsing.questions import unbinned, understand
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
-from dpcore.workloads import Marginals, Workload
+from dpcore.workloads import Workload
 
 from ..charts import frontier
 from ..jobs.job import watch

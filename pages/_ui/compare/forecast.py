@@ -6,13 +6,10 @@ from typing import Any
 
 import streamlit as st
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget, InputError, QueryRelease
 from dpcore.algorithms.forecasts import SAID, affordable, in_bytes, in_seconds
-from dpcore.errors import InputError
 from dpcore.experiments.sweep import Key, SweepPoint
 from dpcore.params import build
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import QueryRelease
 
 from ..jobs.pool import WORKERS
 from ..shell.session import session

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
+from dpcore import InputError
 from dpcore.data.readers import UPLOADED, read
-from dpcore.errors import InputError
 from dpcore.evaluation.run import Comparison, compare
 from dpcore.releases import Records
 

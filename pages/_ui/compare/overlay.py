@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore.errors import InputError
+from dpcore import InputError
 from dpcore.numbers import brief
 from dpcore.theory.rates import RATES, Setting
 from dpcore.theory.width import gaussian_width

@@ -9,16 +9,14 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpcore.algorithms import ALGORITHMS, solving
+from dpcore import ALGORITHMS, Budget, QueryRelease, Rows
+from dpcore.algorithms import solving
 from dpcore.algorithms.forecasts import in_bytes
-from dpcore.data.domain import Rows
 from dpcore.evaluation.diagnosis import baselines, draw, empirical
 from dpcore.evaluation.run import Comparison
 from dpcore.experiments.frontier import middles, regret, step_frontier
 from dpcore.numbers import brief, points
 from dpcore.params import build
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import QueryRelease
 from dpcore.tags import Tag
 from dpcore.workloads import Workload
 

@@ -8,8 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dpcore.data.domain import Rows
-from dpcore.errors import InputError
+from dpcore import InputError, Rows
 from dpcore.evaluation.purposes import TESTS, Purposes, alarms_in_words
 from dpcore.experiments.pool import JobSpec, Result
 from dpcore.experiments.sweep import Case, SweepPoint

@@ -7,11 +7,11 @@ import numpy as np
 import streamlit as st
 from markupsafe import Markup
 
+from dpcore import QueryRelease
 from dpcore.algorithms import solving
 from dpcore.evaluation.run import Comparison, subgroups
 from dpcore.experiments.frontier import middles, step_frontier
 from dpcore.numbers import brief
-from dpcore.problems import QueryRelease
 from dpcore.publishing import printing
 from dpcore.tags import Tag
 from dpcore.theory.meaning import SUSPICION, Promise, one_in, percent, times_in_100

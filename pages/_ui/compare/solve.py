@@ -7,12 +7,11 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from dpcore import Budget, QueryRelease
 from dpcore.algorithms import solving
 from dpcore.experiments.frontier import RUNS, SHARE, Search
 from dpcore.numbers import brief
 from dpcore.params import build
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import QueryRelease
 
 from ..jobs.runs import Runs
 from ..shell import controls

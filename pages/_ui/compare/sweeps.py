@@ -8,16 +8,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore.algorithms import ALGORITHMS
-from dpcore.algorithms.base import Algorithm
-from dpcore.data.domain import Rows
-from dpcore.errors import InputError
+from dpcore import ALGORITHMS, Budget, InputError, Marginals, QueryRelease, Rows
+from dpcore.algorithms import Algorithm
 from dpcore.evaluation.run import pairs_with
 from dpcore.experiments.pool import JobSpec, Result
 from dpcore.experiments.sweep import Case, SweepPoint, cases, identity, rows_digest
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import QueryRelease
-from dpcore.workloads import Marginals
 
 from ..jobs.several import Several
 from ..shell.opened import Trial

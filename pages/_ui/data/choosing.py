@@ -8,9 +8,8 @@ from typing import Any
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import DeletedFile
 
-from dpcore.data.readers import read_json
+from dpcore import InputError, read_json
 from dpcore.data.text_format import DELIMITERS, ENCODINGS
-from dpcore.errors import InputError
 
 from ..shell.session import forget
 from ..shell.state import SAMPLES, public_host, table, use_sample

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from dpcore import PrivacyUnit
 from dpcore.data import repairs
 from dpcore.data.guessing import Guess
 from dpcore.data.open_schema import PRIVATE
-from dpcore.data.privacy_unit import COUNTED, PrivacyUnit
+from dpcore.data.privacy_unit import COUNTED
 from dpcore.data.readings import ANY_CASE, PARTS
 from dpcore.data.recognising import names_one
 from dpcore.publishing.card import PEEKED, UNCOVERED

@@ -7,12 +7,12 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from dpcore import InputError
 from dpcore.data import repairs
 from dpcore.data.guessing import Guess, begun
 from dpcore.data.open_schema import PRIVATE, is_private, private_entry
 from dpcore.data.readings import COMMA, DATES, PARTS, POINT, PREFIX, of_categories
 from dpcore.data.repairs import Problem
-from dpcore.errors import InputError
 from dpcore.tags import Tag
 
 from ..shell.first_values import ROWS

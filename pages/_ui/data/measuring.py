@@ -7,11 +7,10 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from dpcore import Budget, InputError
 from dpcore.data.guessing import read_off
 from dpcore.data.open_schema import OpenColumn, OpenSchema
-from dpcore.errors import InputError
 from dpcore.evaluation.schema_trial import explore_schema
-from dpcore.privacy.accounting.budget import Budget
 from dpcore.schemas.plan import SchemaPlan, divide, plan_schema, share_of
 from dpcore.tags import Tag
 

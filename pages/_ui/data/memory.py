@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from dpcore.data.privacy_unit import PrivacyUnit
+from dpcore import PrivacyUnit
 
 from ..shell.session import FORGOTTEN
 from ..shell.state import table

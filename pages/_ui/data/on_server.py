@@ -8,13 +8,13 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
+from dpcore import InputError, source_at
 from dpcore.data.readers import ENDINGS, UPLOADED, LoadedTable
-from dpcore.data.sources.files import is_large, source_at
+from dpcore.data.sources.files import is_large
 from dpcore.data.sources.parquet import ParquetSource
 from dpcore.data.sources.text import TextSource
 from dpcore.data.text_file import OpenQuotesError, guessed
 from dpcore.data.text_format import UNSTATED, TextFormat
-from dpcore.errors import InputError
 
 from ..jobs.work import Work
 from ..shell.counted import Large, named

@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from dpcore import InputError
 from dpcore.data.readers import ENDINGS
 from dpcore.data.sources.base import CHANGED, stamped
 from dpcore.data.sources.parquet import ParquetSource
 from dpcore.data.sources.text import TextSource
-from dpcore.errors import InputError
 
 from ..shell.counted import named
 from ..shell.state import public_host

@@ -2,15 +2,11 @@
 
 import streamlit as st
 
+from dpcore import Budget, Domain, InputError, Marginals, QueryRelease
 from dpcore.algorithms import solving
 from dpcore.algorithms.forecasts import affordable, in_bytes, in_seconds
 from dpcore.data.constraints import Constraint
-from dpcore.data.domain import Domain
 from dpcore.data.sources.counts import broken
-from dpcore.errors import InputError
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import QueryRelease
-from dpcore.workloads import Marginals
 
 from ..shell.frame import peek
 from ..shell.session import session

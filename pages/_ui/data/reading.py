@@ -9,11 +9,11 @@ from typing import Any
 
 import streamlit as st
 
+from dpcore import InputError
 from dpcore.data.guessing import guess_columns
 from dpcore.data.readers import UPLOADED, read
 from dpcore.data.readers import LoadedTable as Read
 from dpcore.data.text_format import TextFormat
-from dpcore.errors import InputError
 
 from ..jobs.job import watch
 from ..jobs.work import Work, let_go, owned

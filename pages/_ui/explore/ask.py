@@ -6,18 +6,16 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore.data.domain import Domain
-from dpcore.errors import InputError
+from dpcore import Domain, InputError, Marginals, QueryRelease
 from dpcore.evaluation.run import compare
 from dpcore.experiments.pool import Result
 from dpcore.intervals import questions as intervals
 from dpcore.intervals.cells import cell_intervals
 from dpcore.intervals.questions import Interval
 from dpcore.parsing.questions import Question, understand
-from dpcore.problems import QueryRelease
 from dpcore.publishing.files import labels, neutral
 from dpcore.releases import UnbiasedAnswers
-from dpcore.workloads import Marginals, Workload
+from dpcore.workloads import Workload
 
 from ..jobs.counting import have
 from ..shell.frame import heading, peek

@@ -9,13 +9,11 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from dpcore import Domain, InputError, Marginals
 from dpcore.data.column import OTHER
-from dpcore.data.domain import Domain
-from dpcore.errors import InputError
 from dpcore.evaluation.run import Comparison, compare, pairs_with, subgroups
 from dpcore.numbers import points
 from dpcore.tags import Tag
-from dpcore.workloads import Marginals
 
 from ..charts import base
 from ..charts import screen as charts

@@ -10,8 +10,8 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from dpcore import InputError
 from dpcore.algorithms.base import make_plan
-from dpcore.errors import InputError
 from dpcore.evaluation.run import Comparison
 from dpcore.experiments.pool import Result
 from dpcore.intervals.usefulness import foreseen, uses

@@ -13,7 +13,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpcore.errors import InputError
+from dpcore import InputError
 
 from ..shell.frame import heading, peek, tried
 from ..shell.results import as_table

@@ -4,14 +4,12 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from dpcore.algorithms import ALGORITHMS
-from dpcore.algorithms.base import Algorithm, make_plan
+from dpcore import ALGORITHMS, Budget, BudgetError, InputError, QueryRelease
+from dpcore.algorithms import Algorithm
+from dpcore.algorithms.base import make_plan
 from dpcore.algorithms.forecasts import SAID, affordable, words
 from dpcore.data.choice import first_columns
-from dpcore.errors import BudgetError, InputError
 from dpcore.params import build
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import QueryRelease
 from dpcore.schemas.plan import SchemaShare
 
 from ..shell import controls, deployments, questions

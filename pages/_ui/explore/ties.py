@@ -5,11 +5,11 @@ from itertools import combinations
 import pandas as pd
 import streamlit as st
 
+from dpcore import QueryRelease
 from dpcore.experiments.pool import Result
 from dpcore.intervals import linked as links
 from dpcore.models.graphical import Graphical
 from dpcore.models.junction import cells
-from dpcore.problems import QueryRelease
 from dpcore.releases import Release
 from dpcore.tags import Tag
 

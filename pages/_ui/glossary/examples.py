@@ -5,13 +5,11 @@ import math
 import numpy as np
 import streamlit as st
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS, Budget, QueryRelease
 from dpcore.algorithms.base import make_plan
 from dpcore.evaluation.run import pairs_with
 from dpcore.numbers import amount, points
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.privacy.accounting.conversions import gdp_epsilon, gdp_mu
-from dpcore.problems import QueryRelease
+from dpcore.privacy.accounting import gdp_epsilon, gdp_mu
 from dpcore.theory.meaning import Promise, delta_words, one_in, times_in_100
 
 from ..lessons import patient

@@ -5,12 +5,11 @@ from functools import partial
 
 import streamlit as st
 
+from dpcore import InputError, PrivacyUnit
 from dpcore.data.choice import first_columns
-from dpcore.data.privacy_unit import PrivacyUnit
 from dpcore.data.sources.base import CHANGED
 from dpcore.data.sources.counts import Counts
 from dpcore.data.sources.people import limited
-from dpcore.errors import InputError
 from dpcore.tags import Tag
 from dpcore.types import Watch
 from dpcore.workloads import Workload

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from dpcore.data.domain import Rows
+from dpcore import Rows
 from dpcore.experiments.pool import JobSpec, PoolJob, Result, SharedRows
 
 from ..shell.session import session

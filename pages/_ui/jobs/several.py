@@ -5,7 +5,7 @@ from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from dpcore.data.domain import Rows
+from dpcore import Rows
 from dpcore.experiments.pool import JobSpec, Result
 from dpcore.experiments.sweep import Case, SweepPoint, point_of_job, still_to_run, task, time_left
 

@@ -12,7 +12,7 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS
 from dpcore.numbers import points
 from dpcore.theory.meaning import Promise
 

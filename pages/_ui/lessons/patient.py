@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from dpcore.privacy.accounting.conversions import gdp_mu
+from dpcore.privacy.accounting import gdp_mu
 
 from .lesson import DELTA
 

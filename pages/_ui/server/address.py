@@ -11,12 +11,12 @@ import streamlit as st
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 from streamlit.runtime.state.common import WidgetMetadata
-from streamlit.runtime.state.query_params import (
+from streamlit.runtime.state.query_params import (  # fmt: skip
     QueryParams,
     _coerce_value_for_query_url,
     _parse_query_string,
     parse_url_param,
-)  # fmt: skip
+)
 from streamlit.runtime.state.session_state import SessionState
 
 from ..shell import link

@@ -6,12 +6,11 @@ from typing import Any
 
 import streamlit as st
 
-from dpcore.algorithms import ALGORITHMS, solving
+from dpcore import ALGORITHMS, Budget, QueryRelease
+from dpcore.algorithms import solving
 from dpcore.algorithms.base import stars
 from dpcore.numbers import brief
 from dpcore.params import Param, parameters
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import QueryRelease
 
 from .state import unless_given
 from .words import WORDS

@@ -6,15 +6,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from dpcore.data.domain import Domain, Rows
-from dpcore.data.privacy_unit import PrivacyUnit
+from dpcore import Domain, InputError, Marginals, PrivacyUnit, Rows
 from dpcore.data.sources.base import CHANGED, SourceWrapper, stamped
 from dpcore.data.sources.counts import CONSTRAINED, LISTED, Counts
 from dpcore.data.sources.parquet import ParquetSource
 from dpcore.data.sources.text import TextSource
-from dpcore.errors import InputError
 from dpcore.types import Axes, Watch, unwatched
-from dpcore.workloads import Marginals, Workload
+from dpcore.workloads import Workload
 
 MOST = 50_000_000  # cells of all tables that are counted at once
 PAIRS = 5_000_000  # cells of all pairs of columns, up to which they are counted beside what is asked

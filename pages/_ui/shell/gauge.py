@@ -2,8 +2,9 @@
 
 import streamlit as st
 
-from dpcore.errors import InputError
-from dpcore.privacy.accounting.lifetime import Events, Lifetime
+from dpcore import InputError
+from dpcore.privacy.accounting import Lifetime
+from dpcore.privacy.accounting.lifetime import Events
 from dpcore.publishing.dataset import DataSet
 from dpcore.publishing.gauge import gauge
 from dpcore.theory.meaning import delta_words

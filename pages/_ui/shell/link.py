@@ -5,7 +5,7 @@ from collections.abc import Collection
 
 import streamlit as st
 
-from dpcore.algorithms import ALGORITHMS
+from dpcore import ALGORITHMS
 
 from .table import Table
 from .text import nickname, plain

@@ -5,9 +5,9 @@ from functools import cached_property
 
 import streamlit as st
 
+from dpcore import Budget
 from dpcore.data.open_schema import OpenSchema
 from dpcore.numbers import brief
-from dpcore.privacy.accounting.budget import Budget
 from dpcore.schemas.measure import MeasuredSchema
 from dpcore.schemas.plan import Division, SchemaShare, share_of
 

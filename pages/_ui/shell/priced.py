@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.data.open_schema import OpenColumn
-from dpcore.privacy.accounting.budget import Accounting, Sums
+from dpcore.privacy.accounting import Accounting, Sums
 from dpcore.schemas.plan import ENOUGH, SchemaPlan
 
 from .results import as_table

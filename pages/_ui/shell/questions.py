@@ -4,10 +4,9 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from dpcore import Domain, InputError, read_queries
 from dpcore.data.choice import first_columns
-from dpcore.data.domain import Domain
-from dpcore.errors import InputError
-from dpcore.parsing.queries import join_names, read_queries
+from dpcore.parsing.queries import join_names
 from dpcore.workloads import Workload
 
 from .session import session

@@ -5,8 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from dpcore.data import samples
-from dpcore.data.schema import domain_to_json
+from dpcore import domain_to_json, samples
 
 from .session import OWN, session
 from .table import Table

@@ -12,17 +12,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dpcore import Domain, InputError, PrivacyUnit, domain_from_json, domain_to_json
 from dpcore.data.choice import first_columns
-from dpcore.data.domain import Domain
 from dpcore.data.guessing import Guess
 from dpcore.data.open_schema import OpenSchema, is_open, is_private, open_schema_from_json
-from dpcore.data.privacy_unit import PrivacyUnit
 from dpcore.data.repairs import PEEKS, Problem, mended, problems, words_missing
-from dpcore.data.schema import domain_from_json, domain_to_json
 from dpcore.data.sources.base import Source
 from dpcore.data.sources.counts import Counts
 from dpcore.data.text_format import UNSTATED, TextFormat
-from dpcore.errors import InputError
 
 from .counted import Known, Large, LedgerSource, added, rows_of
 from .first_values import first_values

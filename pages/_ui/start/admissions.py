@@ -6,13 +6,10 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore.algorithms import ALGORITHMS
-from dpcore.evaluation.run import Run, compare
+from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run
+from dpcore.evaluation.run import compare
 from dpcore.numbers import points
-from dpcore.privacy.accounting.budget import Budget
-from dpcore.problems import QueryRelease
 from dpcore.theory.meaning import guess_tile
-from dpcore.workloads import Marginals
 
 from ..charts.drag import Frames, drag
 from ..jobs.runs import LAST
