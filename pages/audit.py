@@ -4,9 +4,8 @@ import streamlit as st
 
 from dpcore import InputError
 from pages._ui.audit import game as audits
-from pages._ui.jobs.job import watch
-from pages._ui.shell.session import session
-from pages._ui.shell.text import plain
+from pages._ui.jobs import watch
+from pages._ui.shell import plain, session
 
 outcome = st.container()
 left, right = st.columns([3, 2], gap="large")

@@ -5,13 +5,9 @@ import streamlit as st
 from dpcore import InputError
 from pages._ui.compare import ask, causes, measures, others, purposes, report, summary, sweeps
 from pages._ui.compare import overview as compare
-from pages._ui.jobs import counting
-from pages._ui.jobs.job import watch
-from pages._ui.shell.frame import tried, unfinished
-from pages._ui.shell.state import stakeholder
-from pages._ui.shell.state import table as current_table
-from pages._ui.shell.text import plain
-from pages._ui.shell.words import meaning
+from pages._ui.jobs import counting, watch
+from pages._ui.shell import meaning, plain, stakeholder, tried, unfinished
+from pages._ui.shell import table as current_table
 
 TABS = ("Ranking", "Where from", "Conclusions", "Purposes", "Other tools", "Report")
 AT_ONCE = 60.0  # seconds of runs on a public sample that begin without a press

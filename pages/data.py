@@ -7,9 +7,7 @@ from pages._ui.data.grid import grid
 from pages._ui.data.on_server import TEXTS
 from pages._ui.data.readiness import policies, readiness
 from pages._ui.jobs.counting import ready
-from pages._ui.shell.frame import heading, line
-from pages._ui.shell.session import session
-from pages._ui.shell.state import stakeholder
+from pages._ui.shell import heading, line, session, stakeholder
 
 TABS = ("File and schema", "Rows", "Impossible combinations", "For experts")
 

@@ -4,7 +4,7 @@ import streamlit as st
 
 from dpcore import InputError
 from pages._ui.evolution import choice, figures, lessons, on_table, player
-from pages._ui.shell.text import plain
+from pages._ui.shell import plain
 
 
 def experts() -> None:

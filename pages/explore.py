@@ -12,12 +12,8 @@ from pages._ui.explore import comparison, keep, outcome, run, screen, setup, tie
 from pages._ui.jobs import counting
 from pages._ui.jobs.job import PATIENCE
 from pages._ui.lessons import lesson as lessons
-from pages._ui.shell import results
-from pages._ui.shell.frame import unfinished
-from pages._ui.shell.parts import parts
-from pages._ui.shell.state import stakeholder
-from pages._ui.shell.state import table as current_table
-from pages._ui.shell.text import plain
+from pages._ui.shell import parts, plain, results, stakeholder, unfinished
+from pages._ui.shell import table as current_table
 
 table = current_table()
 lesson = lessons.lesson()

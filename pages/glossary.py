@@ -8,8 +8,7 @@ from dpcore import ALGORITHMS
 from dpcore.params import LETTERS, parameters
 from dpcore.tags import Tag
 from pages._ui.glossary.examples import examples
-from pages._ui.shell.controls import number
-from pages._ui.shell.frame import row, tag
+from pages._ui.shell import number, row, tag
 from pages._ui.shell.words import PICTURES, PLAIN, WORDS
 
 CARDS = (  # a card opens on the rest of its meaning and on its example; the first is wide

@@ -5,10 +5,8 @@ import streamlit as st
 from dpcore import Budget, InputError
 from pages._ui.guarantee import costs, promise, proof, total
 from pages._ui.guarantee.planned import plan
-from pages._ui.shell import controls
-from pages._ui.shell.frame import tried
-from pages._ui.shell.state import table as current_table
-from pages._ui.shell.text import plain
+from pages._ui.shell import controls, plain, tried
+from pages._ui.shell import table as current_table
 
 table = current_table()
 tried(table)

@@ -5,10 +5,8 @@ import streamlit as st
 from dpcore import InputError
 from pages._ui.learning import on_table, plane, privacy, quantile
 from pages._ui.learning.quantile import PARTS
-from pages._ui.shell.frame import in_memory, tried, unfinished
-from pages._ui.shell.opened import WHOLE
-from pages._ui.shell.state import table as current_table
-from pages._ui.shell.text import plain
+from pages._ui.shell import WHOLE, in_memory, plain, tried, unfinished
+from pages._ui.shell import table as current_table
 
 SHOWN = dict(zip(PARTS, (quantile.line, plane.plane, on_table.whole, privacy.guarantee), strict=True))
 

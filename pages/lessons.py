@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages._ui.lessons import patient
 from pages._ui.lessons.lesson import LESSONS
-from pages._ui.shell.results import QUIET
+from pages._ui.shell import QUIET
 
 patient.problem()
 places = [*st.columns(3), *st.columns(3)]

@@ -5,18 +5,17 @@ import streamlit as st
 from dpcore import InputError
 from dpcore.publishing.prepared import OpenRelease
 from dpcore.tags import Tag
-from pages._ui.jobs import counting
-from pages._ui.jobs.job import watch
+from pages._ui.jobs import counting, watch
 from pages._ui.release import desk as release_desk
 from pages._ui.release import files as release_files
 from pages._ui.release import ledger as release_ledger
 from pages._ui.release import request as release_request
 from pages._ui.shell import gauge as shared_gauge
+from pages._ui.shell import heading, owner, tried, unfinished
 from pages._ui.shell import ledger as shared_ledger
-from pages._ui.shell import owner
-from pages._ui.shell.frame import heading, line_place, tried, unfinished
+from pages._ui.shell import table as current_table
+from pages._ui.shell.frame import line_place
 from pages._ui.shell.opened import AGAIN
-from pages._ui.shell.state import table as current_table
 
 CONSEQUENCE = "Uses {}, even if it fails. Saves all files in your folder."
 # On a phone the button stays at the foot of the screen.

@@ -10,7 +10,7 @@ from dpcore.theory.noise import all_within
 from pages._ui.compare.ask import forecast, noises
 from pages._ui.shell.controls import EPSILONS, number
 from pages._ui.shell.state import sample_table
-from pages._ui.shell.table import Table
+from pages._ui.shell.tables import Table
 from tests.helpers import approx, final_errors, parametrize
 from tests.pages.headless import captions, dataframe, go, heading, open_page, put, said, session, settled, shown, titled
 

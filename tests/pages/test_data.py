@@ -8,7 +8,7 @@ from dpcore.algorithms import solving
 from pages._ui.data import grid as page_grid
 from pages._ui.data.grid import _ordered
 from pages._ui.shell.first_values import BARS
-from pages._ui.shell.table import unheard
+from pages._ui.shell.tables import unheard
 from tests.helpers import categorical, integer
 from tests.pages.headless import (
     captions,

@@ -23,7 +23,7 @@ from pages._ui.explore import ask, comparison, keep, outcome
 from pages._ui.explore import run as replaying
 from pages._ui.shell import controls
 from pages._ui.shell.frame import SAMPLE
-from pages._ui.shell.session import session as its_session
+from pages._ui.shell.sessions import session as its_session
 from pages._ui.shell.state import sample_table
 from tests.helpers import approx, final_errors, once
 from tests.pages.headless import (

@@ -11,7 +11,7 @@ from dpcore.data.sources import counts as sources
 from pages._ui.data import on_server, places
 from pages._ui.jobs import counting
 from pages._ui.shell import counted
-from pages._ui.shell.table import Table
+from pages._ui.shell.tables import Table
 from tests.helpers import categorical, integer, refused, seeded
 from tests.pages.headless import (
     captions,

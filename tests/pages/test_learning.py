@@ -10,7 +10,7 @@ from dpcore.tags import Tag
 from pages._ui.learning import quantile as learning
 from pages._ui.learning import runs as learning_runs
 from pages._ui.shell.state import sample_table
-from pages._ui.shell.table import Table
+from pages._ui.shell.tables import Table
 from tests import making
 from tests.helpers import BUDGET, approx, categorical, domain_of, final_errors, finished, numeric, parametrize
 from tests.pages.headless import (

@@ -14,7 +14,7 @@ from dpcore.schemas.plan import default_share, divide, plan_schema
 from pages._ui.data import measuring
 from pages._ui.data.grid import _rows, entry_of
 from pages._ui.shell.opened import Trial
-from pages._ui.shell.table import Table
+from pages._ui.shell.tables import Table
 from tests.cli.files import OPEN, people
 from tests.helpers import categorical, integer
 from tests.pages.headless import (
@@ -120,7 +120,7 @@ def test_no_cell_of_an_open_column_is_looked_at_by_the_table(monkeypatch):
     mine = Table("t.csv", everybody_else(), OPEN, "", uploaded=True)
     assert mine.opening is not None
     assert mine.domain is None
-    monkeypatch.setattr("pages._ui.shell.table.problems", lambda name, *_: asked.append(f"problems of {name}") or ())
+    monkeypatch.setattr("pages._ui.shell.tables.problems", lambda name, *_: asked.append(f"problems of {name}") or ())
     mine.set_schema(OPEN | {"constraints": []})
     assert [said for said in asked if said.startswith("problems")] == []
 

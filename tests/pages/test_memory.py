@@ -3,7 +3,7 @@
 import json
 
 from pages._ui.data.memory import _restore, said
-from pages._ui.shell.table import unheard
+from pages._ui.shell.tables import unheard
 from tests.helpers import integer
 from tests.pages.headless import button, press, settled, table, upload, wrong
 from tests.pages.test_data import opened

@@ -8,7 +8,7 @@ import pytest
 
 from pages._ui.data import reading
 from pages._ui.jobs.work import Stopped, Work, begin
-from pages._ui.shell.table import READ_OFF, Table
+from pages._ui.shell.tables import READ_OFF, Table
 from tests.pages.headless import click, labels, plainly, session, settled, table, upload_schema, wrong
 from tests.pages.test_data import CSV, KNOWN, READ, opened
 

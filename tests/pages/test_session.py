@@ -5,8 +5,8 @@ import os
 
 import pytest
 
-from pages._ui.shell.session import MEMOS, Session
-from pages._ui.shell.table import Table
+from pages._ui.shell.sessions import MEMOS, Session
+from pages._ui.shell.tables import Table
 from tests.helpers import categorical
 from tests.pages.headless import figures, go, open_page, press, run_comparison, session, table, upload
 

@@ -19,10 +19,8 @@ from dpcore.theory.meaning import Promise, times_in_100
 
 from ..charts import base as charts
 from ..charts import privacy
-from ..jobs.work import Work, let_go, owned
-from ..shell import controls
-from ..shell.results import QUIET, panel
-from ..shell.verdict import show_tiles
+from ..jobs import Work, let_go, owned
+from ..shell import QUIET, controls, panel, show_tiles
 
 RUNS = [500, 1000, 2000, 4000, 10_000, 40_000]
 DELTAS = [*controls.DELTAS, 0.02, 0.05, 0.1]  # a promise nobody should make, but a sharp game

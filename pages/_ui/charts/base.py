@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from ..shell.text import figure_text, nickname, short_names
+from ..shell import figure_text, nickname, short_names
 
 REAL, SYNTHETIC, THIRD, FOURTH, FIFTH, SIXTH, ERROR, GREY = (f"#{i:06}" for i in (1, 2, 3, 4, 5, 6, 7, 10))
 PAPER = "#000038"  # what the page is painted with

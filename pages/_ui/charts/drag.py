@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from ..shell.text import clean
+from ..shell import clean
 
 _HERE = Path(__file__).with_suffix("")
 _NAMES = {kind: _HERE.with_suffix(f".{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js")}

@@ -5,7 +5,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from ..shell.text import figure_text
+from ..shell import figure_text
 from .base import GREY, REAL, SYNTHETIC, TEXT, band, finish, log_axis
 from .frontier import look
 

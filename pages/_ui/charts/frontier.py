@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from ..shell.text import figure_text
+from ..shell import figure_text
 from .base import GREY, POWERS, REAL, SYNTHETIC, THIRD, band, finish, log_axis
 
 # Most of Okabe–Ito, then Tol’s muted ones; those that are compared first look least alike.

@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 
 from dpcore.evaluation.output_laws import LineLaw, PlaneLaw
 
-from ..shell.text import figure_text
+from ..shell import figure_text
 from .base import GREY, REAL, SHADES, SYNTHETIC, THIRD, curves, finish
 from .frontier import look, over_epsilon
 

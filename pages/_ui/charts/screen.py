@@ -12,7 +12,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 
-from ..shell.text import figure_text, short_names
+from ..shell import figure_text, short_names
 from .base import BARS, DIVERGING, ERROR, GREY, LINES, SHADES, TEXT, named_ends, room, ticks
 
 HEIGHT = 240

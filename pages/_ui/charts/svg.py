@@ -8,7 +8,7 @@ import pandas as pd
 
 from dpcore.publishing import printing
 
-from ..shell.text import clean
+from ..shell import clean
 
 DRAWING = Path(__file__).with_name("frontier.svg")  # whose axes reach from 70 to 500 and from 352 up to 16
 

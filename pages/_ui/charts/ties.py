@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from ..shell.text import figure_text, short_names
+from ..shell import figure_text, short_names
 from .base import REAL, finish, ticks
 
 MOST_NAMED = 40  # columns along a side

@@ -20,13 +20,8 @@ from dpcore.theory.meaning import Promise, guess_tile
 from dpcore.theory.noise import all_within, reach
 from dpcore.workloads import Workload
 
-from ..jobs.job import watch
-from ..shell import controls
-from ..shell.frame import heading, peek
-from ..shell.session import session
-from ..shell.state import stakeholder
-from ..shell.table import Table
-from ..shell.verdict import show_tiles
+from ..jobs import watch
+from ..shell import Table, controls, heading, peek, session, show_tiles, stakeholder
 from .solve import CONFIDENTIAL, TOLERANCES, Solving, points_words, show
 from .sweeps import TITLES, Sweep
 

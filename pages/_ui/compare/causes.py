@@ -17,16 +17,8 @@ from dpcore.tags import Tag
 from dpcore.workloads import Workload
 
 from ..charts import frontier
-from ..jobs.job import watch
-from ..jobs.runs import Runs, tab_runs
-from ..shell.frame import heading, peek
-from ..shell.questions import GRAMMAR
-from ..shell.results import panel
-from ..shell.session import session
-from ..shell.state import shared
-from ..shell.table import Table
-from ..shell.text import clean, plain, question
-from ..shell.words import meaning
+from ..jobs import Runs, tab_runs, watch
+from ..shell import GRAMMAR, Table, clean, heading, meaning, panel, peek, plain, question, session, shared
 from .sweeps import TITLES, Dot, Sweep
 
 MOST_LISTED = 300

@@ -12,7 +12,7 @@ from dpcore.experiments.sweep import Key, SweepPoint
 from dpcore.params import build
 
 from ..jobs.pool import WORKERS
-from ..shell.session import session
+from ..shell import session
 from .sweeps import Sweep
 
 

@@ -8,8 +8,7 @@ import streamlit as st
 
 from dpcore.evaluation.run import Comparison, subgroups
 
-from ..shell.state import shared
-from ..shell.text import clean, question
+from ..shell import clean, question, shared
 from .sweeps import Dot, Sweep
 
 MOST_LISTED = 2_000  # questions in the list to choose one from

@@ -7,8 +7,7 @@ from dpcore.data.readers import UPLOADED, read
 from dpcore.evaluation.run import Comparison, compare
 from dpcore.releases import Records
 
-from ..shell.table import Table
-from ..shell.text import clean, plain
+from ..shell import Table, clean, plain
 from .sweeps import Sweep
 
 KINDS = ["csv", "tsv", "parquet", "xlsx"]

@@ -9,9 +9,7 @@ from dpcore.numbers import brief
 from dpcore.theory.rates import RATES, Setting
 from dpcore.theory.width import gaussian_width
 
-from ..shell.session import session
-from ..shell.state import shared
-from ..shell.text import plain
+from ..shell import plain, session, shared
 from .sweeps import TITLES, Sweep
 
 DRAWS = 20  # of the Gaussian width

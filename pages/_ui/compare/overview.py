@@ -21,11 +21,7 @@ from dpcore.tags import Tag
 from dpcore.workloads import Workload
 
 from ..charts import frontier
-from ..shell import controls, questions
-from ..shell.frame import heading, peek
-from ..shell.results import QUIET, below, lacking
-from ..shell.state import shared
-from ..shell.table import Table
+from ..shell import QUIET, Table, below, controls, heading, lacking, peek, questions, shared
 from . import forecast, overlay, unbiased
 from .ask import Asked, facts
 from .measures import Measure

@@ -16,14 +16,8 @@ from dpcore.parsing.questions import understand
 from dpcore.tags import Tag
 
 from ..charts import frontier
-from ..jobs.job import watch
-from ..jobs.several import Several
-from ..shell.frame import heading, peek
-from ..shell.questions import GRAMMAR
-from ..shell.results import panel
-from ..shell.session import session
-from ..shell.state import shared
-from ..shell.text import clean, plain
+from ..jobs import Several, watch
+from ..shell import GRAMMAR, clean, heading, panel, peek, plain, session, shared
 from .sweeps import TITLES, Dot, Sweep
 
 LINES = {"value": "", "real": "the real table", "sample": "a sample as exact", "nothing": "knowing nothing"}

@@ -18,9 +18,7 @@ from dpcore.theory.meaning import SUSPICION, Promise, one_in, percent, times_in_
 
 from ..charts import frontier
 from ..charts import svg as drawing
-from ..shell.frame import heading, peek
-from ..shell.table import Table
-from ..shell.text import clean
+from ..shell import Table, clean, heading, peek
 from .overview import floors_of
 from .sweeps import TITLES, Dot, Sweep
 

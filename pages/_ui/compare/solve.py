@@ -13,9 +13,8 @@ from dpcore.experiments.frontier import RUNS, SHARE, Search
 from dpcore.numbers import brief
 from dpcore.params import build
 
-from ..jobs.runs import Runs
-from ..shell import controls
-from ..shell.text import plain
+from ..jobs import Runs
+from ..shell import controls, plain
 from .sweeps import TITLES, Sweep
 
 CONFIDENTIAL = (

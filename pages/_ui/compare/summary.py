@@ -7,9 +7,7 @@ import streamlit as st
 from dpcore.evaluation.run import Comparison, subgroups
 from dpcore.tags import Tag
 
-from ..shell.frame import heading, peek
-from ..shell.text import clean, plain
-from ..shell.words import meaning
+from ..shell import clean, heading, meaning, peek, plain
 from .sweeps import TITLES, Dot, Sweep
 
 Worst = tuple[float, str]  # the largest difference of shares, and what has it

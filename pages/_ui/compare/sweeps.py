@@ -14,10 +14,9 @@ from dpcore.evaluation.run import pairs_with
 from dpcore.experiments.pool import JobSpec, Result
 from dpcore.experiments.sweep import Case, SweepPoint, cases, identity, rows_digest
 
-from ..jobs.several import Several
+from ..jobs import Several
+from ..shell import nickname, session
 from ..shell.opened import Trial
-from ..shell.session import session
-from ..shell.text import nickname
 
 TITLES = {name: nickname(cls.about.title) for name, cls in ALGORITHMS.items()}
 MOST_KEPT = 200_000  # answers of one run on all pairs that are kept beside those of its questions

@@ -7,9 +7,7 @@ import streamlit as st
 from dpcore.experiments.frontier import middles
 from dpcore.theory.optimal_noise import against_line, least_rmse
 
-from ..shell.frame import peek
-from ..shell.session import session
-from ..shell.text import plain
+from ..shell import peek, plain, session
 from .overlay import Curves
 from .sweeps import TITLES, Sweep
 

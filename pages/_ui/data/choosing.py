@@ -11,10 +11,9 @@ from streamlit.runtime.uploaded_file_manager import DeletedFile
 from dpcore import InputError, read_json
 from dpcore.data.text_format import DELIMITERS, ENCODINGS
 
-from ..shell.session import forget
-from ..shell.state import SAMPLES, public_host, table, use_sample
-from ..shell.table import Table
-from ..shell.text import clean, plain
+from ..shell import Table, clean, plain, public_host, table
+from ..shell.sessions import forget
+from ..shell.state import SAMPLES, use_sample
 from . import on_server
 from .reading import arriving, attempt, bring, drop, refuse
 

@@ -16,11 +16,7 @@ from dpcore.data.recognising import names_one
 from dpcore.publishing.card import PEEKED, UNCOVERED
 from dpcore.tags import Tag
 
-from ..shell.frame import heading, row
-from ..shell.session import session
-from ..shell.state import stakeholder
-from ..shell.table import Table
-from ..shell.text import clean, few, plain
+from ..shell import Table, clean, few, heading, plain, row, session, stakeholder
 from .grid import MEASURE, STATES, USE, do
 from .reading import CANCELLED, attempt, changing
 

@@ -15,11 +15,9 @@ from dpcore.data.readings import COMMA, DATES, PARTS, POINT, PREFIX, of_categori
 from dpcore.data.repairs import Problem
 from dpcore.tags import Tag
 
+from ..shell import Table, Told, clean, distinct, session, stakeholder, table
 from ..shell.first_values import ROWS
-from ..shell.session import session
-from ..shell.state import stakeholder, table
-from ..shell.table import GUESSED, TYPED, Table, Told
-from ..shell.text import clean, distinct
+from ..shell.tables import GUESSED, TYPED
 from .reading import attempt, refuse
 
 ASIDE, MEASURED, SPLIT = "not used", "measured privately", "groups begin at"

@@ -14,16 +14,27 @@ from dpcore.evaluation.schema_trial import explore_schema
 from dpcore.schemas.plan import SchemaPlan, divide, plan_schema, share_of
 from dpcore.tags import Tag
 
-from ..jobs.work import Work, result_of
-from ..shell import controls, priced
-from ..shell.frame import heading, peek, row, tag
-from ..shell.opened import Trial, chosen_part, share_slider
-from ..shell.results import as_table
-from ..shell.session import session
-from ..shell.state import stakeholder, table
-from ..shell.table import Table, Told
-from ..shell.text import clean, few
-from ..shell.words import meaning
+from ..jobs import Work, result_of
+from ..shell import (
+    Table,
+    Told,
+    as_table,
+    chosen_part,
+    clean,
+    controls,
+    few,
+    heading,
+    meaning,
+    peek,
+    priced,
+    row,
+    session,
+    share_slider,
+    stakeholder,
+    table,
+    tag,
+)
+from ..shell.opened import Trial
 from .reading import AT_ONCE, KIND, attempt
 
 BESIDE = "beside-the-trial"  # its name in a session

@@ -10,9 +10,9 @@ import streamlit as st
 
 from dpcore import PrivacyUnit
 
-from ..shell.session import FORGOTTEN
-from ..shell.state import table
-from ..shell.table import READ_OFF, Table, Told
+from ..shell import Table, Told, table
+from ..shell.sessions import FORGOTTEN
+from ..shell.tables import READ_OFF
 from .reading import attempt
 
 KEY, BACK, SAID = "kept-columns", "_back", "_said"

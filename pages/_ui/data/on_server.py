@@ -16,10 +16,9 @@ from dpcore.data.sources.text import TextSource
 from dpcore.data.text_file import OpenQuotesError, guessed
 from dpcore.data.text_format import UNSTATED, TextFormat
 
-from ..jobs.work import Work
-from ..shell.counted import Large, named
-from ..shell.state import public_host
-from ..shell.table import Table
+from ..jobs import Work
+from ..shell import Large, Table, public_host
+from ..shell.counted import named
 from . import places
 from .reading import arrive, loaded, made_of
 

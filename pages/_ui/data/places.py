@@ -15,9 +15,8 @@ from dpcore.data.sources.base import CHANGED, stamped
 from dpcore.data.sources.parquet import ParquetSource
 from dpcore.data.sources.text import TextSource
 
+from ..shell import clean, public_host
 from ..shell.counted import named
-from ..shell.state import public_host
-from ..shell.text import clean
 
 VARIABLE = "DPCORE_TABLES"
 LISTED = 1000  # files of a folder

@@ -8,11 +8,8 @@ from dpcore.algorithms.forecasts import affordable, in_bytes, in_seconds
 from dpcore.data.constraints import Constraint
 from dpcore.data.sources.counts import broken
 
-from ..shell.frame import peek
-from ..shell.session import session
+from ..shell import Table, clean, peek, session
 from ..shell.state import size_words
-from ..shell.table import Table
-from ..shell.text import clean
 
 USUAL = Budget(1.0, 1e-9)
 

@@ -15,13 +15,9 @@ from dpcore.data.readers import UPLOADED, read
 from dpcore.data.readers import LoadedTable as Read
 from dpcore.data.text_format import TextFormat
 
-from ..jobs.job import watch
-from ..jobs.work import Work, let_go, owned
-from ..shell.counted import Large
-from ..shell.session import session
-from ..shell.state import keep, table
-from ..shell.table import Table, Told
-from ..shell.text import clean
+from ..jobs import Work, let_go, owned, watch
+from ..shell import Large, Table, Told, clean, session, table
+from ..shell.state import keep
 
 ARRIVAL, CHANGE = "arrival", "change"  # their names in a session
 KIND = "reading"

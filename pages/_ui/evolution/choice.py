@@ -10,13 +10,8 @@ from dpcore.numbers import points
 from dpcore.params import build
 
 from ..charts import evolution as evolution_charts
-from ..jobs.job import watch
-from ..jobs.runs import LAST, Runs, WantedRun, tab_runs
-from ..shell import controls, results
-from ..shell.frame import heading, peek, row
-from ..shell.state import shared
-from ..shell.table import Table
-from ..shell.text import clean, plain
+from ..jobs import LAST, Runs, WantedRun, tab_runs, watch
+from ..shell import Table, clean, controls, heading, peek, plain, results, row, shared
 from .on_table import present
 
 PE, RANDOM = "Private Evolution", "random points, no data"

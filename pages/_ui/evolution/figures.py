@@ -14,11 +14,8 @@ from dpcore.algorithms import Algorithm
 from dpcore.params import build
 
 from ..charts import evolution as evolution_charts
-from ..jobs.job import watch
-from ..jobs.runs import LAST, Runs, WantedRun, tab_runs
-from ..shell import results
-from ..shell.controls import KEPT
-from ..shell.frame import heading, peek, row
+from ..jobs import LAST, Runs, WantedRun, tab_runs, watch
+from ..shell import KEPT, heading, peek, results, row
 from .player import PE, points
 
 BUDGET = Budget(1.0, 1e-4)  # the paper's

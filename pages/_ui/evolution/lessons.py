@@ -13,9 +13,8 @@ from dpcore.theory import evolution as theory
 from ..charts.base import curves
 from ..lessons.answers import LessonFinding, Medians, nearest
 from ..lessons.lesson import Lesson, predict
-from ..shell.controls import DELTAS, EPSILONS, KEPT, number
-from ..shell.frame import heading
-from ..shell.results import panel
+from ..shell import EPSILONS, KEPT, heading, number, panel
+from ..shell.controls import DELTAS
 
 ROUNDS = 14  # as for n = 1000
 

@@ -14,15 +14,24 @@ from dpcore.params import build
 from dpcore.tags import Tag
 
 from ..charts import screen
-from ..jobs.job import watch
-from ..jobs.runs import WantedRun, tab_runs
-from ..shell import controls, results
-from ..shell.frame import heading, in_memory, line, peek, shows, tried, unfinished
-from ..shell.opened import WHOLE
-from ..shell.results import panel
-from ..shell.state import shared, table
-from ..shell.table import Table
-from ..shell.text import clean
+from ..jobs import WantedRun, tab_runs, watch
+from ..shell import (
+    WHOLE,
+    Table,
+    clean,
+    controls,
+    heading,
+    in_memory,
+    line,
+    panel,
+    peek,
+    results,
+    shared,
+    table,
+    tried,
+    unfinished,
+)
+from ..shell.frame import shows
 
 RECIPE = ALGORITHMS["private_evolution_table"]
 

@@ -16,11 +16,8 @@ from dpcore.theory import evolution as theory
 from dpcore.theory.meaning import Promise, guess_tile
 
 from ..charts import evolution as evolution_charts
-from ..jobs.job import watch
-from ..jobs.runs import LAST, WantedRun, tab_runs
-from ..shell import controls, results
-from ..shell.frame import heading, peek, row
-from ..shell.verdict import show_tiles
+from ..jobs import LAST, WantedRun, tab_runs, watch
+from ..shell import controls, heading, peek, results, row, show_tiles
 
 PE = ALGORITHMS["private_evolution"]
 OWN, AS_PRESET = "our defaults", "as the preset"

@@ -18,11 +18,7 @@ from dpcore.releases import UnbiasedAnswers
 from dpcore.workloads import Workload
 
 from ..jobs.counting import have
-from ..shell.frame import heading, peek
-from ..shell.questions import GRAMMAR
-from ..shell.state import shared, stakeholder
-from ..shell.table import Table
-from ..shell.text import plain
+from ..shell import GRAMMAR, Table, heading, peek, plain, shared, stakeholder
 from .setup import Chosen
 
 LEVEL = 0.95

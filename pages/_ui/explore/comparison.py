@@ -17,11 +17,7 @@ from dpcore.tags import Tag
 
 from ..charts import base
 from ..charts import screen as charts
-from ..shell.frame import heading, peek
-from ..shell.results import QUIET, panel
-from ..shell.state import shared
-from ..shell.text import clean, distinct, plain
-from ..shell.words import meaning
+from ..shell import QUIET, clean, distinct, heading, meaning, panel, peek, plain, shared
 from . import ask
 from .outcome import Shown, by_column
 from .screen import Told, chart

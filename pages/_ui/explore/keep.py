@@ -15,9 +15,7 @@ from dpcore.parsing.queries import join_names
 from dpcore.tags import Tag
 from dpcore.theory.optimal_noise import least_rmse
 
-from ..shell.frame import heading, peek
-from ..shell.session import session
-from ..shell.table import Table
+from ..shell import Table, heading, peek, session
 from .setup import Chosen
 
 BELOW = "root mean square error ÷ least of any unbiased method"

@@ -24,13 +24,8 @@ from dpcore.theory.rates import RATES
 from dpcore.workloads import Workload
 
 from ..charts import screen as charts
-from ..shell.frame import peek
-from ..shell.results import QUIET, curves
-from ..shell.session import session
-from ..shell.table import Table
-from ..shell.text import distinct, question
-from ..shell.verdict import show_tiles
-from ..shell.words import meaning
+from ..shell import QUIET, Table, distinct, meaning, peek, question, session, show_tiles
+from ..shell.results import curves
 from .keep import least_error
 from .screen import Told, chart
 from .setup import AGAINST, Chosen

@@ -10,12 +10,9 @@ from dpcore.experiments.pool import PoolJob, Result
 from dpcore.tags import Tag
 
 from ..charts import screen as charts
-from ..jobs.job import POLL, watch
-from ..jobs.runs import Runs, WantedRun
-from ..shell import turns
-from ..shell.frame import heading, peek
-from ..shell.session import session
-from ..shell.table import Table
+from ..jobs import Runs, WantedRun, watch
+from ..jobs.job import POLL
+from ..shell import Table, heading, peek, session, turns
 from .setup import Chosen
 
 QUICK = 1.0  # seconds up to which a run is quick: its replays then use all workers, and are drawn together

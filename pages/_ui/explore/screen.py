@@ -15,11 +15,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import InputError
 
-from ..shell.frame import heading, peek, tried
-from ..shell.results import as_table
-from ..shell.table import Table
-from ..shell.text import plain
-from ..shell.words import meaning
+from ..shell import Table, as_table, heading, meaning, peek, plain, tried
 
 S = TypeVar("S")
 Told = tuple[str, pd.DataFrame, str]  # what a chart says: its sentence, its numbers, and what else is to be known

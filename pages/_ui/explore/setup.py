@@ -12,9 +12,7 @@ from dpcore.data.choice import first_columns
 from dpcore.params import build
 from dpcore.schemas.plan import SchemaShare
 
-from ..shell import controls, deployments, questions
-from ..shell.session import session
-from ..shell.table import COMFORTABLE_CELLS, Table
+from ..shell import COMFORTABLE_CELLS, Table, controls, deployments, questions, session
 
 ALPHA = "α"
 AGAINST = ("step", "ε used")  # what a curve can be drawn against

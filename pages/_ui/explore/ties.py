@@ -14,10 +14,7 @@ from dpcore.releases import Release
 from dpcore.tags import Tag
 
 from ..charts.ties import square
-from ..shell.frame import heading
-from ..shell.results import below, panel
-from ..shell.state import shared
-from ..shell.text import clean, distinct, plain
+from ..shell import below, clean, distinct, heading, panel, plain, shared
 from .setup import Chosen
 
 

@@ -15,8 +15,7 @@ from dpcore.theory.meaning import Promise, delta_words, one_in, times_in_100
 from ..lessons import patient
 from ..lessons.lesson import DELTA, LESSONS
 from ..lessons.moving import STOPS
-from ..shell.controls import number
-from ..shell.state import sample_table
+from ..shell import number, sample_table
 
 EPSILON = 1.0
 TOGETHER = 4  # releases

@@ -11,7 +11,7 @@ from dpcore.numbers import brief
 from dpcore.theory import accountants, printed
 
 from ..charts import privacy as promise
-from ..shell.results import panel
+from ..shell import panel
 from .planned import Planned
 
 BEST = "best accountant"

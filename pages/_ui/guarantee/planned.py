@@ -18,12 +18,7 @@ from dpcore.theory import accountants
 from dpcore.theory.meaning import Promise
 
 from ..jobs.counting import ready
-from ..shell import controls, questions
-from ..shell.opened import chosen_part
-from ..shell.session import session
-from ..shell.state import stakeholder
-from ..shell.table import Table
-from ..shell.text import plain
+from ..shell import Table, chosen_part, controls, plain, questions, session, stakeholder
 
 DELTAS = np.concatenate([np.logspace(-12, -2, 24, endpoint=False), np.logspace(-2, math.log10(0.95), 30)])
 

@@ -15,10 +15,7 @@ from dpcore.theory import accountants
 from dpcore.theory.meaning import Promise, delta_words, guess_tile, one_in, times_in_100
 
 from ..charts import privacy as promise
-from ..shell import controls
-from ..shell.results import panel
-from ..shell.table import Table
-from ..shell.text import plain
+from ..shell import Table, controls, panel, plain
 from .planned import Planned
 
 PRIORS = [0.0001, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99]

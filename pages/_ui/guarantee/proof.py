@@ -5,7 +5,7 @@ import streamlit as st
 from dpcore.numbers import brief
 from dpcore.publishing.proof import proof_page, sentence, step_lines
 
-from ..shell.text import plain
+from ..shell import plain
 from .planned import Planned
 
 

@@ -9,10 +9,8 @@ from dpcore.privacy.accounting import events_from_json, guarantee
 from dpcore.publishing.ledger_store import DataSet
 from dpcore.theory import accountants
 
+from ..shell import Table, clean, plain, session
 from ..shell import ledger as release_ledger
-from ..shell.session import session
-from ..shell.table import Table
-from ..shell.text import clean, plain
 from .costs import draw, listed, nearest
 from .planned import DELTAS
 from .promise import beliefs

@@ -14,12 +14,8 @@ from dpcore.tags import Tag
 from dpcore.types import Watch
 from dpcore.workloads import Workload
 
-from ..shell import counted
-from ..shell.counted import Large, WantedTables
-from ..shell.frame import peek, tag
-from ..shell.state import stakeholder
-from ..shell.table import COMFORTABLE_CELLS, Table
-from ..shell.text import plain
+from ..shell import COMFORTABLE_CELLS, Large, Table, counted, peek, plain, stakeholder, tag
+from ..shell.counted import WantedTables
 from .job import watch
 from .work import Work, let_go, owned
 

@@ -5,8 +5,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from ..shell import turns
-from ..shell.text import plain
+from ..shell import plain, turns
 
 PATIENCE = 0.9  # seconds a page waits for short work before it shows progress instead
 POLL = 0.5  # seconds between two looks at long work

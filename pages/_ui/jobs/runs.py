@@ -9,7 +9,7 @@ from typing import Any
 from dpcore import Rows
 from dpcore.experiments.pool import JobSpec, PoolJob, Result, SharedRows
 
-from ..shell.session import session
+from ..shell import session
 from .job import Job
 from .pool import pool
 

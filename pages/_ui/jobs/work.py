@@ -10,7 +10,7 @@ import streamlit as st
 
 from dpcore.errors import in_words
 
-from ..shell.session import session
+from ..shell import session
 from .job import Job, watch
 
 

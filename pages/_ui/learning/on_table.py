@@ -15,14 +15,8 @@ from dpcore.experiments.sweep import SweepPoint
 from dpcore.parsing.tasks import task_text
 
 from ..charts import learning as learning_charts
-from ..jobs.job import watch
-from ..shell import controls
-from ..shell.frame import heading, peek
-from ..shell.results import panel
-from ..shell.session import session
-from ..shell.state import shared
-from ..shell.table import Table
-from ..shell.text import clean, distinct, plain
+from ..jobs import watch
+from ..shell import Table, clean, controls, distinct, heading, panel, peek, plain, session, shared
 from .quantile import METHODS, cautions, excess_by_epsilon, made, planned
 from .runs import LearningRun, LearningRuns
 

@@ -11,12 +11,7 @@ from dpcore.learning.losses import Logistic
 from dpcore.parsing.tasks import task_text
 
 from ..charts import learning as learning_charts
-from ..shell import controls
-from ..shell.frame import heading, peek
-from ..shell.results import panel
-from ..shell.state import shared
-from ..shell.table import Table
-from ..shell.text import clean, plain
+from ..shell import Table, clean, controls, heading, panel, peek, plain, shared
 from .on_table import pairs, predicted
 from .quantile import calibration, cautions, made, numeric
 

@@ -10,10 +10,7 @@ from dpcore import Budget
 from dpcore.evaluation.output_laws import calibrations, gaussian_curve, neighbour_curve
 
 from ..charts.base import curves
-from ..shell import controls
-from ..shell.frame import heading
-from ..shell.results import panel
-from ..shell.table import Table
+from ..shell import Table, controls, heading, panel
 
 SMALLEST = 1e-12  # below which quadrature says nothing
 

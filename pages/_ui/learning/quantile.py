@@ -16,16 +16,24 @@ from dpcore.theory.meaning import Promise, guess_tile
 
 from ..charts import learning as learning_charts
 from ..charts.base import over_budget
-from ..jobs.job import watch
-from ..shell import controls
-from ..shell.frame import heading, peek
-from ..shell.parts import parts
-from ..shell.results import QUIET, below, lacking, panel
-from ..shell.session import session
-from ..shell.state import shared
-from ..shell.table import Table
-from ..shell.text import clean, distinct, plain
-from ..shell.verdict import show_tiles
+from ..jobs import watch
+from ..shell import (
+    QUIET,
+    Table,
+    below,
+    clean,
+    controls,
+    distinct,
+    heading,
+    lacking,
+    panel,
+    parts,
+    peek,
+    plain,
+    session,
+    shared,
+    show_tiles,
+)
 from .runs import LearningRuns
 
 PARTS = ("A middle value", "A straight line", "A prediction", "For experts")

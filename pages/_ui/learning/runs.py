@@ -11,7 +11,7 @@ from dpcore import RiskMinimisation, Rows
 from dpcore.experiments.pool import Result
 from dpcore.experiments.sweep import Case, SweepPoint
 
-from ..jobs.several import Several
+from ..jobs import Several
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,9 +17,7 @@ from dpcore.numbers import points
 from dpcore.theory.meaning import Promise
 
 from ..charts.base import guessed
-from ..shell import link
-from ..shell.controls import number
-from ..shell.words import meaning
+from ..shell import link, meaning, number
 from . import moving
 from .answers import LessonFinding, Medians, ratio, rule, sampling
 

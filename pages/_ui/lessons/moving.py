@@ -9,10 +9,7 @@ import streamlit as st
 from dpcore.numbers import points
 
 from ..charts.drag import Frames, drag
-from ..shell.controls import EPSILONS, number
-from ..shell.frame import peek
-from ..shell.results import below
-from ..shell.state import give
+from ..shell import EPSILONS, below, give, number, peek
 
 STOPS = [epsilon for epsilon in EPSILONS if epsilon >= 0.1]  # what happens below dwarfs the rest
 

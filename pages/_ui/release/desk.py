@@ -11,8 +11,9 @@ from dpcore.publishing.ledger_store import Store
 from dpcore.publishing.prepared import PreparedRelease
 from dpcore.publishing.publish import publish
 
-from ..jobs.work import Work, begin
-from ..shell.session import session
+from ..jobs import Work
+from ..jobs.work import begin
+from ..shell import session
 from .ledger import contents, folder_for
 
 FINAL = "The budget is used before the data is read, so stopping does not bring it back."

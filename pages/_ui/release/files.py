@@ -15,9 +15,7 @@ from dpcore.publishing.card import SEVERAL
 from dpcore.tags import Tag
 from dpcore.theory.meaning import Promise, guess_tile
 
-from ..shell.frame import heading
-from ..shell.text import plain
-from ..shell.verdict import show_tiles
+from ..shell import heading, plain, show_tiles
 
 WORDS = {
     "synthetic.csv": "Synthetic rows (CSV)",

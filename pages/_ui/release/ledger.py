@@ -12,9 +12,8 @@ from dpcore.numbers import brief
 from dpcore.publishing.ledger_store import DataSet, verify
 from dpcore.tags import Tag
 
-from ..shell.frame import heading
+from ..shell import clean, heading
 from ..shell.ledger import words
-from ..shell.text import clean
 from .files import download_all
 
 

@@ -14,11 +14,8 @@ from dpcore.publishing.request import ReleaseRequest
 from dpcore.schemas.plan import default_share
 from dpcore.tags import Tag
 
-from ..jobs.work import Work, result_of
-from ..shell import priced
-from ..shell.frame import heading
-from ..shell.opened import chosen_part, share_slider
-from ..shell.table import Table
+from ..jobs import Work, result_of
+from ..shell import Table, chosen_part, heading, priced, share_slider
 
 READ = "read-for-release"  # its name in a session
 

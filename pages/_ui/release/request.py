@@ -27,18 +27,12 @@ from dpcore.publishing.prepared import OpenRecords, OpenRelease, PreparedRelease
 from dpcore.publishing.request import NOISES, ReleaseRequest
 from dpcore.theory.meaning import Promise, guess_tile
 
-from ..jobs import counting
-from ..jobs.work import Work, let_go, result_of
-from ..shell import controls, deployments, questions
+from ..jobs import Work, counting, let_go, result_of
+from ..shell import Large, Table, controls, deployments, give, plain, questions, session, shared, show_tiles
 from ..shell import gauge as shared_gauge
-from ..shell.counted import Large, LedgerSource
+from ..shell.counted import LedgerSource
 from ..shell.ledger import FILE, dataset_key, dataset_name, dataset_of
 from ..shell.results import plan as plan_tables
-from ..shell.session import session
-from ..shell.state import give, shared
-from ..shell.table import Table
-from ..shell.text import plain
-from ..shell.verdict import show_tiles
 from . import opened
 
 NOISE_WORDS = {"auto": "exact where possible", "exact": "exact", "float": "floating point"}

@@ -19,9 +19,8 @@ from streamlit.runtime.state.query_params import (  # fmt: skip
 )
 from streamlit.runtime.state.session_state import SessionState
 
-from ..shell import link
+from ..shell import link, session
 from ..shell.menu import ENTRIES
-from ..shell.session import session
 
 OTHERWISE = "or-"  # begins a parameter of a link that counts where the address it stands on does not name it
 _INDEX = Path(st.__file__).parent / "static/index.html"

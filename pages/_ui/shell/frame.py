@@ -13,9 +13,9 @@ from dpcore.tags import Tag
 from . import gauge, link, uploads
 from .menu import ENTRIES, MENU, Entry
 from .opened import REST
-from .session import session
+from .sessions import session
 from .state import SAMPLES, STAKEHOLDER, lost, stakeholder, table
-from .table import Table
+from .tables import Table
 from .text import clean
 from .words import meaning
 

@@ -10,8 +10,8 @@ from dpcore.publishing.gauge import gauge
 from dpcore.theory.meaning import delta_words
 
 from . import ledger as shared_ledger
-from .session import session
-from .table import Table
+from .sessions import session
+from .tables import Table
 from .text import plain
 
 

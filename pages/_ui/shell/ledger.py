@@ -12,7 +12,7 @@ from dpcore.publishing.ledger_store import Store
 
 from . import owner
 from .state import public_host
-from .table import Table
+from .tables import Table
 from .text import clean, plain
 
 VARIABLE = "DPCORE_LEDGER"

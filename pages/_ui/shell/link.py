@@ -7,7 +7,7 @@ import streamlit as st
 
 from dpcore import ALGORITHMS
 
-from .table import Table
+from .tables import Table
 from .text import nickname, plain
 
 BAD = "bad-link"  # what was wrong, kept until a person has read it: a widget takes a bad value out of the address

@@ -6,7 +6,7 @@ import os
 
 import streamlit as st
 
-from .session import session
+from .sessions import session
 from .state import public_host
 
 KEY = "DPCORE_LEDGER_KEY"

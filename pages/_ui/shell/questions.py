@@ -9,9 +9,9 @@ from dpcore.data.choice import first_columns
 from dpcore.parsing.queries import join_names
 from dpcore.workloads import Workload
 
-from .session import session
+from .sessions import session
 from .state import give, shared, unless_given
-from .table import COMFORTABLE_CELLS, Table
+from .tables import COMFORTABLE_CELLS, Table
 from .text import distinct
 
 GRAMMAR = (

@@ -7,8 +7,8 @@ import streamlit as st
 
 from dpcore import domain_to_json, samples
 
-from .session import OWN, session
-from .table import Table
+from .sessions import OWN, session
+from .tables import Table
 
 STAKEHOLDER = "stakeholder"
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}

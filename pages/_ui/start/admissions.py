@@ -12,12 +12,8 @@ from dpcore.numbers import points
 from dpcore.theory.meaning import guess_tile
 
 from ..charts.drag import Frames, drag
-from ..jobs.runs import LAST
-from ..shell import link
-from ..shell.controls import EPSILONS, number
-from ..shell.frame import heading
-from ..shell.results import below
-from ..shell.state import sample_table, stakeholder
+from ..jobs import LAST
+from ..shell import EPSILONS, below, heading, link, number, sample_table, stakeholder
 
 SAMPLE, ALGORITHM, DELTA = "berkeley", "gaussian_maxent", 1e-9
 SHOWN = ("Gender", "Admission")

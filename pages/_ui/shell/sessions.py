@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 import streamlit as st
 
-from .table import Table
+from .tables import Table
 
 MEMOS = 8  # results of one kind that a tab keeps
 FORGOTTEN = "_forgotten"  # that a table was, until the browser has heard it
