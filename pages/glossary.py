@@ -9,7 +9,7 @@ from dpcore.params import LETTERS, parameters
 from dpcore.tags import Tag
 from pages._ui.glossary.examples import examples
 from pages._ui.shell import number, row, tag
-from pages._ui.shell.words import PICTURES, PLAIN, WORDS
+from pages._ui.shell.words import GLOSSARY, picture
 
 CARDS = (  # a card opens on the rest of its meaning and on its example; the first is wide
     "<style>.words {{display: grid; gap: 1rem; padding-top: 0.5rem; "
@@ -26,16 +26,15 @@ CARDS = (  # a card opens on the rest of its meaning and on its example; the fir
 )
 
 
-def card(row: tuple[str, str, str]) -> str:
+def card(word: str, said: str, means: str) -> str:
     """Return a card: what people say, the expert's word, the first sentence of its meaning; the rest and an example."""
-    word, said, means = map(escape, row)
-    picture = f'<img src="{PICTURES[row[0]]}" alt="" width="56">' if row[0] in PICTURES else ""
-    first, stop, rest = means.partition(". ")
-    example = f" <i>{escape(examples()[row[0]])}</i>" if row[0] in examples() else ""
+    first, stop, rest = escape(means).partition(". ")
+    example = escape(GLOSSARY[word].get("example") or examples()[word])
     opened = " open" if asked or word in ("ε", "release") else ""
     return (
-        f"<details{opened}><summary>{picture}<b>{said}</b> ({word})<br>{first}{stop.strip()}</summary>"
-        f"<div>{rest}{example}</div></details>"
+        f'<details{opened}><summary><img src="{picture(GLOSSARY[word]["picture"])}" alt="" width="56">'
+        f"<b>{escape(said)}</b> ({escape(word)})<br>{first}{stop.strip()}</summary>"
+        f"<div>{rest} <i>{example}</i></div></details>"
     )
 
 
@@ -45,9 +44,9 @@ asked = st.text_input(
 ).casefold()  # fmt: skip
 words, algorithms, letters, tags = st.tabs(("Words", "Algorithms", "Letters", "What the labels mean"))
 with words:
-    rows = [(word, PLAIN[word], means) for word, means in WORDS.items()]
+    rows = [(word, entry["plain"], entry["means"]) for word, entry in GLOSSARY.items()]
     found = [row for row in rows if asked in " ".join(row).casefold()]
-    st.html(CARDS.format("".join(map(card, found))))
+    st.html(CARDS.format("".join(card(*row) for row in found)))
     if not found:
         st.caption("No word contains this. Search for a part of it, or look behind the other tabs.")
 with algorithms:

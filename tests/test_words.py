@@ -2,13 +2,13 @@
 
 import ast
 import re
+import tomllib
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from dpcore.cli import COMMANDS
-from pages._ui.shell.link import FORMER
 
 ROOT = Path(__file__).parents[1]
 # What the dictionary replaced: by another word, by the reader's question, or by nothing.
@@ -22,7 +22,7 @@ OLD = (
 )
 PATTERN = re.compile(rf"\b({'|'.join(OLD)})\b", re.IGNORECASE)
 ON_PAGES = re.compile(r"\b(seeds?|stages?)\b", re.IGNORECASE)  # the command line has an option of that name
-EXPERTS = {"sampling floor", *FORMER}  # in the Glossary, beside the reader's words; what older links said
+EXPERTS = {"sampling floor"}  # in the Glossary, beside the reader's words
 DRAWN = re.compile(
     r"st-key-|<(path|svg|circle|rect|polyline|text|img|figure)\b|Dictionary\[|\bimport [\w(]|export default|[{;] *\w+: "
 )
@@ -53,11 +53,22 @@ def texts(path):
             yield text
 
 
+def leaves(node):
+    """The texts of nested tables and lists, without names and drawings."""
+    if isinstance(node, dict):
+        node = [part for name, part in node.items() if name != "picture"]
+    if isinstance(node, list):
+        return [text for part in node for text in leaves(part)]
+    return [node] if isinstance(node, str) and " " in node else []
+
+
 def sources():
     """The texts of every file that speaks to a person."""
     found = {}
     for path in [*ROOT.glob("dpcore/**/*.py"), *ROOT.glob("pages/**/*.py"), ROOT / "app.py"]:
         found[str(path.relative_to(ROOT))] = list(texts(path))
+    for path in ROOT.glob("pages/**/*.toml"):
+        found[str(path.relative_to(ROOT))] = leaves(tomllib.loads(path.read_text()))
     for path in ROOT.glob("dpcore/**/*.html"):
         found[str(path.relative_to(ROOT))] = [re.sub(r"\{[{%].*?[%}]\}|<[^>]*>", "{}", path.read_text())]
     for name in COMMANDS:

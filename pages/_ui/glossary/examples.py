@@ -1,4 +1,4 @@
-"""A number for every word of the glossary: facts of the public samples, and what runs, plans and promises compute."""
+"""A number for each word of the glossary whose example is computed: by runs, plans and promises."""
 
 import math
 
@@ -19,17 +19,6 @@ from ..shell import number, sample_table
 
 EPSILON = 1.0
 TOGETHER = 4  # releases
-FACTS = {  # of the samples, which never change
-    "cell": "The columns of the census have 16,800 combinations.",
-    "marginal": "Berkeley, gender and admission: 4 counts, such as 1,493 of Male, Rejected.",
-    "neighbours": "Titanic with 109 children, and with 108.",
-    "point": "0.5 points ≈ 100 people of 20,000.",
-    "quantile": "Half of the 20,000 people of the census are 42 or younger.",
-    "schema": "Census: ages lie between 17 and 90.",
-    "seed": "0 draws +0.7 and -0.7 people each time.",
-    "sensitivity": "One person of 20,000 moves a count by 1, a share by 0.005 points.",
-    "workload": "All pairs of the census' 7 columns: 401 questions.",
-}
 
 
 def medians(lesson: str) -> dict[float, list[float]]:
@@ -39,7 +28,7 @@ def medians(lesson: str) -> dict[float, list[float]]:
 
 @st.cache_data(show_spinner=False)
 def examples() -> dict[str, str]:
-    """Return a sentence with a number for each word that has one."""
+    """Return a sentence with a number for each word whose example is not a fact of the samples."""
     census = sample_table("census")
     questions, rows = pairs_with(census.domain), census.n
     algorithm, budget = ALGORITHMS["gaussian_maxent"](), Budget(EPSILON, DELTA)
@@ -51,7 +40,7 @@ def examples() -> dict[str, str]:
     typical, sampled = medians("epsilon"), medians("population")
     at = f"ε = {number(EPSILON)}"
     off = amount(typical[EPSILON][0], rows, "people")
-    return FACTS | {
+    return {
         "ε": f"With Gaussian noise at {at} someone who knows everyone else is right at most "
         f"{times_in_100(promise.guess())} (a coin: 50).",
         "δ": f"At δ = {delta_words(DELTA)} a suspicion may rise further than promised {one_in(alone.failure)}.",

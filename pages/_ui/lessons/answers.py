@@ -1,12 +1,12 @@
 """How a lesson's right answer follows from what was measured."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from dpcore.numbers import points
 
+Place = tuple[float, int]  # of a bar: its ε, and its place among the bars
 Medians = Mapping[float, Sequence[float]]  # what each bar of a lesson is in the median of its repeats, by ε
 
 
@@ -24,19 +24,16 @@ def nearest(ratio: float, marks: Sequence[float]) -> int:
 
 
 def ratio(
-    one: tuple[float, int], other: tuple[float, int], marks: Sequence[float], words: str, shown: Callable[[float], Any]
-) -> Callable[[Medians], LessonFinding]:
-    """Return a rule: how many times larger `one` bar is than the `other`, each by ε and place; the nearest mark wins.
+    medians: Medians, known: Place, hidden: Place, marks: Sequence[float], words: str, unit: str
+) -> LessonFinding:
+    """Return how many times larger the hidden bar is than the known one; the nearest mark wins.
 
-    `words` name both values as they are `shown`, and if they like their ratio.
+    `words` name both values in their unit, and if they like how many times the larger one is the smaller.
     """
-
-    def decide(medians: Medians) -> LessonFinding:
-        here, there = (medians[epsilon][place] for epsilon, place in (one, other))
-        said = words.format(here=shown(here), there=shown(there), ratio=f"{here / there:.2g}")
-        return LessonFinding(nearest(here / there, marks), said)
-
-    return decide
+    values = {name: medians[epsilon][place] for name, (epsilon, place) in (("known", known), ("hidden", hidden))}
+    times = values["hidden"] / values["known"]
+    said = {name: f"{value:.1%}" if unit == "%" else points(value) for name, value in values.items()}
+    return LessonFinding(nearest(times, marks), words.format(**said, ratio=f"{max(times, 1 / times):.2g}"))
 
 
 def sampling(medians: Medians) -> LessonFinding:

@@ -150,7 +150,6 @@ async def _life(_app: st.App) -> AsyncIterator[None]:
 
 def _warm() -> None:
     """Be ready for the first page. What is imported stays for good: no collection of garbage looks at it again."""
-    turns.import_all()
     pool()
     gc.collect()
     gc.freeze()

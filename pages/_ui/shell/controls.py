@@ -13,7 +13,7 @@ from dpcore.numbers import brief
 from dpcore.params import Param, parameters
 
 from .state import unless_given
-from .words import WORDS
+from .words import GLOSSARY
 
 AUTO, STAR = "auto", "*"
 EPSILONS = [0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0]
@@ -47,7 +47,7 @@ def epsilon_slider() -> float:
 
 def delta_slider(place: Any = st, *, zero: bool = False) -> float:
     """δ on a logarithmic scale with 0 for pure differential privacy; greyed at 0 where it must be `zero`."""
-    first, words, kept = 1e-9, f"{WORDS['δ']} 0 allows no exception.", {"key": "delta"} | KEPT
+    first, words, kept = 1e-9, f"{GLOSSARY['δ']['means']} 0 allows no exception.", {"key": "delta"} | KEPT
     if zero:
         words = "This algorithm keeps its promise without any failure probability: δ must be 0."
         first, kept = 0.0, {"key": "no-delta", "disabled": True}

@@ -1,7 +1,9 @@
 """The link to what a page shows: a button that copies it, and what was wrong with the one that was opened."""
 
 import re
+import tomllib
 from collections.abc import Collection
+from pathlib import Path
 
 import streamlit as st
 
@@ -27,43 +29,7 @@ export default function ({ parentElement, data }) {
 }
 """
 BY_TITLE = ("algorithm", "compared", "learners")  # parameters of the address that name algorithms
-FORMER = {  # what links said once, by what they say now: parameters and values
-    **dict.fromkeys(("pe-epsilon", "choice-epsilon", "recipe-epsilon"), "epsilon"),
-    **dict.fromkeys(("pe-delta", "choice-delta", "recipe-delta", "learn-delta"), "delta"),
-    "Which should I use?": "My own places",  # parts of Evolution
-    "On a table": "My own table",
-    "Research figures": "For experts",
-    "The paper's figures": "For experts",
-    "Two lessons": "For experts",
-    "For experts: two lessons": "For experts",
-    "For experts: research": "For experts",
-    "One column": "A middle value",  # of Learning
-    "Two coefficients": "A straight line",
-    "The whole table": "A prediction",
-    "The guarantee": "For experts",
-    "Beliefs": "Suspicions",  # of Guarantee
-    "Accountants": "Cost",
-    "round": "step",
-    "ε spent": "ε used",
-    "worst question": "largest error",
-    "mean over questions": "typical error",
-    "chance error already in the real table": "luck of the sample",
-    "another sample is as far off": "luck of the sample",
-    "luck: another sample of people": "luck of the sample",
-    **{f"{share} of runs": f"{share} of releases" for share in ("50%", "80%", "90%", "95%", "99%", "99.9%")},
-    "these records": "these rows",
-    "Regularised exponential mechanism, stages by rule": "Regularised exponential mechanism, steps by rule",
-    "classifier, logistic": "a chance (logistic)",
-    "classifier, hinge": "yes or no (hinge)",
-    "regression, absolute": "a number (median)",
-    "regression, Huber": "a number (mean-like, Huber)",
-    "regression, 90% quantile": "a number that 90% stay below",
-    "Quarter disc (the paper's)": "A quarter of a disc",
-    "Two clusters, 70 % and 30 %": "Two towns, with 70% and 30% of the points",
-    "Two clusters, 70% and 30%": "Two towns, with 70% and 30% of the points",
-    "Disc of radius 0.02 (the paper's clustered one)": "A small disc, of radius 0.02",
-    "Disc of radius 0.5 (the paper's spread one)": "A large disc, of radius 0.5",
-}
+FORMER = tomllib.loads(Path(__file__).with_name("former.toml").read_text(encoding="utf-8"))
 STYLE = """
 div {display: flex; gap: 0.6rem; align-items: center; font-size: 0.875rem;}
 button {font: inherit; color: inherit; background: none; border: 1px solid var(--st-border-color, gray);
@@ -124,9 +90,10 @@ def known(name: str, values: Collection[str]) -> None:
 
 def renamed() -> bool:
     """Write what an older link says as links say it now; whether there was any."""
+    names = FORMER["parameters"]
     before = {name: st.query_params.get_all(name) for name in st.query_params}
-    last = sorted(before, key=lambda name: name not in FORMER)  # a name of today wins over a former one
-    now = {FORMER.get(name, name): [_now(name, value) for value in before[name]] for name in last}
+    last = sorted(before, key=lambda name: name not in names)  # a name of today wins over a former one
+    now = {names.get(name, name): [_now(name, value) for value in before[name]] for name in last}
     if now != before:
         st.query_params.from_dict(now)
     return now != before
@@ -138,4 +105,4 @@ def _now(name: str, value: str) -> str:
         code, comma, settings = value.partition(",")
         value = ALGORITHMS[code].about.title + comma + settings if code in ALGORITHMS else value
         value = nickname(value) if name == "compared" else value
-    return FORMER.get(value, re.sub(r"^(\d+e-)0(\d)$", r"\1\2", value))
+    return FORMER["values"].get(value, re.sub(r"^(\d+e-)0(\d)$", r"\1\2", value))

@@ -4,8 +4,6 @@ Each finishes early instead of all at the end, a click that was overtaken by ano
 the thread that answers the network is not starved.
 """
 
-import importlib
-import pkgutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -62,10 +60,3 @@ def _in_turn(draw: Callable[..., Any]) -> Callable[..., Any]:
             return draw(*args, **kwargs)
 
     return drawn
-
-
-def import_all() -> None:
-    """Import what the pages need, before somebody has to wait for it."""
-    package = importlib.import_module(__package__ or "")
-    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-        importlib.import_module(module.name)
