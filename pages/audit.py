@@ -2,20 +2,16 @@
 
 import streamlit as st
 
-from dpcore import InputError
 from pages._ui.audit import game as audits
 from pages._ui.jobs import watch
-from pages._ui.shell import plain, session
+from pages._ui.shell import refusals, session
 
 outcome = st.container()
 left, right = st.columns([3, 2], gap="large")
 with right:
     place = st.container()
-    try:
+    with refusals():
         audits.settings()
-    except InputError as error:
-        st.error(plain(error, 400))
-        st.stop()
 with left:
     game = session().held.get(audits.GAME)
     played = audits.opening() if game is None else game.result if watch(game, "audit") else None

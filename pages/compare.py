@@ -2,11 +2,10 @@
 
 import streamlit as st
 
-from dpcore import InputError
 from pages._ui.compare import ask, causes, measures, others, purposes, report, summary, sweeps
 from pages._ui.compare import overview as compare
 from pages._ui.jobs import counting, watch
-from pages._ui.shell import meaning, plain, stakeholder, tried, unfinished
+from pages._ui.shell import meaning, refusals, row, stakeholder, tried, unfinished
 from pages._ui.shell import table as current_table
 
 TABS = ("Ranking", "Where from", "Conclusions", "Purposes", "Other tools", "Report")
@@ -30,7 +29,7 @@ if unfinished(table, "compare here") or not counting.ready(table):
 
 if sweep.asked is not None and sweep.asked[:2] != (table, table.version):
     sweep.close()  # of another table or schema
-try:
+with refusals():
     with st.sidebar:
         workload, plan = compare.settings(table, sweep)
     if not counting.have(table, workload):
@@ -45,11 +44,8 @@ try:
     first = sweep.asked is None and not (table.uploaded or stakeholder())
     if st.session_state.pop(PRESSED, False) or (first and seconds < AT_ONCE):
         start()
-except InputError as error:
-    st.error(plain(error, 400))
-    st.stop()
 
-with chart.container(horizontal=True, vertical_alignment="center", key="all-asked"):
+with chart, row(key="all-asked"):
     words = meaning("frontier", "workload", "sampling floor", "point")
     st.markdown(compare.finding(sweep, asked), help=words, width="stretch")
     if watch(sweep, "sweep"):

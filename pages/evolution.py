@@ -2,9 +2,8 @@
 
 import streamlit as st
 
-from dpcore import InputError
 from pages._ui.evolution import choice, figures, lessons, on_table, player
-from pages._ui.shell import plain
+from pages._ui.shell import refusals
 
 
 def experts() -> None:
@@ -28,7 +27,5 @@ part = st.segmented_control(
     "Part", list(PARTS), default=FIRST, required=True, key="part", bind="query-params",
     label_visibility="collapsed",
 )  # fmt: skip
-try:
+with refusals():
     PARTS[part or FIRST]()  # an empty address asks for nothing, though it is required
-except InputError as error:
-    st.error(plain(error, 400))

@@ -4,7 +4,6 @@ import time
 
 import streamlit as st
 
-from dpcore import InputError
 from dpcore.evaluation.run import compare
 from dpcore.privacy.accounting import cautions
 from pages._ui.explore import ask as asking
@@ -12,7 +11,7 @@ from pages._ui.explore import comparison, keep, outcome, run, screen, setup, tie
 from pages._ui.jobs import counting
 from pages._ui.jobs.job import PATIENCE
 from pages._ui.lessons import lesson as lessons
-from pages._ui.shell import parts, plain, results, stakeholder, unfinished
+from pages._ui.shell import parts, plain, refusals, results, stakeholder, unfinished
 from pages._ui.shell import table as current_table
 
 table = current_table()
@@ -22,14 +21,11 @@ screen.head(table)
 if unfinished(table, "the charts appear here") or not counting.ready(table):
     st.stop()
 
-try:
+with refusals():
     chosen = setup.choose(table)
     if not counting.have(table, chosen.problem.workload):
         st.stop()
     started = run.start(table, chosen)
-except InputError as error:
-    st.error(plain(error, 400))
-    st.stop()
 for caution in cautions(chosen.budget, chosen.problem.n):
     st.warning(plain(caution, 300))
 if table.trial is not None and (other := table.trial.elsewhere(chosen.budget)):

@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from dpcore import Budget, InputError
+from dpcore import Budget
 from pages._ui.guarantee import costs, promise, proof, total
 from pages._ui.guarantee.planned import plan
-from pages._ui.shell import controls, plain, tried
+from pages._ui.shell import controls, parts, refusals, tried
 from pages._ui.shell import table as current_table
 
 table = current_table()
@@ -17,12 +17,9 @@ with right:
     headline = st.container()
     settings = st.expander("For experts", icon=":material/tune:")
     delta = controls.delta_slider(settings)
-    try:
+    with refusals():
         budget = Budget(epsilon, delta)
         planned = plan(table, budget, times, settings)
-    except InputError as error:
-        st.error(plain(error, 400))
-        st.stop()
     if table.peeked:
         st.warning("This schema was filled in from the data. What rests on the plan uses real data, too.")
     guess = promise.promised(budget, times, planned).guess()
@@ -31,15 +28,13 @@ with right:
 with drawing:
     promise.picture(guess)
 
-parts = {
-    "Suspicions": lambda: promise.suspicion(budget, times, planned),
-    "Mistakes": lambda: promise.mistakes(budget, times, planned),
-    "Cost": lambda: planned and costs.costs(budget, planned),
-    "Proof": lambda: planned and proof.proof(planned),
-    "All releases": lambda: total.total(table),
-}
-tabs = st.tabs([*parts], key="expert", on_change="rerun", bind="query-params")
-for tab, draw in zip(tabs, parts.values(), strict=True):
-    with tab:
-        if tab.open:
-            draw()
+parts(
+    "expert",
+    {
+        "Suspicions": lambda: promise.suspicion(budget, times, planned),
+        "Mistakes": lambda: promise.mistakes(budget, times, planned),
+        "Cost": lambda: planned and costs.costs(budget, planned),
+        "Proof": lambda: planned and proof.proof(planned),
+        "All releases": lambda: total.total(table),
+    },
+)

@@ -2,10 +2,9 @@
 
 import streamlit as st
 
-from dpcore import InputError
 from pages._ui.learning import on_table, plane, privacy, quantile
 from pages._ui.learning.quantile import PARTS
-from pages._ui.shell import WHOLE, in_memory, plain, tried, unfinished
+from pages._ui.shell import WHOLE, in_memory, refusals, tried, unfinished
 from pages._ui.shell import table as current_table
 
 SHOWN = dict(zip(PARTS, (quantile.line, plane.plane, on_table.whole, privacy.guarantee), strict=True))
@@ -14,7 +13,7 @@ table = current_table()
 tried(table, WHOLE)
 if unfinished(table, "learn here"):
     st.stop()
-try:
+with refusals():
     part = st.segmented_control(
         "What to learn", PARTS, default=PARTS[0], required=True, key="part", bind="query-params",
         label_visibility="collapsed",
@@ -25,5 +24,3 @@ try:
     left, right = st.columns([5, 3], gap="large")
     choices, experts = right.container(), right.expander("For experts", icon=":material/tune:")
     SHOWN[part](table, left, choices, experts)
-except InputError as error:
-    st.error(plain(error, 400))

@@ -21,7 +21,7 @@ from dpcore.theory.noise import all_within, reach
 from dpcore.workloads import Workload
 
 from ..jobs import watch
-from ..shell import Table, controls, heading, peek, session, show_tiles, stakeholder
+from ..shell import Table, controls, heading, peek, row, session, show_tiles, stakeholder
 from .solve import CONFIDENTIAL, TOLERANCES, Solving, points_words, show
 from .sweeps import TITLES, Sweep
 
@@ -108,7 +108,7 @@ def front_door(table: Table, workload: Workload, kinds: Sequence[str], delta: fl
             "Simulated releases can tell."
         )
         return Asked(tolerance, share)
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with row():
         if found.epsilon is None:
             heading(f"No ε of the sliders is enough for {what}")
         else:

@@ -86,7 +86,7 @@ def settings(table: Table, sweep: Sweep) -> tuple[Workload, Callable[[], Planned
 
 def near(sweep: Sweep, asked: Asked | None) -> pd.Series:
     """For each ε tried, whether an algorithm kept every repeat within what was asked; empty where nothing was."""
-    middle = middles(sweep.table(lambda dot: dot.point.errors.get("max_error")))
+    middle = sweep.middles("max_error")
     worst = step_frontier(middle.assign(error=middle["high"])).set_index("epsilon")["error"]
     return worst <= asked.tolerance if asked else worst[:0] > 0
 
@@ -174,7 +174,7 @@ def _exactness(sweep: Sweep, best: pd.Series, measure: Measure) -> str:
     """How large a sample is as exact as the best algorithm at its ε, in words, where the measure asks it of all."""
     if measure.name is None or measure.population:
         return ""
-    runs = middles(sweep.table(lambda dot: dot.point.errors.get("as_exact_as_sample")))
+    runs = sweep.middles("as_exact_as_sample")
     same = runs[(runs["algorithm"] == best["algorithm"]) & (runs["epsilon"] == best["epsilon"])]
     return f"it equals a survey of {points(same['error'].iloc[0])}% of people" if len(same) else ""
 

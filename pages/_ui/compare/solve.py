@@ -28,6 +28,7 @@ TOLERANCES = [0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.015, 0.02, 0.03, 0.05, 
 class Solving(Runs):
     """A search for the smallest ε of several algorithms; `asked` holds the sweep's task and what is near enough."""
 
+    error = ""  # what failed stands beside its algorithm
     sweep: Sweep | None = None
     tolerance: float = 0.0
     share: float = SHARE
@@ -88,11 +89,6 @@ class Solving(Runs):
     def words(self) -> str:
         """How many algorithms have their answer."""
         return f"{sum(search.done for search in self.searches.values())} of {len(self.searches)} algorithms"
-
-    @property
-    def error(self) -> str:
-        """Empty: what failed stands beside its algorithm."""
-        return ""
 
     def answers(self) -> pd.DataFrame:
         """A line for each algorithm: the smallest ε that is good enough, in words; the smallest of all first."""

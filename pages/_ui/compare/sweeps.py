@@ -11,6 +11,7 @@ import streamlit as st
 from dpcore import ALGORITHMS, Budget, InputError, Marginals, QueryRelease, Rows
 from dpcore.algorithms import Algorithm
 from dpcore.evaluation.run import pairs_with
+from dpcore.experiments.frontier import middles
 from dpcore.experiments.pool import JobSpec, Result
 from dpcore.experiments.sweep import Case, SweepPoint, cases, identity, rows_digest
 
@@ -53,15 +54,6 @@ class Sweep(Several[Dot]):
         trial: Trial | None = None,
     ) -> None:
         """Run what is not there yet; dots of another problem are dropped, those of the same are kept."""
-        self.hold(asked, make, trial)
-        if self.problem is None:
-            raise InputError("choose a table and questions first")
-        self.run(cases(algorithms, self.problem, budgets, seeds))
-
-    def hold(
-        self, asked: Any, make: Callable[[], tuple[QueryRelease, Rows, np.ndarray | None]], trial: Trial | None = None
-    ) -> None:
-        """Make this the problem, and run nothing yet."""
         self.cancel()
         if self.asked != asked:
             self.close()
@@ -74,6 +66,7 @@ class Sweep(Several[Dot]):
             public = trial is None and not asked[0].uploaded
             self.known = _known(f"{identity(self.problem)}{rows_digest(self.rows)}") if public else {}
             self.found = self.known.copy()
+        self.run(cases(algorithms, self.problem, budgets, seeds))
 
     def task_for(self, case: Case) -> JobSpec:
         """One run, with what the schema leaves of its budget."""
@@ -122,6 +115,10 @@ class Sweep(Several[Dot]):
             (d.point.algorithm, d.point.epsilon, d.point.seed, value(d), d.point.seconds, d.point.memory) for d in done
         ]
         return pd.DataFrame(lines, columns=pd.Index(columns))
+
+    def middles(self, name: str) -> pd.DataFrame:
+        """The middle of the repeats' errors of that name, by algorithm and ε."""
+        return middles(self.table(lambda dot: dot.point.errors.get(name)))
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)

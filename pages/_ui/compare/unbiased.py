@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore.experiments.frontier import middles
 from dpcore.theory.optimal_noise import against_line, least_rmse
 
 from ..shell import peek, plain, session
@@ -38,7 +37,7 @@ def curve(least: Line) -> Curves:
 @peek
 def words(sweep: Sweep, least: Line) -> None:
     """How each algorithm stands to the line at the largest ε at which it ran, in words."""
-    middle = middles(sweep.table(lambda dot: dot.point.errors.get("rmse")))
+    middle = sweep.middles("rmse")
     if not least or not len(middle):
         return
     top = max(least)

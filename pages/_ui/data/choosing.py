@@ -11,7 +11,7 @@ from streamlit.runtime.uploaded_file_manager import DeletedFile
 from dpcore import InputError, read_json
 from dpcore.data.text_format import DELIMITERS, ENCODINGS
 
-from ..shell import Table, clean, plain, public_host, table
+from ..shell import Table, clean, plain, public_host, row, table
 from ..shell.sessions import forget
 from ..shell.state import SAMPLES, use_sample
 from . import on_server
@@ -45,7 +45,7 @@ def choose_table() -> Table:
     """Where the table comes from, and how it was read."""
     st.session_state["sample"] = None if table().uploaded else table().name
     words = {name: title for name, (title, _) in SAMPLES.items()}
-    with st.container(horizontal=True, vertical_alignment="center", key="choose"):
+    with row(key="choose"):
         st.file_uploader(
             "Upload a table", ["csv", "tsv", "txt", "xlsx", "parquet"], key="upload", on_change=_take_upload,
             help=WHERE, label_visibility="collapsed",

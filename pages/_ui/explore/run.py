@@ -12,7 +12,7 @@ from dpcore.tags import Tag
 from ..charts import screen as charts
 from ..jobs import Runs, WantedRun, watch
 from ..jobs.job import POLL
-from ..shell import Table, heading, peek, session, turns
+from ..shell import Table, heading, peek, row, session, turns
 from .setup import Chosen
 
 QUICK = 1.0  # seconds up to which a run is quick: its replays then use all workers, and are drawn together
@@ -106,7 +106,7 @@ def watch_replays(started: Worlds, drawn: int) -> None:
     """Look for replays beyond those `drawn`, and draw the page anew when they are there."""
     if started.settled and len(started.replays) == drawn:
         return
-    with st.container(horizontal=True, vertical_alignment="center", key="replays"):
+    with row(key="replays"):
         _replaying(started, drawn)
         if not started.quick:
             st.button("Stop the repeats", icon=":material/stop_circle:", on_click=started.cancel, type="tertiary")

@@ -15,7 +15,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import InputError
 
-from ..shell import Table, as_table, heading, meaning, peek, plain, tried
+from ..shell import Table, as_table, heading, meaning, peek, plain, row, tried
 
 S = TypeVar("S")
 Told = tuple[str, pd.DataFrame, str]  # what a chart says: its sentence, its numbers, and what else is to be known
@@ -133,7 +133,7 @@ def chart(key: str, question: str, *words: str) -> Callable[[Callable[..., Told]
         @wraps(body)
         def part(shown: S) -> None:
             with st.container(border=True, key=f"cell-{key}"):
-                head = st.container(horizontal=True, vertical_alignment="center", key=f"head-{key}")
+                head = row(key=f"head-{key}")
                 with head:
                     heading(question)
                     place = st.container(key=f"chosen-{key}", width="content")

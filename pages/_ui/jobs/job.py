@@ -5,54 +5,27 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from ..shell import plain, turns
+from ..shell import plain, row, turns
 
 PATIENCE = 0.9  # seconds a page waits for short work before it shows progress instead
 POLL = 0.5  # seconds between two looks at long work
 
 
 class Job(ABC):
-    """Work on its way: whether it ended, how far it is and in words, what went wrong; it can be cancelled and closed.
-
-    `news` counts partial results, so that a page that draws them is drawn anew when there are more.
-    """
+    """Work on its way: whether it ended, how far it is and in words, what went wrong. It can be ended at any time."""
 
     patience = PATIENCE
-
-    @property
-    def error(self) -> str:
-        """What went wrong first, in words; empty if nothing did."""
-        return ""
-
-    @property
-    def cancelled(self) -> bool:
-        """Whether a person stopped it before its end."""
-        return False
+    ended: bool  # whether nothing more will come
+    progress: float  # share of the work that is done, 0 to 1
+    words: str  # what is going on
+    error = ""  # what went wrong first
+    cancelled = False  # whether a person stopped it before its end
+    news = 0  # partial results: a page that draws them is drawn anew when there are more
 
     @property
     def partial(self) -> bool:
         """Whether a page has something to show of it when it is cancelled."""
         return self.news > 0
-
-    @property
-    @abstractmethod
-    def ended(self) -> bool:
-        """Whether nothing more will come."""
-
-    @property
-    @abstractmethod
-    def progress(self) -> float:
-        """Share of the work that is done, 0 to 1."""
-
-    @property
-    @abstractmethod
-    def words(self) -> str:
-        """What is going on."""
-
-    @property
-    def news(self) -> int:
-        """How many partial results are there."""
-        return 0
 
     def gather(self) -> None:  # noqa: B027 - most work asks for nothing
         """Take in what came back, and ask for what is to be done next."""
@@ -84,7 +57,7 @@ def watch(
     if not came:
         drawn = job.news
         seen = drawn if enough is None else enough - 1 if drawn < enough else None
-        with st.container(horizontal=True, vertical_alignment="center"):
+        with row():
             _progress(job, seen, live)
             if not final:
                 # Outside the fragment: a press while the page is drawn anew would be lost with the fragment.

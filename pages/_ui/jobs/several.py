@@ -18,6 +18,7 @@ Found = TypeVar("Found")  # what a tab keeps of one run: its `point`, a SweepPoi
 class Several(Runs, Generic[Found]):
     """What a tab runs of one problem; `asked` is what makes runs comparable: table, questions, δ and the like."""
 
+    error = ""  # a run that failed is found as such
     patience = 0.0  # its page is drawn anew with every run that came back: no time to lose each time
     problem: Any = None
     rows: Rows | None = None
@@ -64,11 +65,6 @@ class Several(Runs, Generic[Found]):
         super().close()
         self.problem = self.rows = self.beside = None
         self.found, self.planned = {}, []
-
-    @property
-    def error(self) -> str:
-        """Empty: a run that failed is found as such."""
-        return ""
 
     @property
     def progress(self) -> float:

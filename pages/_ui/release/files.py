@@ -2,8 +2,10 @@
 
 import io
 import json
+import tomllib
 import zipfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -17,25 +19,7 @@ from dpcore.theory.meaning import Promise, guess_tile
 
 from ..shell import heading, plain, show_tiles
 
-WORDS = {
-    "synthetic.csv": "Synthetic rows (CSV)",
-    "synthetic.parquet": "Synthetic rows (Parquet)",
-    "answers.csv": "Answers with standard errors and intervals (CSV)",
-    "links.csv": "Tests of whether two columns are linked (CSV)",
-    "tables.npz": "What noisy tables say, for questions with intervals (NPZ)",
-    "measurements.csv": "What was measured instead (CSV)",
-    "weights.csv": "Weights of all combinations (CSV)",
-    "weights.parquet": "Weights of all combinations (Parquet)",
-    "schema.json": "Schema that was measured (JSON)",
-    "card.html": "Card for the board (HTML)",
-    "proof.html": "Proof of the promise (HTML)",
-    "review.html": "Review by NIST SP 800-226 (HTML)",
-    "release.json": "Claim and receipt (JSON)",
-    "account.json": "All uses of the data set's budget (JSON)",
-    "signature.json": "Signature and public key (JSON)",
-    "registry.yaml": "Entry for the public registry (YAML)",
-    "verify.py": "Verifier (Python)",
-}
+WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))  # by name
 FIRST = ("card.html", "synthetic.csv")  # each has a button of its own, all others one list
 PROMISED = (
     "- **Card** for your board to sign\n"

@@ -2,7 +2,7 @@
 
 from .controls import EPSILONS, KEPT, number
 from .counted import Large
-from .frame import heading, in_memory, line, peek, row, tag, tried, unfinished
+from .frame import heading, in_memory, line, peek, refusals, row, tag, tried, unfinished
 from .opened import WHOLE, chosen_part, share_slider
 from .questions import GRAMMAR
 from .results import QUIET, as_table, below, lacking, panel

@@ -1,6 +1,7 @@
 """What every page begins with: its title, the line that says whose table this is, one badge, and the house style."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
@@ -8,6 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from dpcore import InputError
 from dpcore.tags import Tag
 
 from . import gauge, link, uploads
@@ -16,7 +18,7 @@ from .opened import REST
 from .sessions import session
 from .state import SAMPLES, STAKEHOLDER, lost, stakeholder, table
 from .tables import Table
-from .text import clean
+from .text import clean, plain
 from .words import meaning
 
 P, R = ParamSpec("P"), TypeVar("R")
@@ -136,6 +138,16 @@ def frame(label: str) -> None:
             "and protects nothing. Share ▾ ends it.",
             icon=":material/visibility_off:",
         )
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Say on the page what is refused in here, and draw no more of it."""
+    try:
+        yield
+    except InputError as error:
+        st.error(plain(error, 400))
+        st.stop()
 
 
 def row(**more: Any) -> DeltaGenerator:

@@ -1,6 +1,8 @@
 """Which pages there are, in which groups, and the question that each of them answers."""
 
+import tomllib
 from dataclasses import dataclass
+from pathlib import Path
 
 from dpcore.tags import Tag
 
@@ -24,82 +26,14 @@ class Entry:
     spends: bool = False  # draws the gauge itself, with what it is about to use
 
 
-MENU: dict[str, list[Entry]] = {
-    "": [
-        Entry(
-            "pages/start.py",
-            "Start",
-            "Its rows are invented, its counts resemble yours. First see how far off they are.",
-            title="Publish a copy of your table that protects people",
-            first=True,
-        ),
-        Entry(
-            "pages/data.py",
-            "Data",
-            "Bring a table: it stays in memory and goes with your tab. Say what is public about its columns.",
-            says_later=True,
-        ),
-        Entry(
-            "pages/explore.py",
-            "Explore",
-            "What does privacy cost on this table?",
-            shows=Tag.PEEK,
-            about_table=True,
-        ),
-        Entry(
-            "pages/compare.py",
-            "Compare",
-            "How small can the privacy budget (ε) be?",
-            shows=Tag.PEEK,
-            about_table=True,
-        ),
-        Entry(
-            "pages/release.py",
-            "Release",
-            "A release cannot be undone or repeated.",
-            shows=Tag.PUBLIC,
-            spends=True,
-            about_table=True,
-        ),
-    ],
-    "Understand": [
-        Entry(
-            "pages/guarantee.py",
-            "Guarantee",
-            "What does a person risk?",
-            shows=Tag.PUBLIC,
-            about_table=True,
-        ),
-        Entry(
-            "pages/audit.py",
-            "Audit",
-            "Is the promise kept? A game tests it.",
-            shows=Tag.PUBLIC,
-        ),
-        Entry(
-            "pages/lessons.py",
-            "Lessons",
-            "Your class guesses the missing bar, then drags the privacy budget (ε) to see it. Five minutes each.",
-        ),
-        Entry(
-            "pages/glossary.py",
-            "Glossary",
-            "What each word means.",
-        ),
-    ],
-    "Methods": [
-        Entry(
-            "pages/evolution.py",
-            "Evolution",
-            "Publish a map of ambulance calls, say, without showing anyone's home.",
-        ),
-        Entry(
-            "pages/learning.py",
-            "Learning",
-            "What does privacy cost when you learn from this table?",
-            shows=Tag.PEEK,
-            about_table=True,
-        ),
-    ],
-}
+def written() -> dict[str, list[Entry]]:
+    """Return the pages by their groups, "" for none, as they are written beside this file."""
+    menu: dict[str, list[Entry]] = {}
+    for label, said in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items():
+        group, shows = said.pop("group", ""), Tag.__members__.get(said.pop("shows", ""))
+        menu.setdefault(group, []).append(Entry(f"pages/{label.lower()}.py", label, shows=shows, **said))
+    return menu
+
+
+MENU = written()
 ENTRIES = {entry.label: entry for entries in MENU.values() for entry in entries}

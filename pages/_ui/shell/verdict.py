@@ -7,6 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpcore.publishing.tiles import Tile
 
+from .frame import row
 from .text import plain
 
 
@@ -15,7 +16,7 @@ def show_tiles(tiles: Sequence[Tile], uses: str) -> DeltaGenerator:
     with st.container(horizontal=True, key="tiles"):
         for name, value, beside in tiles:
             st.markdown(f"{plain(name)}  \n**{plain(value)}**  \n{plain(beside, 120)}")
-    line = st.container(horizontal=True, vertical_alignment="center", key="uses")
+    line = row(key="uses")
     first, _, rest = uses.partition(". ")
     line.markdown(f"**{plain(first, 300)}.** {plain(rest, 300)}" if rest else plain(uses, 400))
     return line
