@@ -31,15 +31,7 @@ from ..problems import PublicStart, QueryRelease
 from ..types import Array
 from ..workloads import Workload
 from .evidence import singles_of, tables_read
-from .tree_choice import (
-    CHOOSING,
-    cells_of,
-    choose_tree,
-    drawing,
-    finding_charges,
-    inside_cliques,
-    model_of,
-)
+from .tree_choice import CHOOSING, cells_of, choose_tree, drawing, finding_charges, inside_cliques, model_of
 
 HALVINGS = 50  # of a range of log δ
 

@@ -14,17 +14,7 @@ from ..models.cells import Cells
 from ..models.junction import JunctionTree, cells, fewest_cells, junction_tree
 from ..models.structural import tied
 from ..models.tree import Tree
-from ..privacy.accounting import (
-    Budget,
-    Charge,
-    Choice,
-    Gaussian,
-    Plan,
-    Pure,
-    enlarged,
-    measure_once,
-    select_once,
-)
+from ..privacy.accounting import Budget, Charge, Choice, Gaussian, Plan, Pure, enlarged, measure_once, select_once
 from ..privacy.statistics import SomeAnswers, TableErrors, WeightedTables
 from ..privacy.table_curator import TableCurator
 from ..problems import MAX_CELLS, PublicStart, QueryRelease

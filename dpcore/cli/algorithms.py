@@ -10,7 +10,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from ..algorithms import ALGORITHMS
+from .. import ALGORITHMS
 from ..params import Param, parameters
 from ..types import Json
 from .arguments import flag

@@ -4,11 +4,11 @@ import argparse
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .. import Budget, InputError, PrivacyUnit
 from ..algorithms import solving
-from ..data.privacy_unit import PrivacyUnit
-from ..errors import InputError
 from ..numbers import MAX_ROWS, read_number
-from ..privacy.accounting.budget import LARGEST, LARGEST_DELTA, SMALLEST, SMALLEST_DELTA, Budget
+from ..privacy.accounting import LARGEST, SMALLEST, SMALLEST_DELTA
+from ..privacy.accounting.budget import LARGEST_DELTA
 from ..types import Json
 
 Argument = tuple[str, Json]  # its name, and what argparse is told of it

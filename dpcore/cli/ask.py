@@ -20,18 +20,17 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from .. import Budget, InputError, Run, domain_from_json, read_json, read_table
 from ..data.inputs import explained, opened
-from ..data.readers import read_json, read_table
-from ..data.schema import domain_from_json
-from ..errors import InputError, written_out
-from ..evaluation.run import Run, compare
+from ..errors import written_out
+from ..evaluation.run import compare
 from ..intervals.further import Further, further
 from ..intervals.known import combined, components, values_of
 from ..intervals.linked import Linked, linked
 from ..intervals.questions import KINDS, Interval, adaptively, answer, compare_questions, independent
 from ..intervals.stored import from_arrays
 from ..parsing.questions import Question, understand
-from ..privacy.accounting.budget import Accounting, Budget
+from ..privacy.accounting import Accounting
 from ..releases import Records, UnbiasedAnswers
 from ..types import Json
 from .arguments import argument, flag, real

@@ -16,15 +16,13 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
 
+from .. import Budget, InputError, QueryRelease
 from ..algorithms import solving
-from ..errors import InputError
 from ..experiments.audit import BUGS, CONFIDENCE, MOST_RUNS, RUNS, audit, short
 from ..experiments.schema_transcripts import NAME as SCHEMA
 from ..experiments.schema_transcripts import transcribe_schema
 from ..experiments.transcripts import FEWEST, MOST, TRANSCRIPTS, TRUST, AuditResult, Judged, transcribe
 from ..numbers import brief
-from ..privacy.accounting.budget import Budget
-from ..problems import QueryRelease
 from ..types import Json
 from .arguments import argument, budget, budget_of, flag, seed, settings, whole_number
 from .task import choose

@@ -9,12 +9,9 @@ import argparse
 
 import numpy as np
 
+from .. import InputError, PointRelease, Run, read_table
 from ..algorithms.evolution_parts import PRESETS
-from ..data.readers import read_table
-from ..errors import InputError
-from ..evaluation.run import Run
 from ..geometry.regions import Ball, Bounded, box, point_rows
-from ..problems import PointRelease
 from ..types import Json
 from .arguments import RUNS, algorithm, argument, budget, budget_of, real, reals, rows, whole_number
 from .files import check_writable

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TextIO
 
-from ..errors import InputError, one_line, written_out
-from ..privacy.accounting.budget import Budget
-from ..privacy.accounting.guarantee import cautions
+from .. import Budget, InputError
+from ..errors import one_line, written_out
+from ..privacy.accounting import cautions
 from ..publishing.chain import is_new
 from ..publishing.drafts import tidied
 from ..types import Json

@@ -7,11 +7,8 @@ Two examples:
 
 import argparse
 
-from ..data.readers import read_json, read_table
-from ..data.schema import domain_from_json
-from ..evaluation.run import Run
+from .. import RiskMinimisation, Run, domain_from_json, read_json, read_table
 from ..parsing.tasks import HELP, REGIONS, read_task
-from ..problems import RiskMinimisation
 from ..releases import Parameter
 from ..types import Json
 from .arguments import PERSON, RUNS, algorithm, argument, budget, budget_of, real, unit_of

@@ -11,8 +11,7 @@ import argparse
 import json
 from pathlib import Path
 
-from ..data.readers import read_json
-from ..errors import InputError
+from .. import InputError, read_json
 from ..numbers import brief
 from ..publishing.drafts import tidied
 from ..publishing.ledger_store import DataSet, Store, verify

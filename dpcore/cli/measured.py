@@ -5,17 +5,11 @@ import hashlib
 from collections.abc import Callable
 from typing import Any
 
-from ..algorithms.base import Algorithm
-from ..data.domain import Rows
+from .. import Budget, InputError, QueryRelease, Rows, Run, domain_to_json, read_table
+from ..algorithms import Algorithm
 from ..data.open_schema import OpenSchema
-from ..data.readers import read_table
-from ..data.schema import domain_to_json
-from ..errors import InputError
-from ..evaluation.run import Run
 from ..evaluation.schema_trial import explore_schema
 from ..parsing.questions import understand
-from ..privacy.accounting.budget import Budget
-from ..problems import QueryRelease
 from ..schemas.measure import MeasuredSchema
 from ..schemas.plan import describe, plan_within, share_of
 from ..tags import Tag

@@ -18,14 +18,11 @@ from typing import Any
 
 import pandas as pd
 
-from ..data.domain import Rows
-from ..errors import InputError
+from .. import InputError, QueryRelease, Rows, Run
 from ..evaluation.purposes import TESTS, Purposes, alarms_in_words
-from ..evaluation.run import Run
 from ..experiments.sweep import Case, SweepPoint, is_error, rows_digest, run_made, seldom
 from ..numbers import brief
 from ..parsing.questions import understand
-from ..problems import QueryRelease
 from ..publishing.files import neutral
 from ..types import Json
 from .arguments import algorithm, argument, grid

@@ -24,9 +24,9 @@ import os
 from functools import partial
 from pathlib import Path
 
-from ..errors import InputError, written_out
+from .. import InputError, QueryRelease
+from ..errors import written_out
 from ..numbers import brief
-from ..problems import QueryRelease
 from ..publishing.drafts import check_folder
 from ..publishing.ledger_store import Store
 from ..publishing.prepared import Opening, prepare, prepare_open

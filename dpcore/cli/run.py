@@ -30,13 +30,12 @@ import argparse
 from functools import cache
 from typing import ClassVar
 
-from ..algorithms.base import Algorithm
-from ..evaluation.run import ERRORS, Run
+from .. import Budget, QueryRelease, Run
+from ..algorithms import Algorithm
+from ..evaluation.run import ERRORS
 from ..intervals.known import known
 from ..intervals.questions import Interval
 from ..parsing.questions import understand
-from ..privacy.accounting.budget import Budget
-from ..problems import QueryRelease
 from ..tags import Tag
 from ..theory.optimal_noise import against_line, least_rmse
 from ..types import Json

@@ -36,12 +36,11 @@ from typing import Any
 
 import pandas as pd
 
+from .. import Budget, InputError, read_json, read_table
 from ..data.guessing import propose
-from ..data.readers import read, read_json, read_table
+from ..data.readers import read
 from ..data.schema import format_from_json
 from ..data.text_format import UNSTATED, TextFormat
-from ..errors import InputError
-from ..privacy.accounting.budget import Budget
 from ..publishing.ledger_store import Store
 from ..publishing.private_schema import publish_schema
 from ..publishing.request import SchemaRequest

@@ -9,14 +9,13 @@ Two examples:
 
 import argparse
 
-from ..data.readers import read, read_table
+from .. import Marginals, QueryRelease, read_table
+from ..data.readers import read
 from ..evaluation.diagnosis import baselines
 from ..evaluation.run import ERRORS, compare
-from ..problems import QueryRelease
 from ..releases import Records
 from ..tags import Tag
 from ..types import Json
-from ..workloads import Marginals
 from .arguments import argument
 from .files import check_writable, write_json
 from .task import QUESTIONS, columns, read_questions, useful

@@ -23,14 +23,13 @@ from typing import Any
 
 import pandas as pd
 
+from .. import Budget, InputError, QueryRelease, Rows, read_json
 from ..algorithms import solving
-from ..data.domain import Rows
 from ..data.open_schema import open_schema_to_json
-from ..data.readers import read_json
 from ..data.sources.base import Source
 from ..data.sources.counts import Counts
 from ..data.sources.parquet import ParquetSource
-from ..errors import InputError, shortened
+from ..errors import shortened
 from ..experiments.cluster import OnCluster, connect, sweep_on
 from ..experiments.pool import WorkerPool
 from ..experiments.sweep import (
@@ -50,8 +49,6 @@ from ..experiments.sweep import (
 from ..numbers import brief, mean_of_all
 from ..params import parameter_values
 from ..parsing.queries import split_names
-from ..privacy.accounting.budget import Budget
-from ..problems import QueryRelease
 from ..publishing.files import neutral
 from ..tags import Tag
 from ..types import Json

@@ -7,24 +7,32 @@ from typing import Any
 
 import pandas as pd
 
-from ..algorithms import ALGORITHMS, solving
-from ..algorithms.base import Algorithm
+from .. import (
+    ALGORITHMS,
+    Budget,
+    Domain,
+    InputError,
+    PrivacyUnit,
+    QueryRelease,
+    Rows,
+    domain_from_json,
+    read_json,
+    read_queries,
+    read_table,
+    source_at,
+)
+from ..algorithms import Algorithm, solving
 from ..algorithms.forecasts import SAID, affordable, words
-from ..data.domain import Domain, Rows
 from ..data.open_schema import OpenSchema, is_open, open_schema_from_json
-from ..data.privacy_unit import PrivacyUnit
-from ..data.readers import read, read_json, read_table
-from ..data.schema import domain_from_json
+from ..data.readers import read
 from ..data.sources.base import Source
 from ..data.sources.counts import Counts, broken
 from ..data.sources.database import connect, is_database
-from ..data.sources.files import is_large, source_at
+from ..data.sources.files import is_large
 from ..data.text_format import TextFormat
-from ..errors import InputError
 from ..params import build
-from ..parsing.queries import HELP, read_queries, split_names
-from ..privacy.accounting.budget import Budget
-from ..problems import PublicStart, QueryRelease, public_start
+from ..parsing.queries import HELP, split_names
+from ..problems import PublicStart, public_start
 from ..publishing.prepared import records_of
 from ..schemas.plan import SHARES
 from ..types import Array

@@ -13,14 +13,12 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import beta
 
-from ..algorithms import registered_name
-from ..algorithms.base import Algorithm, make_plan
+from ..algorithms import Algorithm, registered_name
+from ..algorithms.base import make_plan
 from ..data.domain import Column, Domain, Rows
 from ..errors import InputError
 from ..params import parameters
-from ..privacy.accounting import guarantee
-from ..privacy.accounting.budget import Accounting, Budget, Sums
-from ..privacy.accounting.ledger import Plan
+from ..privacy.accounting import Accounting, Budget, Plan, Sums, guarantee
 from ..privacy.curators import curator_of
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..data.domain import Rows
-from ..privacy.accounting.budget import Pure
+from ..privacy.accounting import Pure
 from ..privacy.measurement import noise_scale
-from ..privacy.statistics.answers import Answers, CellAnswers, SomeAnswers
-from ..privacy.statistics.scores import AbsoluteErrors, sparse_scales
+from ..privacy.statistics import AbsoluteErrors, Answers, CellAnswers, SomeAnswers, sparse_scales
 from ..types import Array
 
 SELECTING = ("select", "draw_queries", "above_threshold")  # the verbs whose outcomes are few, each with a known law

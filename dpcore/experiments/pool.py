@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.base import Algorithm
+from ..algorithms import Algorithm
 from ..data.domain import Rows
 from ..data.sources.counts import Counts
 from ..data.sources.processes import hidden_main
@@ -29,7 +29,7 @@ from ..errors import PrivacyWarning, in_words
 from ..evaluation.purposes import Purposes
 from ..evaluation.run import Record, Run
 from ..intervals.known import known
-from ..privacy.accounting.budget import Budget
+from ..privacy.accounting import Budget
 from ..releases import Release, UnbiasedAnswers
 from ..schemas.plan import SchemaShare
 from ..types import Array, Axes, Json

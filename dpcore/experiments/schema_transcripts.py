@@ -14,7 +14,7 @@ from scipy.special import ndtr, ndtri
 from ..data.cells import RawCells
 from ..data.open_schema import OpenColumn
 from ..errors import InputError
-from ..privacy.accounting.budget import Budget
+from ..privacy.accounting import Budget
 from ..privacy.column_curator import ColumnCurator, passing
 from ..privacy.measurement import noise_scale
 from ..privacy.statistics.columns import FANOUT, Magnitudes, TreeCounts

@@ -16,13 +16,11 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from ..algorithms import registered_name
-from ..algorithms.base import Algorithm, make_plan
+from ..algorithms import Algorithm, registered_name
+from ..algorithms.base import make_plan
 from ..data.domain import Rows
 from ..errors import InputError
-from ..privacy.accounting import guarantee
-from ..privacy.accounting.budget import Budget, Gaussian
-from ..privacy.accounting.ledger import Plan
+from ..privacy.accounting import Budget, Gaussian, Plan, guarantee
 from ..problems import QueryRelease
 from ..types import Array, Json, Rng, Watch, unwatched
 from .audit import BUGS, CONFIDENCE, Audit, check_bug, curve, hand_over, hit_rates, proportion, two_questions

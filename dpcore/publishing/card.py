@@ -5,8 +5,7 @@ from markupsafe import Markup
 from ..data.privacy_unit import COUNTED, ROW
 from ..numbers import brief, noun
 from ..parsing.queries import in_words
-from ..privacy.accounting.budget import Accounting, Budget
-from ..privacy.accounting.lifetime import Lifetime, events_from_json
+from ..privacy.accounting import Accounting, Budget, Lifetime, events_from_json
 from ..theory.meaning import Promise, guess_tile
 from .gauge import gauge
 from .printing import TEMPLATES, Facts, page

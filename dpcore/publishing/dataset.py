@@ -15,8 +15,8 @@ from ..data.privacy_unit import PrivacyUnit
 from ..data.sources.base import Source
 from ..errors import InputError, OverspendError
 from ..numbers import brief
-from ..privacy.accounting.budget import Accounting, Budget
-from ..privacy.accounting.lifetime import Event, Lifetime, Total
+from ..privacy.accounting import Accounting, Budget, Event, Lifetime
+from ..privacy.accounting.lifetime import Total
 from ..types import Json
 
 LONGEST_NAME = 200  # characters

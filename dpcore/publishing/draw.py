@@ -9,7 +9,7 @@ import pandas as pd
 
 from ..errors import BudgetError, InputError
 from ..privacy import entropy
-from ..privacy.accounting.budget import Gaussian
+from ..privacy.accounting import Gaussian
 from ..privacy.curator import Curator
 from ..privacy.curators import curator_of
 from ..privacy.measurement import MeasuredAnswers

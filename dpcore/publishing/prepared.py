@@ -21,8 +21,8 @@ from ..data.sources.base import Source
 from ..data.sources.counts import Counts, gather
 from ..data.sources.people import limited
 from ..errors import InputError
-from ..privacy.accounting.ledger import Choice, Plan
-from ..privacy.accounting.lifetime import Event, Filtered, reserved
+from ..privacy.accounting import Choice, Event, Plan, reserved
+from ..privacy.accounting.lifetime import Filtered
 from ..privacy.column_curator import ColumnCurator
 from ..privacy.curator import check_readable
 from ..problems import QueryRelease

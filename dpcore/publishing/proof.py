@@ -12,21 +12,22 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from ..algorithms import registered_name
-from ..algorithms.base import Algorithm
+from ..algorithms import Algorithm, registered_name
 from ..numbers import brief
-from ..privacy.accounting import composition, conversions
-from ..privacy.accounting.budget import (
+from ..privacy.accounting import (
     Accounting,
     Approximate,
     BoundedRange,
+    Charge,
     Gaussian,
+    Plan,
     Pure,
     Spend,
     SubsampledGaussian,
     Sums,
+    composition,
+    conversions,
 )
-from ..privacy.accounting.ledger import Charge, Plan
 from ..privacy.column_curator import ColumnCurator
 from ..privacy.curators import CURATORS
 from ..schemas.plan import Division, joint_cost

@@ -6,8 +6,7 @@ Nothing here compares a release with the truth: no error is computed, so none ca
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..algorithms import registered_name
-from ..algorithms.base import Algorithm
+from ..algorithms import Algorithm, registered_name
 from ..data.text_format import UNSTATED, TextFormat
 from ..errors import InputError
 from ..numbers import check_rows
