@@ -1,11 +1,13 @@
-"""Declarations of parameters: bounds, default, symbol, unit and words in one place.
+"""Declarations of parameters: bounds, default, symbol, unit and words in one place; and what is said of algorithms.
 
 Widgets, command-line settings, tables and the property tests are all generated from it.
 """
 
 import math
+import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
+from pathlib import Path
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from .errors import InputError
@@ -30,6 +32,29 @@ LETTERS = {
     "P_n": "the real table as a distribution over combinations",
     "D": "the synthetic distribution over combinations",
 }
+
+
+ABOUT = tomllib.loads(Path(__file__).with_name("about.toml").read_text(encoding="utf-8"))  # by class
+
+
+@dataclass(frozen=True)
+class About:
+    """The words of an algorithm; `brief` says in six words what it does."""
+
+    title: str
+    brief: str
+    summary: str
+    use_when: str
+    avoid_when: str
+    cost: str
+    source: str
+
+
+class Words:
+    """The attribute of a class that is what is said of it, or of the next class above it of which something is said."""
+
+    def __get__(self, _instance: object, cls: type) -> About:
+        return next(About(**ABOUT[c.__name__]) for c in cls.__mro__ if c.__name__ in ABOUT)
 
 
 @dataclass(frozen=True, kw_only=True)

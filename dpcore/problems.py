@@ -1,7 +1,6 @@
 """The public part of a task: its questions, the domain, and the number of records."""
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -13,7 +12,7 @@ from .errors import InputError, check_rows
 from .geometry.regions import Bounded, Region
 from .learning.losses import Loss, SquaredDistance, difference
 from .learning.risks import Risk
-from .types import Array, Json
+from .types import Array, Json, frozen
 from .workloads import Marginals, Workload
 
 MAX_CELLS = 10_000_000
@@ -50,7 +49,7 @@ def query_words(workload: Workload, j: int) -> str:
     return ", ".join(f"{column} = {value}" for column, value in workload.label(j))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class PublicStart:
     """A public distribution over a domain of any size, as a start for algorithms; it answers tables.
 
@@ -79,7 +78,7 @@ class PublicStart:
         return self.answers(Marginals(self.domain, [self.domain.names]))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class _PublicTable:
     """The grouped records of a public table, which answer tables; see `public_start`."""
 
@@ -90,7 +89,7 @@ class _PublicTable:
         return workload.answers_of_rows(self.rows)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class QueryRelease(Grouped):
     """The problem of answering all queries of a workload on n records, with n public; neighbours replace one record.
 
@@ -171,7 +170,7 @@ class QueryRelease(Grouped):
         require_enumerable(self.domain)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class RiskMinimisation(Grouped):
     """Find x in K with a small empirical risk F(x) = (1/n) Σ_i f(x; z_i), f convex; n is public as in QueryRelease.
 
@@ -235,7 +234,7 @@ class RiskMinimisation(Grouped):
         }
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class PointRelease(Grouped):
     """Release points whose distribution is near that of n private ones in a region, by the distance W1.
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Protocol
 
@@ -12,7 +11,7 @@ import pandas as pd
 from .data.domain import Domain, Rows
 from .errors import InputError
 from .tags import Tag
-from .types import Array, Axes, Rng
+from .types import Array, Axes, Rng, frozen
 from .workloads import Marginals, Workload
 from .workloads.marginals import subsets
 from .workloads.products import MOST_JOINT, Products, blocks
@@ -34,7 +33,7 @@ class Release(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Histogram:
     """A released distribution D (k,) over the cells of a domain: non-negative, summing to 1."""
 
@@ -56,7 +55,7 @@ class Histogram:
         return self.domain.published(codes, rng)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Records:
     """Synthetic rows: distinct `codes` (r, d) and their whole `counts` (r,), not all zero.
 
@@ -83,7 +82,7 @@ class Records:
         return self.domain.published(self.codes[systematic(self.counts, rows, rng)], rng)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class ProductMixture:
     """A released mixture of C product distributions over the columns of a domain with any number of cells.
 
@@ -109,7 +108,7 @@ class ProductMixture:
         return self.domain.published(np.column_stack(codes), rng)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class UnbiasedAnswers:
     """Unbiased answers to all tables: consistent with each other, but possibly negative, so no distribution.
 
@@ -188,7 +187,7 @@ class UnbiasedAnswers:
         return self.fit().sample(rows, rng)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Points:
     """A released distribution on `points` (r, d) with `weights` (r,) that sum to 1; `names` of the columns."""
 
@@ -259,7 +258,7 @@ def _strides(count: Array) -> Array:
     return out
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Parameter:
     """A released vector x (d,) of a learning task; `names` (d,) says what each coordinate belongs to.
 

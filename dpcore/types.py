@@ -1,7 +1,8 @@
-"""Short names for the types that most signatures mention."""
+"""Short names for the types that most signatures mention, and the kind of class that holds arrays."""
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
 
@@ -10,7 +11,14 @@ Rng = np.random.Generator
 Json = dict[str, Any]  # values by name, as a JSON object has them
 Axes = tuple[int, ...]  # of a table: numbers of columns of a domain, rising
 Watch = Callable[[Any], object]  # receives how much is done so far; an error that it raises ends the work
+T = TypeVar("T")
 
 
 def unwatched(_done: Any) -> None:
     """A `watch` function that does nothing."""
+
+
+@dataclass_transform(frozen_default=True, eq_default=False)
+def frozen(cls: type[T]) -> type[T]:
+    """The class as a dataclass that never changes and equals itself alone: arrays have no one truth value."""
+    return dataclass(frozen=True, eq=False)(cls)

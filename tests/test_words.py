@@ -67,7 +67,7 @@ def sources():
     found = {}
     for path in [*ROOT.glob("dpcore/**/*.py"), *ROOT.glob("pages/**/*.py"), ROOT / "app.py"]:
         found[str(path.relative_to(ROOT))] = list(texts(path))
-    for path in ROOT.glob("pages/**/*.toml"):
+    for path in [*ROOT.glob("dpcore/**/*.toml"), *ROOT.glob("pages/**/*.toml")]:
         found[str(path.relative_to(ROOT))] = leaves(tomllib.loads(path.read_text()))
     for path in ROOT.glob("dpcore/**/*.html"):
         found[str(path.relative_to(ROOT))] = [re.sub(r"\{[{%].*?[%}]\}|<[^>]*>", "{}", path.read_text())]

@@ -1,4 +1,4 @@
-"""The registry: adding an algorithm is one class and one line here."""
+"""The registry: adding an algorithm is one class, what is said of it in `about.toml`, and one line here."""
 
 from .base import Algorithm
 from .dual_query import DQRS, DualQuery

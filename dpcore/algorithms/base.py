@@ -6,31 +6,18 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from ..errors import BudgetError, InputError
-from ..params import check_parameters, param, parameter_values
+from ..params import Words, check_parameters, param, parameter_values
 from ..privacy.accounting import Budget, Choice, Plan
 from ..problems import QueryRelease
 from ..releases import Release
-from ..types import Rng
+from ..types import Rng, frozen
 from .evidence import tables_read
 
 KEPT = "the schema's constraints are public: what they forbid has no mass, and noise there is known to be noise"
 ROWS_ONLY = "what it releases can have mass where constraints forbid it; rows drawn from it that break one are redrawn"
 
 
-@dataclass(frozen=True)
-class About:
-    """The words of an algorithm, shown on pages and by the command line; `brief` says in six words what it does."""
-
-    title: str
-    brief: str
-    summary: str
-    use_when: str
-    avoid_when: str
-    cost: str
-    source: str
-
-
-@dataclass(frozen=True, eq=False)
+@frozen
 class Step:
     """One lazy step: its number from 1 on, the released object, and a note in words on what it did."""
 
@@ -43,14 +30,14 @@ class Step:
 class Algorithm:
     """The base of all algorithms: a dataclass whose fields are its parameters, and which sees a Curator, never records.
 
-    Raises InputError for a parameter out of range.
+    What is said of an algorithm stands in `about.toml` under its name. Raises InputError for a parameter out of range.
     """
 
     problem: ClassVar[type] = QueryRelease
     enumerates: ClassVar[bool] = False  # whether it needs all k cells
     graphical: ClassVar[bool] = False  # whether it takes a junction tree where they cannot be listed
     adaptive: ClassVar[bool] = False  # whether charges depend on released values; the plan is then an upper bound
-    about: ClassVar[About]
+    about = Words()
 
     def __post_init__(self) -> None:
         check_parameters(self)

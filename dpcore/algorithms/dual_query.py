@@ -14,7 +14,7 @@ from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..releases import Records
 from ..types import Array, Rng
-from .base import About, Algorithm, Step
+from .base import Algorithm, Step
 from .oracles import Counter, Oracle
 from .past_measurements import balanced_rounds
 
@@ -52,18 +52,6 @@ class DualQuery(Algorithm):
         0.8, "how much an earlier round's draws count, compared with the next round's", low=0, high=0.99
     )
     seconds: float = param(0.25, "time limit of one best response, in seconds", low=1e-6, high=3600, log=True)
-
-    about = About(
-        title="DualQuery",
-        brief="Builds rows, one question at a time",
-        summary="Draws queries at random, the more often the worse the synthetic rows so far answer them, and adds the "
-        "row that fits the drawn ones best. It keeps a weight for each query and never lists all combinations.",
-        use_when="there are too many combinations to list them, or δ = 0",
-        avoid_when="all combinations can be listed: dpfw and mwem are more accurate, and gaussian_maxent far more",
-        cost="s draws from 2m queries, and a best response: a pass over k combinations, or an integer program for "
-        "large k",
-        source="Gaboardi, Gallego Arias, Hsu, Roth, Wu 2014",
-    )
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges of s draws in each round from the second on; T and s from n and the budget unless given."""
@@ -117,16 +105,6 @@ class DQRS(DualQuery):
     """
 
     adaptive = True
-    about = About(
-        title="DualQuery with rejection sampling (DQRS)",
-        brief="DualQuery that reuses its earlier draws",
-        summary="DualQuery that keeps old draws where it may, decided by private coin flips, and pays only for those "
-        "that it replaces. Stops when the budget is used up.",
-        use_when="DualQuery is the right choice, and n is large enough for many small steps",
-        avoid_when="all combinations can be listed: dpfw and mwem are more accurate, and gaussian_maxent far more",
-        cost="as DualQuery, and s coin flips",
-        source="Vietri, Tian, Bun, Steinke, Wu 2020",
-    )
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges of the bits and of the expected fresh draws, at the largest η for which they fit the budget."""

@@ -6,7 +6,6 @@ from functools import partial
 
 from ..params import param
 from ..privacy.accounting import Choice
-from .base import About
 from .evidence import TINY
 from .ground import Ground
 from .past_measurements import LONGEST, Fact, Queries, Rules, SelectAndMeasure
@@ -44,16 +43,6 @@ class PEP(SelectAndMeasure):
     )  # fmt: skip
 
     who, shares, rules, work = "pep", {"query": SHARE}, RULE, {"query": 2 * 10**8}
-    about = About(
-        title="Projection by entropy (PEP)",
-        brief="Corrects the worst answers, one each step",
-        summary="Picks the worst-answered query in each round, measures it with noise, and takes the most even "
-        "distribution whose answers stay close to everything measured. What is within the noise is left alone.",
-        use_when="only some of many queries matter, δ = 0, or to compare a hard margin with mwem's soft one",
-        avoid_when="the questions are a small set of marginals: measuring all of them once is more accurate",
-        cost="a pass for the m answers, and three passes over the support of every past query, a round",
-        source="Liu, Vietri, Wu 2021",
-    )
 
     def own_choices(self, sigma: float) -> tuple[Choice, ...]:
         """The choices of how far answers may stay from measured ones."""

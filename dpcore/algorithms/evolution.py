@@ -19,7 +19,7 @@ from ..problems import PointRelease
 from ..releases import Points, systematic
 from ..theory import evolution as theory
 from ..types import Array, Rng
-from .base import About, Algorithm, Step
+from .base import Algorithm, Step
 from .evolution_parts import PRESETS, Given, Random, Variation, copies, gaussians, treat, uniform
 
 CROWD = 4  # Algorithm 1 may have at most this many points for each of the n
@@ -71,16 +71,6 @@ class PrivateEvolution(Algorithm):
     variation: Variation = gaussians
 
     problem = PointRelease
-    about = About(
-        title="Private Evolution",
-        brief="Lets random points evolve by votes",
-        summary="Starts from random points, varies them, lets the private points vote for their nearest candidate, and "
-        "keeps what was chosen, again and again. It needs no grid of the space.",
-        use_when="the points are too many-dimensional for a grid, or a generator of realistic candidates is there",
-        avoid_when="a grid can be enumerated (d ≤ 3): psmm is nearer to the data",
-        cost="a nearest-neighbour search for n points a step",
-        source="Gonzalez, Fanti, Ramdas 2025, Algorithms 1 to 3",
-    )
 
     presets: ClassVar[dict[str, dict[str, str]]] = PRESETS
 

@@ -4,14 +4,13 @@ Sees released objects only, never records.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..geometry.regions import Bounded
 from ..geometry.transport import bounded_lipschitz
 from ..theory.evolution import variation_deviation
-from ..types import Array, Rng
+from ..types import Array, Rng, frozen
 from .evidence import nearest
 
 # A source of about `count` initial points (r, d) of the region, for (region, count, rng). It must not depend on the
@@ -30,7 +29,7 @@ def uniform(region: Bounded, count: int, rng: Rng) -> Array:
     return region.uniform(count, rng)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Given:
     """Given public points (r, d) as initial points, all of them whatever `count` is."""
 

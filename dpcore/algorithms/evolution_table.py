@@ -14,7 +14,7 @@ from ..problems import QueryRelease
 from ..releases import Records, systematic, within
 from ..types import Array, Rng
 from ..workloads import Marginals
-from .base import About, Algorithm, Step
+from .base import Algorithm, Step
 from .evidence import TINY, Evidence, nearest, shares_of
 
 UNIT = 1024  # distance of two different categories; two numbers are at most twice that apart
@@ -48,18 +48,6 @@ class PrivateEvolutionTable(Algorithm):
     samples: int = param(800, "rows kept a round", symbol="n_s", low=10, high=20_000, log=True)
     bins: int = param(4, "quantile bins of every column of numbers", low=2, high=32)
     share: float = param(0.5, "of the budget's μ² for the 1-way marginals", low=0.05, high=0.95)
-
-    about = About(
-        title="Private Evolution on a table",
-        brief="Lets random rows evolve by votes",
-        summary="Measures every column alone, draws rows as if columns were independent, then varies them and lets the "
-        "real rows vote for the most similar, so that columns get related. It never lists all combinations.",
-        use_when="the table has too many columns to list its combinations, and δ > 0",
-        avoid_when="all combinations can be enumerated: gaussian_maxent is far better; its settings were fitted on "
-        "Adult",
-        cost="one product of the real rows with some thousand candidates a round",
-        source="this project; after Gonzalez, Fanti, Ramdas 2025 and Swanberg et al. 2025",
-    )
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges: `share` of μ² for the marginals, the rest in equal parts for T votes."""

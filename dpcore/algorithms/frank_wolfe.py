@@ -13,7 +13,7 @@ from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease, query_words
 from ..theory import schedules
 from ..types import Json, Rng
-from .base import About, Algorithm, Step, model_cells
+from .base import Algorithm, Step, model_cells
 from .ground import grounded, model_setup
 
 FEWEST_ROUNDS, MOST_ROUNDS = 12, 3000  # limits of the default rule
@@ -51,16 +51,6 @@ class DPFW(Algorithm):
     cells: int | None = model_cells()
 
     graphical = True
-    about = About(
-        title="Private Frank-Wolfe (DPFW)",
-        brief="Mixes in the worst question each step",
-        summary="Picks the worst-answered query in each round and tilts a maximum-entropy distribution towards it. "
-        "It never measures an answer, it only selects.",
-        use_when="you want the algorithm of the linear-queries paper, or δ = 0",
-        avoid_when="the questions are a set of marginals and accuracy counts: measuring them once is far more accurate",
-        cost="one softmax over k combinations, one pass for the m answers and one selection a round",
-        source="Micali, Lezane, Betken 2025, Algorithm 1",
-    )
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges of T equal selections that use the whole budget, and α; T and α from public numbers

@@ -23,7 +23,7 @@ from ..privacy.statistics import MeanGradient
 from ..problems import RiskMinimisation
 from ..releases import Parameter
 from ..types import Array, Rng
-from .base import About, Algorithm, Step
+from .base import Algorithm, Step
 
 
 def _free(doc: str, symbol: str, auto: str) -> Any:
@@ -104,15 +104,6 @@ class NoisyGD(_Descent):
     """
 
     rounds: int = param(100, "gradient steps", symbol="T", low=1, high=100_000, log=True)
-    about = About(
-        title="Noisy gradient descent",
-        brief="Follows noisy slopes of the error",
-        summary="Walks downhill on the risk's gradient over all rows, with Gaussian noise on every step.",
-        use_when="the loss is smooth, and a good step size is known from public data",
-        avoid_when="the step size would have to be tuned on the rows, which costs privacy too",
-        cost="a pass over the rows a step",
-        source="Bassily, Smith, Thakurta 2014",
-    )
 
     def _spend(self, problem: RiskMinimisation, budget: Budget) -> Gaussian:  # noqa: ARG002 - the same for all
         """The spend of one gradient: Gaussian noise of μ/√T."""
@@ -135,16 +126,6 @@ class DPSGD(_Descent):
     rounds: int = param(200, "gradient steps", symbol="T", low=1, high=20_000, log=True)
     rate: float = param(0.05, "probability with which a row is in a step's sample", symbol="q", low=1e-5, high=0.9,
                         log=True)  # fmt: skip
-    about = About(
-        title="Mini-batch DP-SGD",
-        brief="Follows noisy slopes of small samples",
-        summary="Walks downhill on gradients of small random samples of the rows, with noise on every step; that "
-        "nobody knows who was sampled makes each step cheaper.",
-        use_when="a pass over all rows a step is too slow, or as the classic of deep learning to compare with",
-        avoid_when="a pass over all rows is cheap: noisy_gd then has less noise for the same guarantee",
-        cost="a pass over a sample a step, and some seconds of accounting",
-        source="Abadi et al. 2016",
-    )
 
     def _spend(self, problem: RiskMinimisation, budget: Budget) -> SubsampledGaussian:
         """The spend of one gradient on a sample; InputError where a person has several rows."""

@@ -17,7 +17,7 @@ from ..releases import Records, Release
 from ..types import Array, Rng
 from ..workloads import Marginals
 from ..workloads.marginals import subsets
-from .base import About, Algorithm, Step, model_cells
+from .base import Algorithm, Step, model_cells
 from .evidence import Pool, columns_read, tables_read
 from .fitting import staged
 from .tree_choice import MOST_WEIGHED, Room, barring, cells_of, expected, lists
@@ -61,17 +61,6 @@ class AIM(Algorithm):
 
     graphical = True
     adaptive = True
-    about = About(
-        title="Adaptive marginals (AIM)",
-        brief="Measures the tables that help most",
-        summary="Measures single columns first, then in each round the table that is still answered worst, with noise "
-        "that shrinks once it hides what is left to learn. All measurements together shape one distribution.",
-        use_when="there are many marginal tables, or queries on tables, and a few of them say most, or δ = 0",
-        avoid_when="all tables are few enough to measure once: gaussian_maxent is then more accurate; or the queries "
-        "are a matrix",
-        cost="a pass over all candidate tables and a fit of up to 120 iterations a round, some 10 to 40 rounds",
-        source="McKenna, Mullins, Sheldon, Miklau 2022",
-    )
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges of the first tables and of as many equal rounds as fit the whole budget."""

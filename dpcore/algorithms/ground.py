@@ -4,7 +4,6 @@ Sees a Curator, never records.
 """
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -28,7 +27,7 @@ from ..privacy.accounting import (
 )
 from ..privacy.table_curator import TableCurator
 from ..problems import PublicStart, QueryRelease
-from ..types import Array
+from ..types import Array, frozen
 from ..workloads import Workload
 from .evidence import singles_of, tables_read
 from .tree_choice import CHOOSING, cells_of, choose_tree, drawing, finding_charges, inside_cliques, model_of
@@ -36,7 +35,7 @@ from .tree_choice import CHOOSING, cells_of, choose_tree, drawing, finding_charg
 HALVINGS = 50  # of a range of log δ
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Ground:
     """A model, the queries it answers, and the potentials (size,) of D_0; None: uniform."""
 
@@ -62,7 +61,7 @@ class Ground:
         return self.model.normalise(theta)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class ModelSetup:
     """The cost of finding a model: its `charges`, the budget that they leave, and the `choices` made."""
 

@@ -18,7 +18,7 @@ from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..types import Array, Rng
 from ..workloads import Marginals, Union, Workload
-from .base import About, Algorithm, Step, model_cells
+from .base import Algorithm, Step, model_cells
 from .evidence import TINY, Evidence, columns_read, singles_of, tables_of, tables_read
 from .fitting import staged, stages_of
 from .tree_choice import chosen_tables, measure_chosen, model_of
@@ -55,19 +55,6 @@ class GaussianMaxEnt(Algorithm):
     rounds: int = param(200, "iterations of the fit at the most, per stage", symbol="T", low=1, high=10_000, log=True)
 
     graphical = True
-    about = About(
-        title="Gaussian + maximum entropy",
-        brief="Adds noise once, then fits smoothly",
-        summary="Adds Gaussian noise to every answer once, with the whole budget, then fits the smoothest "
-        "distribution that explains the noisy answers. Non-negativity and smoothness remove most of the noise. Where "
-        "all combinations cannot be listed it finds out in a few batches which columns to tie together, measuring as "
-        "it goes.",
-        use_when="the questions are a set of marginals: the most accurate choice here, with any number of columns",
-        avoid_when="δ must be 0, or queries that are a matrix are asked of more combinations than can be listed",
-        cost="two passes over k combinations, or over all combinations of a tree, an iteration, typically 60 to 350 "
-        "iterations",
-        source="this project; fit in the spirit of McKenna, Sheldon, Miklau 2019",
-    )
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charge of one Gaussian measurement; where tables are chosen, the charges of `chosen_tables`."""

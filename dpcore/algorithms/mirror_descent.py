@@ -17,7 +17,7 @@ from ..theory import schedules
 from ..theory.width import gaussian_width_bound
 from ..types import Array, Rng
 from ..workloads import Explicit, Marginals, Workload
-from .base import About, Algorithm, Step, model_cells
+from .base import Algorithm, Step, model_cells
 from .evidence import TINY, tables_read
 from .ground import Ground, ModelSetup, grounded, model_setup
 
@@ -68,16 +68,6 @@ class DPAM(Algorithm):
     cells: int | None = model_cells()
 
     graphical = True
-    about = About(
-        title="Private accelerated mirror descent (DPAM)",
-        brief="Fits noisy answers by fast descent",
-        summary="Follows the worst-answered query downhill with momentum, on answers blurred by Gaussian noise, and "
-        "keeps the distribution as even as they allow. By default the noise is drawn once and reused in every round.",
-        use_when="you want the linear-queries paper's second algorithm, or to see what reusing noise gains",
-        avoid_when="δ must be 0, or accuracy alone counts: gaussian_maxent starts from a better prior",
-        cost="two or three passes over k combinations a round; fresh noise also draws k normal numbers",
-        source="Micali, Lezane, Betken 2025, Algorithm 2",
-    )
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges of one Gaussian measurement, or of T equal ones; T and α follow unless given."""

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from ..params import param
 from ..privacy.accounting import Choice
-from .base import About
 from .past_measurements import Rules, SelectAndMeasure
 
 SHARES = {"query": 0.25, "marginal": 0.65}  # share of the budget for measurements; all constants fitted on two tables
@@ -45,18 +44,6 @@ class MWEM(SelectAndMeasure):
     output: str = param("last", "the last distribution, or the average over rounds", choices=("last", "average"))
 
     who, shares, rules, work = "mwem", SHARES, RULE, MOST_WORK
-    about = About(
-        title="Multiplicative weights (MWEM)",
-        brief="Reweights combinations by the worst answer",
-        summary="Picks the worst-answered query in each round, measures it with noise, and reweights all "
-        "combinations until they agree with everything measured so far. It spends its budget only on queries that "
-        "are still wrong.",
-        use_when="only some of many queries matter, δ = 0, or as the classic to compare with; with measure = marginal "
-        "when there are too many tables to measure all",
-        avoid_when="the questions are a small set of marginals: measuring all of them once is more accurate",
-        cost="a pass for the m answers, and two passes over the support of every past query, a round",
-        source="Hardt, Ligett, McSherry 2012",
-    )
 
     def own_choices(self, sigma: float) -> tuple[Choice, ...]:  # noqa: ARG002 - for others
         """The choices of what is measured, and of what is released."""

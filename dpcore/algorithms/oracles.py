@@ -3,7 +3,6 @@
 Nothing here is private: weights and noise come from what was already released. A worse answer costs accuracy only.
 """
 
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -13,7 +12,7 @@ from scipy.sparse import block_array, csr_array
 
 from ..errors import InputError
 from ..problems import require_enumerable
-from ..types import Array, Rng
+from ..types import Array, Rng, frozen
 from ..workloads import Workload
 
 ENUMERATED = 1_000_000  # cells up to which one pass over all of them (10 ms) beats an integer program
@@ -22,7 +21,7 @@ GAP = 1e-6  # relative gap at which an integer program counts as solved
 Solved = tuple[Array, float, bool]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class BestResponses:
     """Best responses: `codes` (c, d), their `values` (c,), and the number that the time limit cut short."""
 

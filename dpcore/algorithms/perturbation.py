@@ -14,7 +14,7 @@ from ..privacy.statistics import PerturbedRisk, RegularisedMinimiser
 from ..problems import RiskMinimisation
 from ..releases import Parameter
 from ..types import Rng
-from .base import About, Algorithm, Step
+from .base import Algorithm, Step
 from .regularised import OneDraw
 
 ROUND_OFF = 0.01  # width over which kinks are rounded off, as a share of R
@@ -36,15 +36,6 @@ class OutputPerturbation(Algorithm):
     )  # fmt: skip
 
     problem = RiskMinimisation
-    about = About(
-        title="Output perturbation",
-        brief="Learns first, then adds noise",
-        summary="Finds the regularised optimum exactly and adds noise to it, as much as one row could move it.",
-        use_when="simplicity counts, or for a mean, where nothing better is known",
-        avoid_when="accuracy counts: the noise ignores in which directions the risk is flat",
-        cost="one solve",
-        source="Chaudhuri, Monteleoni, Sarwate 2011",
-    )
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
         """The charge of one Gaussian release; μ balances L√d Δ₂/(ns) against μR²/2 unless given."""
@@ -93,16 +84,6 @@ class ObjectivePerturbation(OneDraw):
     share: float = param(0.2, "share of ε for the curvature", low=0.01, high=0.99)
 
     sampler_name, note = "objective", "tilt {sigma:.3g}"
-    about = About(
-        title="Objective perturbation",
-        brief="Adds noise first, then learns",
-        summary="Tilts the risk by a random linear function and solves that exactly: the noise goes where the risk is "
-        "flat, and no step size is needed.",
-        use_when="a smooth loss such as the logistic one, in any number of dimensions",
-        avoid_when="the loss has kinks: rounding them off makes it curve fast, which costs a large regulariser",
-        cost="one solve",
-        source="Kifer, Smith, Thakurta 2012",
-    )
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
         """The charge of one draw with the whole (ε, δ)."""

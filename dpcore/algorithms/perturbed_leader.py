@@ -16,7 +16,7 @@ from ..problems import QueryRelease, query_words
 from ..releases import Records
 from ..types import Rng
 from ..workloads import Marginals, Union, Workload
-from .base import About, Algorithm, Step
+from .base import Algorithm, Step
 from .oracles import Counter, Oracle
 from .past_measurements import balanced_rounds
 
@@ -64,16 +64,6 @@ class FEM(Algorithm):
     seconds: float = param(0.25, "time limit of one best response, in seconds", low=1e-6, high=3600, log=True)
 
     noise: ClassVar[str] = "exponential"
-    about = About(
-        title="Follow the perturbed leader (FEM)",
-        brief="Finds rows against noisy worst questions",
-        summary="Picks the worst-answered query in each round and adds rows that fit everything picked so far, each up "
-        "to some randomness of its own. It never lists all combinations.",
-        use_when="there are too many combinations to list them: the most accurate of the methods that make rows",
-        avoid_when="all combinations can be listed: dpfw and mwem are more accurate, and gaussian_maxent far more",
-        cost="one selection and s best responses: passes over k combinations, or integer programs where k is large",
-        source="Vietri, Tian, Bun, Steinke, Wu 2020",
-    )
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges of T equal selections; T, s and the scale from n, k and the budget unless given."""
@@ -124,17 +114,6 @@ class SepFEM(FEM):
     """
 
     noise: ClassVar[str] = "laplace"
-    about = About(
-        title="Follow the perturbed leader with separators (sepFEM)",
-        brief="FEM with noise on few questions",
-        summary="FEM with another kind of randomness, bound to queries that tell any two combinations apart; it also "
-        "keeps every single column right.",
-        use_when="as fem, and single columns matter too",
-        avoid_when="queries are a matrix over combinations; or all combinations can be listed: dpfw and mwem are "
-        "more accurate",
-        cost="as fem",
-        source="Vietri, Tian, Bun, Steinke, Wu 2020",
-    )
 
     def _asked(self, problem: QueryRelease) -> Workload:
         """The workload with the 1-way tables that it lacks; InputError for a query matrix."""

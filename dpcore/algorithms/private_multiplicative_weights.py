@@ -12,7 +12,7 @@ from ..privacy.statistics import AbsoluteErrors, SomeAnswers, sparse_scales
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease, query_words
 from ..types import Array, Rng
-from .base import About, Algorithm, Step, model_cells
+from .base import Algorithm, Step, model_cells
 from .ground import grounded, model_setup
 from .past_measurements import Rules, asked_statistic, measured_rounds, past_of
 
@@ -65,16 +65,6 @@ class PMW(Algorithm):
 
     graphical = True
     adaptive = True
-    about = About(
-        title="Online multiplicative weights (PMW)",
-        brief="Answers questions as they arrive",
-        summary="Answers queries one after the other from its current distribution, and pays only when a noisy "
-        "comparison says that an answer is far off. Then it measures that query and reweights the distribution.",
-        use_when="queries arrive over time, or there are very many of them and most are easy",
-        avoid_when="all queries are known beforehand: mwem and pep find the worst one at a quarter of the price",
-        cost="a pass for the m answers, and two passes over the support of every past query, an update",
-        source="Hardt, Rothblum 2010",
-    )
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges of U thresholds and as many measurements; U and the last level unless given."""

@@ -17,7 +17,7 @@ from ..problems import RiskMinimisation
 from ..releases import Parameter
 from ..theory import learning as theory
 from ..types import Array, Rng
-from .base import About, Algorithm, Step
+from .base import Algorithm, Step
 
 THETA = 0.01
 
@@ -66,16 +66,6 @@ class RegularizedExponential(Algorithm):
     sampler: str = param("auto", "how to draw; all have the same law", choices=("auto", *AUTOMATIC))
 
     problem = RiskMinimisation
-    about = About(
-        title="Regularised exponential mechanism",
-        brief="Draws good answers near a centre",
-        summary="Draws the answer at random, the likelier the smaller its risk plus a small pull to the centre. It is "
-        "as private as Gaussian noise of a matching size, but the risk itself decides where the noise goes.",
-        use_when="the loss has sharp or flat minima: medians and other quantiles, hinge, logistic in few dimensions",
-        avoid_when="there are many dimensions or rows and no exact sampler: then noisy_gd",
-        cost="one exact draw a stage: a second or less up to 50,000 rows, for one or two dimensions, or logistic",
-        source="Gopi, Lee, Liu 2022",
-    )
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
         """The charges of m equal draws; μ of the first stage from the theory at its own s/√m, k from μ."""
@@ -147,16 +137,6 @@ class AlternatingSampler(OneDraw):
     theta: float = param(THETA, "share of δ that pays for the sampler's error", symbol="θ", low=0, high=0.5)
 
     sampler_name, note = "alternating", "{chain:,} steps of the chain"
-    about = About(
-        title="Alternating sampler (as published)",
-        brief="Shows the published sampler at work",
-        summary="The paper's sampler, step by step: blur the current point, propose near it, and accept by a random "
-        "product that reads a few rows only. Faithful and slow.",
-        use_when="you want to see how the published sampler works, on at most 200 rows",
-        avoid_when="an answer is wanted: regularized_exponential draws from the same law in a fraction of the time",
-        cost="about (nε)² steps, times logarithms",
-        source="Gopi, Lee, Liu 2022, Algorithms 1 and 2",
-    )
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
         """The charge of one draw, planned like regularized_exponential's."""
@@ -184,16 +164,6 @@ class Exponential(OneDraw):
     """
 
     note = "k = {k:.4g}"
-    about = About(
-        title="Exponential mechanism",
-        brief="Draws good answers more often",
-        summary="Draws the answer at random, the likelier the smaller its risk, without any regulariser. Its privacy "
-        "comes from how little one row can change the risk anywhere on the region.",
-        use_when="δ = 0, or in one dimension",
-        avoid_when="there are more than a few dimensions: the regularised one needs far less noise",
-        cost="one exact draw",
-        source="McSherry, Talwar 2007; Bassily, Smith, Thakurta 2014",
-    )
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
         """The charge of one draw with the whole budget."""
@@ -232,16 +202,6 @@ class RankExponential(OneDraw):
     """
 
     sampler_name, note = "rank", "k = {k:.4g}"
-    about = About(
-        title="Exponential mechanism on ranks",
-        brief="Draws a quantile by its rank",
-        summary="Draws a quantile at random, the likelier the nearer its rank is to the wanted one. Distances between "
-        "values play no part, only how many rows lie below.",
-        use_when="a quantile of a column with few equal values, or δ = 0",
-        avoid_when="many rows share a value, such as 40 hours a week: the wanted value itself then has no width",
-        cost="one sort",
-        source="Smith 2011",
-    )
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
         """The charge of one draw with the whole budget."""

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..models.product_mixture import HIDDEN, INPUTS, Generator, MixtureFit, RelaxedRows, Target
+from ..models.product_mixture import Generator, MixtureFit, RelaxedRows, Target
 from ..params import param
 from ..privacy.accounting import Budget, Charge, Choice, Plan, enlarged, measure_once, select_and_measure
 from ..privacy.statistics import Answers, SignedErrors, SomeAnswers
@@ -17,7 +17,7 @@ from ..releases import ProductMixture
 from ..types import Array, Rng
 from ..workloads import Marginals, Workload
 from ..workloads.products import Products, blocks, require_readable
-from .base import About, Algorithm, Step, rounds_param
+from .base import Algorithm, Step, rounds_param
 from .evidence import TINY, Evidence, shares_of, singles_of, tables_read
 from .multiplicative_weights import SHARES
 from .past_measurements import asked_statistic, balanced_rounds, noise_choice
@@ -135,18 +135,6 @@ class GEM(_Mixture):
     """
 
     logits, most_updates = Generator, 50
-    about = About(
-        title="Generative network (GEM)",
-        brief="Trains a small generator on answers",
-        summary="Picks the worst-answered query in each round, measures it or its table with noise, and trains a "
-        "small network to generate a distribution that agrees. It never lists all combinations, so many columns are "
-        "no obstacle.",
-        use_when="the table has too many columns to enumerate its combinations, or you want a smooth fit at a small ε",
-        avoid_when="all combinations can be enumerated: gaussian_maxent is more accurate and quicker",
-        cost=f"updates × components × all combinations measured so far, a round; the generator has {INPUTS} inputs, "
-        f"{HIDDEN} hidden units and {HIDDEN * (INPUTS + 1):,} + {HIDDEN + 1} Σ d_i parameters",
-        source="Liu, Vietri, Wu 2021",
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,17 +160,6 @@ class RAP(_Mixture):
         auto="n, m and the budget: a fifth of all selections",
     )  # fmt: skip
     logits, most_updates = RelaxedRows, 100
-    about = About(
-        title="Relaxed rows (RAP)",
-        brief="Moves soft rows to noisy answers",
-        summary="Picks a few of the worst-answered queries in each round, measures them or their tables with noise, "
-        "and moves synthetic rows whose values are probabilities until they agree. It never lists all combinations, "
-        "and fits only once for several measurements.",
-        use_when="the table has too many columns to enumerate its combinations, and time matters",
-        avoid_when="all combinations can be enumerated: gaussian_maxent is more accurate and quicker",
-        cost="updates × components × all combinations measured so far, a round, and the m answers; C Σ d_i parameters",
-        source="Aydore, Brown, Kearns, Kenthapadi, Melis, Roth, Siva 2021",
-    )
 
     def _together(self, best: int, most: int, why: str) -> Choice:
         """The choice of how many queries a round selects: as many as were given, or by the rule; at most `most`."""

@@ -21,7 +21,7 @@ from ..theory.optimal_noise import optimum
 from ..types import Array, Rng
 from ..workloads import Marginals
 from ..workloads.residuals import spaces_of
-from .base import About, Algorithm, Step
+from .base import Algorithm, Step
 from .evidence import TINY, Evidence
 from .fitting import staged
 from .past_measurements import tables_read
@@ -54,17 +54,6 @@ class Residual(Algorithm):
         "none", "what is released: the unbiased answers themselves, or a non-negative fit to them, which is biased",
         choices=("none", "nonnegative"),
     )  # fmt: skip
-
-    about = About(
-        title="Residual answers",
-        brief="Gives unbiased answers to all tables",
-        summary="Answers all tables at once without any bias, with the least noise that an unbiased Gaussian release "
-        "can have. Tables agree with each other, and the standard error of every count is known exactly.",
-        use_when="unbiased answers with exact error bars are needed, of any number of columns, and no synthetic rows",
-        avoid_when="accuracy matters more than the absence of bias: in a fit, noisy tables support each other",
-        cost="one pass over the rows for each table and its margins; no combinations are listed",
-        source="Xiao, He, Zhang, Kifer 2023; the split of noise under replaced rows is this project's",
-    )
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charge of one Gaussian measurement with the whole budget."""

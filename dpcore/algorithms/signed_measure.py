@@ -16,7 +16,7 @@ from ..problems import PointRelease
 from ..releases import Points
 from ..theory import evolution as theory
 from ..types import Array, Rng
-from .base import About, Algorithm, Step
+from .base import Algorithm, Step
 from .evolution_parts import treat
 
 MOST_CELLS = 8_000  # limit of the rule: beyond it the projection takes long
@@ -45,16 +45,6 @@ class PSMM(Algorithm):
     )  # fmt: skip
 
     problem = PointRelease
-    about = About(
-        title="Private Signed Measure Mechanism (PSMM)",
-        brief="Counts points on a grid with noise",
-        summary="Counts the points in each box of a grid with noise, once, and takes the distribution that is nearest "
-        "to the noisy counts in a distance that knows which boxes are close.",
-        use_when="a grid can be enumerated (d ≤ 3): the most accurate choice there, also at δ = 0",
-        avoid_when="the space has many dimensions: the grid gets coarse",
-        cost="one count, and one transport problem on the boxes",
-        source="He, Vershynin, Zhu 2023; Gonzalez, Fanti, Ramdas 2025, Algorithm 5",
-    )
 
     def plan(self, problem: PointRelease, budget: Budget) -> Plan:
         """The charge of one release of counts with the whole budget."""

@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from itertools import combinations
 
@@ -18,7 +18,7 @@ from ..privacy.accounting import Budget, Charge, Choice, Gaussian, Plan, Pure, e
 from ..privacy.statistics import SomeAnswers, TableErrors, WeightedTables
 from ..privacy.table_curator import TableCurator
 from ..problems import MAX_CELLS, PublicStart, QueryRelease
-from ..types import Array, Axes
+from ..types import Array, Axes, frozen
 from ..workloads import Marginals, Workload
 from ..workloads.marginals import subsets
 from .evidence import Pool, columns_read, drawn_even, floored, singles_of
@@ -240,7 +240,7 @@ def single(size: int) -> str:
     return f"columns of {size} values"
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class TreeFindings:
     """The findings from 1-way tables and draws: noisy tables, shares by column, a tree, and the pairs drawn
     into it.

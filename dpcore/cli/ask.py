@@ -14,7 +14,7 @@ import math
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -32,7 +32,7 @@ from ..intervals.stored import from_arrays
 from ..parsing.questions import Question, understand
 from ..privacy.accounting import Accounting
 from ..releases import Records, UnbiasedAnswers
-from ..types import Json
+from ..types import Json, frozen
 from .arguments import argument, flag, real
 from .files import tell
 
@@ -136,7 +136,7 @@ def _in_words(more: Further) -> str:
     )
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class _Told:
     """A release read from its folder: its facts, and its noisy tables."""
 

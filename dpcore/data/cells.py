@@ -5,13 +5,12 @@ What a cell reads as, and which of the public kinds it is, depends on that cell 
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
-from ..types import Array
+from ..types import Array, frozen
 from .cell import MISSING_TEXTS, counted, is_text
 from .column import MISSING_LABEL, OTHER, absences
 from .readings import AS_WRITTEN, ORDERS, category_of, number_of, read_date
@@ -25,7 +24,7 @@ KINDS = 8  # of cells: missing, a whole number, another number, a day in one of 
 DECIMAL_COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+")
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class RawCells:
     """The distinct texts (r,) of a column's cells, their counts, and the number of empty cells.
 

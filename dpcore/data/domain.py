@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError, check_rows
-from ..types import Array, Axes, Rng
+from ..types import Array, Axes, Rng, frozen
 from .column import Column as Column
 from .constraints import Constraint, Order, in_order, merged, without_impossible, witness
 from .text_format import UNSTATED, TextFormat
@@ -44,7 +44,7 @@ class Countable:
         raise NotImplementedError
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Rows(Countable):
     """Encoded records, grouped: distinct `values` (r, d) and their counts `weights` (r,); n = Σ weights."""
 

@@ -7,7 +7,7 @@ anybody: readers raise whatever they trip over, and all of it becomes an InputEr
 import io
 import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyarrow.parquet import ParquetFile
 
 from ..errors import InputError
-from ..types import Array, Watch, unwatched
+from ..types import Array, Watch, frozen, unwatched
 from .inputs import Source, check_names, content, explained, opened
 from .sheets import first_sheet
 from .text_file import OpenQuotesError, TextRows, guessed
@@ -32,7 +32,7 @@ MATRIX_KINDS = "biufc"  # numbers
 WHOLE = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype()}
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class LoadedTable:
     """A table as it was read, a description of how, and its `format`, as a schema would state it."""
 

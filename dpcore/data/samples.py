@@ -1,19 +1,18 @@
 """Sample tables that are free to show: two rebuilt from published counts, one generated with a known population."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from ..errors import InputError
-from ..types import Array, Json
+from ..types import Array, Json, frozen
 from .domain import Domain
 from .readers import read_json
 from .schema import domain_from_json
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Sample:
     """A table with its schema, its origin, and its data-generating P (k,) where that is known."""
 

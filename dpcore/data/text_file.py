@@ -4,14 +4,13 @@ import codecs
 import io
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any, BinaryIO, NoReturn
 
 import pandas as pd
 
 from ..errors import InputError
-from ..types import Json
+from ..types import Json, frozen
 from .inputs import check_names
 from .text_format import DELIMITERS, TextFormat
 
@@ -33,7 +32,7 @@ class OpenQuotesError(InputError):
     """The error for a cell in quotes that does not end on its line."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class TextRows:
     r"""The rows of an open text file: its column `names`, and its format, known once the header was read.
 

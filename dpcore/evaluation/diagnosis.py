@@ -20,7 +20,7 @@ from ..privacy.accounting import LARGEST, Budget, Plan
 from ..problems import MAX_CELLS, QueryRelease, require_enumerable
 from ..releases import Histogram, Records, Release
 from ..tags import Tag
-from ..types import Array, Rng
+from ..types import Array, Rng, frozen
 from ..workloads import Marginals, Workload
 from .metrics import Errors, errors
 
@@ -100,7 +100,7 @@ def counted(values: Array, counts: Array) -> Rows:
     return Rows(values[counts > 0], counts[counts > 0])
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Waterfall:
     """The sources of every query's error: `parts` (m,) by name, which sum to released − reference.
 

@@ -9,7 +9,6 @@ straight. Cells are narrow where many records share a value.
 """
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,7 +29,7 @@ from ..privacy.statistics import Density
 from ..problems import RiskMinimisation
 from ..tags import Tag
 from ..theory import learning as theory
-from ..types import Array
+from ..types import Array, frozen
 from .diagnosis import held_out
 
 PLACES = 240
@@ -95,7 +94,7 @@ def _edges(risk: Risk, k: float, ends: Array, region: tuple[float, float]) -> Ar
     return np.unique(np.clip(np.concatenate([np.linspace(low, high, CELLS + 1), about]), low, high))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class LineLaw:
     """The law of a private answer at points x (m,): density, mean excess risk, the true answer, and a 90% interval.
 
@@ -114,7 +113,7 @@ class LineLaw:
     tag: ClassVar[Tag] = Tag.PEEK
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class PlaneLaw:
     """The law of two coefficients on a grid x₁ (p,), x₂ (p,): probability and excess risk (p, p), NaN outside K.
 

@@ -18,7 +18,7 @@ from ..intervals.linked import LEVEL, linked
 from ..parsing.questions import Question
 from ..problems import QueryRelease
 from ..tags import Tag
-from ..types import Array, Json, Rng
+from ..types import Array, Json, Rng, frozen
 from ..workloads import Marginals
 from .diagnosis import counted, held_out
 from .run import Run
@@ -44,7 +44,7 @@ class Served:
     tag: ClassVar[Tag] = Tag.PEEK
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Purposes:
     """The purposes of a table: a `target` to predict, also by `group`, a `question`, and links between columns.
 

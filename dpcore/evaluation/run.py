@@ -24,7 +24,7 @@ from ..privacy.measurement import MeasuredAnswers
 from ..releases import Release
 from ..tags import Tag
 from ..theory.meaning import Promise
-from ..types import Array, Json, Rng
+from ..types import Array, Json, Rng, frozen
 from ..workloads import Marginals, Workload
 from .memory import Peak
 from .metrics import Errors, ReleaseErrors, errors
@@ -210,7 +210,7 @@ class Run:
         }
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Comparison:
     """A workload's answers (m,) on the real records and by a release, side by side; not for publishing.
 
@@ -244,7 +244,7 @@ def compare(release: Release, rows: Countable, workload: Workload) -> Comparison
     return Comparison(workload, real, release.answers(workload), n)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Subgroups:
     """The real share and the release's relative error for every value of one column.
 

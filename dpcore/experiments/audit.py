@@ -6,7 +6,7 @@ within reach of a run or a release.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from ..privacy.accounting import Accounting, Budget, Plan, Sums, guarantee
 from ..privacy.curators import curator_of
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
-from ..types import Array, Json, Rng, Watch, unwatched
+from ..types import Array, Json, Rng, Watch, frozen, unwatched
 from ..workloads import Marginals
 
 RUNS, MOST_RUNS = 4000, 1_000_000  # runs on each of the two tables
@@ -34,7 +34,7 @@ BUGS = ("none", "half-sensitivity")
 ORDERS = (1.0, 1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)  # orders of the Rényi divergences that bound ρ from below
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Audit:
     """The result of the game. `promised` is the plan's own ε at δ, at most the budget's.
 

@@ -8,7 +8,6 @@ import ipaddress
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -19,7 +18,7 @@ from ..data.sources.in_order import ReadInOrder
 from ..data.sources.parquet import ParquetSource
 from ..errors import InputError
 from ..problems import QueryRelease
-from ..types import Axes, Watch, unwatched
+from ..types import Axes, Watch, frozen, unwatched
 from .sweep import POLL_SECONDS, Case, SweepPoint, run_case
 
 CONNECT_SECONDS = 10
@@ -78,7 +77,7 @@ def connect(address: str, *, ca: str | None = None, cert: str | None = None, key
         ) from None
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class OnCluster(SourceWrapper):
     """A source of Parquet files that the workers of a cluster read and count, share by share, where they see its path.
 

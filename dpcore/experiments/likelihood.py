@@ -5,7 +5,6 @@ a transcript that there is (Neyman, Pearson 1933); wrong noise makes it less sha
 """
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,13 +13,13 @@ from ..data.domain import Rows
 from ..privacy.accounting import Pure
 from ..privacy.measurement import noise_scale
 from ..privacy.statistics import AbsoluteErrors, Answers, CellAnswers, SomeAnswers, sparse_scales
-from ..types import Array
+from ..types import Array, frozen
 
 SELECTING = ("select", "draw_queries", "above_threshold")  # the verbs whose outcomes are few, each with a known law
 NODES = 2000  # nodes of the quadrature over a noisy threshold
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Asked:
     """A question as an algorithm asked its Curator: the verb, the statistic or score, the spend, and the rest."""
 

@@ -32,7 +32,7 @@ from ..intervals.known import known
 from ..privacy.accounting import Budget
 from ..releases import Release, UnbiasedAnswers
 from ..schemas.plan import SchemaShare
-from ..types import Array, Axes, Json
+from ..types import Array, Axes, Json, frozen
 
 DRAWN_RECORDS = 300  # points of a convergence curve that a page draws
 REPORT_SECONDS = 0.1
@@ -92,7 +92,7 @@ class JobSpec:
     purposes: Callable[[Rows], Purposes] | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Result:
     """One finished (or cancelled) run: its summary as the command line writes it, its last release, its records.
 

@@ -22,7 +22,7 @@ from ..data.domain import Rows
 from ..errors import InputError
 from ..privacy.accounting import Budget, Gaussian, Plan, guarantee
 from ..problems import QueryRelease
-from ..types import Array, Json, Rng, Watch, unwatched
+from ..types import Array, Json, Rng, Watch, frozen, unwatched
 from .audit import BUGS, CONFIDENCE, Audit, check_bug, curve, hand_over, hit_rates, proportion, two_questions
 from .likelihood import SELECTING, Asked, gaussian_score, selection_law, telling_outcomes
 
@@ -78,7 +78,7 @@ class AuditResult:
         return {name: getattr(self, name) for name in names} | {"confidence": TRUST}
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Judged:
     """The evidence on an algorithm's promise from its releases and, where available, from its transcripts."""
 
@@ -175,7 +175,7 @@ def judged(
     )
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class _Script:
     """The questions of one run on an even table, in order, and its plan."""
 

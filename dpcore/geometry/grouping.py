@@ -1,17 +1,15 @@
 """Groups of many points, and bounds on W1 of the points from a transport between groups."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from ..types import Array
+from ..types import Array, frozen
 
 BLOCK = 4_000_000  # distances computed at once
 PAIRS = 2_000  # largest number of point pairs of two groups whose mean distance is computed, not bounded
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Groups:
     """Groups of points: centres of mass (g, d), masses (g,), each point's group `place` (r,), and sizes (g,).
 

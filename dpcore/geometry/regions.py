@@ -5,7 +5,6 @@ Ball and Box are bounded: they know their diameter D and draw uniform points.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +13,7 @@ import pandas as pd
 
 from ..data.domain import Rows
 from ..errors import InputError, check_rows
-from ..types import Array, Rng
+from ..types import Array, Rng, frozen
 
 ROOM = 1e-9  # share of the diameter by which rounding may put a point outside
 SMALLEST, LARGEST = 1e-12, 1e15  # of a radius; coordinates beyond have neighbours that are more than 1 away
@@ -40,7 +39,7 @@ class _Bounded:
         return 2 * self.radius
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Ball(_Bounded):
     """The ball {x: ‖x − c‖ ≤ R} in R^d, c = `centre` (d,)."""
 
@@ -87,7 +86,7 @@ class Ball(_Bounded):
         return self.centre + self.radius * X * rng.random((count, 1)) ** (1 / self.d)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Box(_Bounded):
     """The box {x: low ≤ x ≤ high}, low and high (d,)."""
 
@@ -139,7 +138,7 @@ class Box(_Bounded):
         return rng.uniform(self.low, self.high, (count, self.d))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Space:
     """All of R^d. `radius` is a public guess of the distance of the optimum from c = `centre`."""
 

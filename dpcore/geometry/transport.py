@@ -15,7 +15,7 @@ from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
 
 from ..errors import InputError
-from ..types import Array
+from ..types import Array, frozen
 from .grouping import between, grouped
 
 ALL_ARCS = 20_000  # up to this number of arcs, the first solve contains all of them
@@ -39,7 +39,7 @@ class Distance:
     error: float
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Projection:
     """The nearest distribution `weights` (m,) to a signed measure, and its bounded-Lipschitz distance `value`.
 
@@ -101,7 +101,7 @@ def bounded_lipschitz(V: Array, m: Array, D: float) -> Projection:
     return Projection(kept / kept.sum(), D * abs(M - 1) + cost, error)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class _Flows:
     """The result of a transport: the mass that left each source (p,), its cost, and a bound on the excess cost.
 

@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import InputError
 from ..parsing.questions import Question
 from ..releases import UnbiasedAnswers
-from ..types import Array, Json
+from ..types import Array, Json, frozen
 from ..workloads.residuals import MOST_WAYS
 from .compatible import Band, compatible_bounds
 from .known import components, share_of, spread_of, values_of
@@ -49,7 +49,7 @@ class Interval:
         return asdict(self)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class MeasuredShares:
     """Unbiased shares (q,) of questions by noisy tables, and their covariances (q, q) from noise and from sampling.
 

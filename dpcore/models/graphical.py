@@ -1,7 +1,7 @@
 """Distributions on a junction tree: they answer any tables, inside their cliques or not, and draw rows."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import combinations
 from typing import ClassVar
@@ -13,14 +13,14 @@ from ..data.domain import Domain
 from ..errors import InputError
 from ..releases import systematic, within
 from ..tags import Tag
-from ..types import Array, Axes, Rng
+from ..types import Array, Axes, Rng, frozen
 from ..workloads import Marginals, Workload
 from .junction import JunctionTree
 
 KEPT = 20_000_000  # cells of messages that are kept for other tables, all together
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Graphical:
     """A distribution on a junction tree, given by its cliques' marginal tables, `beliefs` (cells,), one after
     another.

@@ -5,7 +5,6 @@ See answers, never records.
 """
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -16,13 +15,13 @@ from ..data.domain import Domain
 from ..errors import InputError
 from ..problems import PublicStart
 from ..releases import Release
-from ..types import Array, Axes
+from ..types import Array, Axes, frozen
 from ..workloads import Marginals, Workload
 from .graphical import Graphical, by_clique, tables_under
 from .junction import JunctionTree, junction_tree
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Support:
     """Where a model holds a query: a clique's number, the places of the query's columns in it, their cells, and values.
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
@@ -11,7 +10,7 @@ import pandas as pd
 from ..data.column import Column
 from ..data.domain import Domain
 from ..errors import InputError
-from ..types import Array
+from ..types import Array, frozen
 from ..workloads import TableQueries
 from .grammar import Leaf, Node, QuestionParser
 
@@ -21,7 +20,7 @@ SHOWN = 5  # notes a comparison
 COMPARE = {"<=": np.less_equal, ">=": np.greater_equal, "<": np.less, ">": np.greater}
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Question:
     """A parsed question: one query on the cells of the `columns` that it names.
 

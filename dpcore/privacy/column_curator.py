@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -11,7 +10,7 @@ from ..data.cells import RawCells
 from ..data.plain import plain
 from ..data.readings import READINGS
 from ..errors import BudgetError, InputError
-from ..types import Array, Rng
+from ..types import Array, Rng, frozen
 from . import mechanisms
 from .accounting.budget import Approximate, Gaussian, Pure
 from .accounting.ledger import Plan
@@ -22,7 +21,7 @@ from .statistics.columns import ColumnStatistic, KindCounts, Magnitudes, TreeCou
 COUNTED: Final = (KindCounts, Magnitudes, TreeCounts)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Frequent:
     """The categories whose noisy counts passed, sorted by text, and those counts, each at least `threshold`.
 
@@ -36,7 +35,7 @@ class Frequent:
     stddev: float
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class NoisyCounts:
     """Noisy counts as released, and the standard deviation of the noise on each of them."""
 

@@ -4,12 +4,11 @@ Only public numbers come here: noisy values, sensitivities and prices.
 """
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..types import Array
+from ..types import Array, frozen
 from ..workloads import Workload
 from .accounting.budget import Gaussian, Pure, SubsampledGaussian
 
@@ -39,7 +38,7 @@ def deviation(statistic: Any, spend: Gaussian | Pure | SubsampledGaussian, unit:
     return noise_scale(statistic, spend, unit) * (math.sqrt(2) if isinstance(spend, Pure) else 1.0) * statistic.norms
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Measurement:
     """A statistic as it was asked for, its noisy `values` as released, and the standard deviation of their noise.
 
@@ -52,7 +51,7 @@ class Measurement:
     spend: Gaussian | Pure | SubsampledGaussian
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class MeasuredAnswers:
     """A workload's answers (m,), averaged over all its measurements, and standard errors (m,); NaN: not measured.
 

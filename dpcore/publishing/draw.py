@@ -3,7 +3,6 @@
 import math
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import pandas as pd
 
@@ -14,6 +13,7 @@ from ..privacy.curator import Curator
 from ..privacy.curators import curator_of
 from ..privacy.measurement import MeasuredAnswers
 from ..releases import Release, UnbiasedAnswers
+from ..types import frozen
 from .prepared import PreparedRelease, SettledRelease
 
 FLOATING = "floating-point noise ({}); the proof is about real numbers, and the rounding of floats may reveal more"
@@ -22,7 +22,7 @@ EXACT = "exact {} on {} (without rounding, by {})"
 Progress = Callable[[int, int], None]  # receives the round and the number of rounds
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Drawing:
     """The last released object, synthetic rows (None for answers that have no distribution), and the measurements.
 

@@ -28,7 +28,7 @@ from ..privacy.curator import check_readable
 from ..problems import QueryRelease
 from ..schemas.measure import MeasuredSchema, measure_schema
 from ..schemas.plan import Division, SchemaPlan, check_whole, exactly, plan_schema, plan_within, share_of
-from ..types import Rng, Watch, unwatched
+from ..types import Rng, Watch, frozen, unwatched
 from ..workloads import Workload
 from .dataset import Reservation
 from .ledger_store import Store
@@ -37,7 +37,7 @@ from .request import ReleaseRequest
 WHY_EXACT = "noise without rounding, so that no last digit reveals more than the budget allows"
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class PreparedRelease:
     """A request checked against table and schema, and planned; nothing has been drawn or charged."""
 
@@ -73,7 +73,7 @@ class Opening:
     share: float | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class OpenRelease(PreparedRelease):
     """A prepared release whose `problem`, `rows` and `plan` are placeholders, made of public facts alone.
 
@@ -106,7 +106,7 @@ class OpenRelease(PreparedRelease):
         return SettledRelease(request, problem, rows, plan, self.events, found, first, self.division, events)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class SettledRelease(PreparedRelease):
     """A settled release: prepared with the schema that was measured.
 
@@ -119,7 +119,7 @@ class SettledRelease(PreparedRelease):
     measured_events: tuple[tuple[Event, int], ...]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class OpenRecords:
     """A table's rows before its schema is measured, with a placeholder for each column still to be measured."""
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -16,14 +16,14 @@ from ..privacy.accounting.budget import Gaussian, NoiseSpend
 from ..privacy.column_curator import ColumnCurator
 from ..privacy.statistics.columns import KindCounts, Magnitudes
 from ..tags import Tag
-from ..types import Array, Watch, unwatched
+from ..types import Array, Watch, frozen, unwatched
 from .numbers import BEYOND, SURE, Leaves, even_cuts, grid, quantile_cuts
 from .plan import SchemaPlan
 
 MOSTLY = 0.9  # share of present cells that makes a column one of numbers, or of dates
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class ColumnFindings:
     """The findings on one column, in words, with its noisy counts by cell: released, and protected.
 
@@ -36,7 +36,7 @@ class ColumnFindings:
     tag: ClassVar[Tag] = Tag.PAID
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class MeasuredSchema:
     """The measured domain, and the findings on each of its columns."""
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +11,7 @@ from scipy.special import ndtri
 
 from ..privacy.column_curator import NoisyCounts
 from ..privacy.statistics.columns import TreeCounts, powers
-from ..types import Array
+from ..types import Array, frozen
 
 LEAVES = 340  # cells of the grid on which ends and bins are found; with the powers beyond it they fit into 8³
 FINEST = 12  # a power of two is cut into at most 2^12 parts
@@ -27,7 +26,7 @@ SURE = 3.0  # standard deviations at which a noisy count is taken for more than 
 ROOM = 0.25  # margin added on both sides of the first found range before the closer look, as a share of it
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Leaves:
     """Fitted counts of a tree's cells that hold numbers, from noisy counts on all its levels."""
 

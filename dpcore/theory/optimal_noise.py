@@ -6,14 +6,13 @@ information X = AᵀΣ⁻¹A (k, k) about counts. Answers W have total variance 
 """
 
 import math
-from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy.optimize import minimize
 
 from ..privacy.accounting import Budget, gaussian_share
-from ..types import Array, Axes
+from ..types import Array, Axes, frozen
 from ..workloads import Explicit, Marginals, Workload
 from ..workloads.residuals import ResidualSpaces, spaces_of
 
@@ -25,7 +24,7 @@ WORST_KEPT = 1e-12  # weight of a pair of records below which it is left out of 
 _FOUND: "WeakKeyDictionary[Workload, float | None]" = WeakKeyDictionary()  # as a chart asks again at every ε
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Optimum:
     """The least total variance Σ_j Var of n · answers at μ = 1, in counts². `information` is t_S of every type.
 

@@ -1,6 +1,5 @@
 """Queries given as a matrix over all cells, and the space its rows span."""
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -10,7 +9,7 @@ from scipy.linalg import qr
 from ..data.domain import Countable, Domain
 from ..data.plain import unchanging
 from ..errors import InputError
-from ..types import Array, Axes
+from ..types import Array, Axes, frozen
 from .base import Label, Workload, largest_distance
 
 FACTOR_WORK = 2 * 10**8  # m · k · min(m, k) up to which a whole row space is computed: about a quarter of a second
@@ -19,7 +18,7 @@ EXACT = 1e-12  # error of an entry of A = C V up to which it serves
 SPARE = 8  # random combinations of the rows beyond the rank that is looked for
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class RowSpace:
     """The factorisation A = C V of A (m, k): an orthonormal `basis` V (p, k) of its rows, and `coordinates` C (m, p).
 

@@ -8,7 +8,6 @@ class: sets S, and pairs of records, are told apart by how many columns of each 
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -17,7 +16,7 @@ import numpy as np
 from scipy.special import comb
 
 from ..errors import InputError
-from ..types import Array, Axes
+from ..types import Array, Axes, frozen
 from .marginals import Marginals, subsets
 
 MOST_PATTERNS = 2**19  # patterns of agreement between two records that are all compared, at most
@@ -27,7 +26,7 @@ _SPACES: "WeakKeyDictionary[Marginals, ResidualSpaces]" = (
 )  # as plan, charge and answers ask for them
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class ResidualSpaces:
     """The residual spaces of marginal tables without the total, grouped by type.
 

@@ -3,14 +3,13 @@
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 import pandas as pd
 
 from ...errors import InputError
-from ...types import Array, Axes, Watch, unwatched
+from ...types import Array, Axes, Watch, frozen, unwatched
 from ..column import Column
 from ..domain import Domain
 from ..inputs import explained, opened
@@ -28,7 +27,7 @@ def stamped(path: Path) -> Iterator[tuple[BinaryIO, Stamp]]:
         yield file, (found.st_ino, found.st_size, found.st_mtime_ns)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Tally:
     """The number n of records, and the counts of some tables by their axes: whole numbers that add up."""
 
@@ -73,7 +72,7 @@ def places(source: Source, domain: Domain) -> list[int]:
         raise InputError(f"{source.name}: {error}") from None
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class SourceWrapper:
     """A wrapper that counts a `source` in its own way and passes on everything else."""
 
@@ -94,7 +93,7 @@ class SourceWrapper:
         return self.source.fingerprint(key, watch)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Chunk:
     """A part of a source's records, read at once as a `table`; `where` says which part in messages."""
 

@@ -1,13 +1,13 @@
 """Records known by counts alone, and the pass that counts a source for a curator."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import NoReturn
 
 import numpy as np
 
 from ...errors import InputError, check_rows
-from ...types import Array, Axes, Watch, unwatched
+from ...types import Array, Axes, Watch, frozen, unwatched
 from ..constraints import Constraint
 from ..domain import Countable, Domain, Rows
 from .base import Source
@@ -17,7 +17,7 @@ CONSTRAINED = 1_000_000  # cells of a constraint's columns, up to which the reco
 LISTED = 10_000_000  # cells up to which a domain is one table: then all is as if the records were in memory
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Counts(Countable):
     """Records of which only tables are known: whole counts by columns (axes), and a source for more counts.
 

@@ -3,14 +3,13 @@
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 
 from ...errors import InputError
-from ...types import Array, Axes, Json, Watch, unwatched
+from ...types import Array, Axes, Json, Watch, frozen, unwatched
 from ..cell import DAY, MIDNIGHT, MISSING_TEXTS, POINT, WHOLE, ZERO, written
 from ..column import OTHER, Column
 from ..domain import Domain
@@ -80,7 +79,7 @@ def connect(text: str) -> "DatabaseSource":
     return DatabaseSource(backend, found, f"{engine} table {table}")
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class DatabaseSource:
     """A table of an Ibis backend. Its expressions compute the codes of `Column.encode`, bit for bit.
 

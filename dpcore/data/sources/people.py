@@ -1,20 +1,19 @@
 """A source whose people have a limited number of rows each, with a person's rows side by side."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from ...errors import InputError
-from ...types import Array
+from ...types import Array, frozen
 from ..marks import persons
 from ..privacy_unit import PrivacyUnit, limit_rows
 from .base import Chunk, Source, SourceWrapper
 from .in_order import ReadInOrder
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class LimitedSource(SourceWrapper, ReadInOrder):
     """A source with at most `most` rows of each person in the column `person`, chosen by content; see `limit_rows`.
 

@@ -16,20 +16,19 @@ in `proximal`. Source: Gopi, Lee, Liu 2022, Algorithms 1 and 2, Lemmas 5.4 and 5
 import math
 from bisect import bisect
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from ...learning.losses import SquaredDistance, sloped
-from ...types import Array, Rng
+from ...types import Array, Rng, frozen
 from ..statistics.targets import Density, RegularisedRisk, Target
 
 MOST_RECORDS = 200
 TERMS = 40
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Proposal:
     """One proposal of Algorithm 2, shown on public samples only: y, x', z (d,), ρ and whether x' was accepted."""
 

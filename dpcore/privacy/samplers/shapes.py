@@ -5,14 +5,13 @@ log of ∫ exp(−bound), so that the smaller one accepts more.
 """
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import gammaln, log_ndtr, ndtri_exp
 
 from ...geometry.regions import Ball, Box, Region
-from ...types import Array, Rng
+from ...types import Array, Rng, frozen
 from .plane import log_integral, picked, tilted
 
 SHELLS = 400
@@ -21,7 +20,7 @@ FALLEN = 30.0  # by how much the exponent has to rise, beside 2d, before one tan
 TRIES = (64, 4096)  # points of a Gaussian tried at once, first and at the most
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Envelope:
     """The envelope exp(−½vᵀPv − ⟨l, v⟩) about x̂ on the half-space ⟨q, v⟩ ≥ `floor`."""
 

@@ -15,7 +15,7 @@ import numpy as np
 from ...data.domain import Rows
 from ...errors import InputError
 from ...numbers import ROOM
-from ...types import Array
+from ...types import Array, frozen
 from ...workloads import Explicit, Marginals, TableQueries, Union, Workload
 from ...workloads.base import largest_distance
 from ..grid import on_steps, step, workload_on_grid
@@ -53,7 +53,7 @@ class WorkloadStatistic(Statistic):
         return replace(self, workload=workload), fine  # type: ignore[type-var]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Answers(WorkloadStatistic):
     """All answers (m,) to a set of questions.
 
@@ -92,7 +92,7 @@ class Answers(WorkloadStatistic):
         return self.workload.answers_of_rows(rows)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class WeightedTables(Answers):
     """All marginal tables, weighted: noise is added to w_S · table_S(P_n), so table S has 1/w_S times that noise.
 
@@ -136,7 +136,7 @@ class Sensitivity:
 ONE_TABLE = Sensitivity(2.0, math.sqrt(2))  # a record leaves one cell of a table for another
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class SomeAnswers(WorkloadStatistic):
     """A statistic of one answer, or of all answers of one table.
 
@@ -183,7 +183,7 @@ class SomeAnswers(WorkloadStatistic):
         return seen[self.part]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class CellAnswers(WorkloadStatistic):
     """The answers (m,) after noise on all counts: A(P_n + ξ), A (m, k) their matrix, ξ ~ N(0, σ² I_k).
 
@@ -311,7 +311,7 @@ def _norms(workload: Workload) -> Array:
     return np.linalg.norm(_matrix(workload).matrix, axis=1)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class SignedErrors(WorkloadStatistic):
     """The error of every query with both signs: s · (rounds · ⟨q_j, P_n⟩ − answers_j), first all s = +1, then s = −1.
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...data.cells import KINDS, RawCells
 from ...errors import InputError
-from ...types import Array
+from ...types import Array, frozen
 from .base import Statistic
 
 LOWEST, HIGHEST = -30, 48  # powers of two: numbers closer to 0, or farther from it, are counted in the last cell
@@ -51,7 +51,7 @@ class Nodes(_Histogram):
     levels: int = field()  # never the 1 of the base
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class KindCounts(_Histogram):
     """The numbers of missing values, whole numbers, other numbers, days in each order, and other texts (KINDS,)."""
 
@@ -60,7 +60,7 @@ class KindCounts(_Histogram):
         return cells.kinds.reshape(KINDS)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Categories(_Histogram):
     """The count of each category: a histogram over all texts, most of them empty.
 
@@ -86,7 +86,7 @@ class _Binned(_Histogram):
         return np.bincount(place, np.append(cells.counts, cells.empty), k + 1).astype(np.int64)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Magnitudes(_Binned):
     """Counts of numbers by sign and power of two, then of everything else: the bins of `powers` and one more."""
 
@@ -97,7 +97,7 @@ class Magnitudes(_Binned):
         return self._leaves(cells, powers())
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class TreeCounts(_Binned):
     """Counts on all levels of a tree over the cells between public increasing `edges`, from the root's children down.
 

@@ -1,7 +1,6 @@
 """Statistics of a risk that a curator measures, each sensitivity derived beside it."""
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
@@ -13,7 +12,7 @@ from ...geometry.regions import Region
 from ...learning.losses import Loss, SquaredDistance, difference
 from ...learning.risks import Risk
 from ...numbers import ROOM
-from ...types import Array
+from ...types import Array, frozen
 from ..minimiser import LEAST, minimiser, rounding
 from .base import Statistic
 from .targets import KnownRisk
@@ -21,7 +20,7 @@ from .targets import KnownRisk
 SMALLEST = 1e-100  # clip: far below it gradients and noise would round to 0
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class MeanGradient(KnownRisk, Statistic):
     """The mean gradient of the loss: (1/n) Σ_i ∇f(x; z_i) (d,), each row's shortened to norm ≤ `clip` = C.
 
@@ -75,7 +74,7 @@ class MeanGradient(KnownRisk, Statistic):
         return self.clipped_sum(rows.values, rows.weights / rows.n)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class RegularisedMinimiser(KnownRisk, Statistic):
     """The minimiser (d,) over R^d of the regularised risk F(x) + μ‖x − c‖²/2.
 

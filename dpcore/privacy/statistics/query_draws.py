@@ -4,13 +4,12 @@ A signed query is an index in 0..2m-1: j is +q_j and m + j is −q_j. P_n, neigh
 """
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from ...errors import InputError
 from ...numbers import ROOM
-from ...types import Array
+from ...types import Array, frozen
 from ...workloads import Workload
 from .answers import EPS, WorkloadStatistic
 
@@ -23,7 +22,7 @@ def bit_range(step: float, unit: float) -> float:
     return (step / unit + math.log(grown)) * ROOM
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class AcceptProbabilities(WorkloadStatistic):
     """The log-probability of keeping each of s drawn queries: u − 2ηw, u = η s (⟨q_j, P_n⟩ − answers_j) within ±ηw.
 

@@ -1,14 +1,13 @@
 """The parts of marginal tables beyond their margins, measured together; their sensitivity is derived here."""
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from ...data.domain import Rows
 from ...errors import InputError
 from ...numbers import ROOM
-from ...types import Array
+from ...types import Array, frozen
 from ...workloads import Marginals
 from ...workloads.residuals import spaces_of
 from ..grid import on_steps, step
@@ -16,7 +15,7 @@ from ..rounding import check_range
 from .base import Statistic
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Residuals(Statistic):
     """The part of each table beyond its margins: r_S · (⊗_{l∈S} (n_l I − J)) table_S, J all ones, for all S asked.
 

@@ -4,13 +4,12 @@ P_n moves by (e_z − e_z')/n between neighbours, sensitivities
 are those of n · P_n, and the curator divides by n.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ...errors import InputError
-from ...types import Array
+from ...types import Array, frozen
 from ...workloads import Marginals, Workload
 from ..rounding import near
 from .answers import EPS, WorkloadStatistic
@@ -18,7 +17,7 @@ from .answers import EPS, WorkloadStatistic
 LARGEST = 1e100  # weight, and its inverse
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class TableErrors(WorkloadStatistic):
     """The weighted error of every table: w_S · (‖table_S(P_n) − answers_S‖₁ − penalty_S) (tables,).
 
@@ -72,7 +71,7 @@ class TableErrors(WorkloadStatistic):
         return self.weights * (distances - near(self.penalties, counted))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class AbsoluteErrors(WorkloadStatistic):
     """The errors of some queries above a level: |⟨q_j, P_n⟩ − answer_j| − level (b,), in their order.
 

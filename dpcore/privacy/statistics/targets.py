@@ -6,7 +6,6 @@ be follows from what is paid.
 """
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -19,14 +18,14 @@ from ...geometry.regions import Ball, Box, Region, Space
 from ...learning.losses import Logistic, Loss, PiecewiseLinear, SquaredDistance, difference, sloped
 from ...learning.risks import Risk
 from ...numbers import bisected
-from ...types import Array
+from ...types import Array, frozen
 from ..accounting.budget import Approximate, BoundedRange, Gaussian
 
 LARGE = 100.0  # beyond which a difference of normal tails is bounded, not computed
 HALVINGS = 200
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Density:
     """The density ∝ exp(−k(F(x) + μ‖x − c‖²/2)) on K. It holds the rows, so only a draw from it is released."""
 
@@ -99,7 +98,7 @@ class _Drawn(KnownRisk):
         return Density(self.risk(rows), self.region, self.k(unit, spend), self.mu, self.at)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class RegularisedRisk(_Drawn):
     """A draw by the regularised risk: x ∝ exp(−k(F(x) + μ‖x − c‖²/2)) on K, at the cost of s-GDP noise.
 
@@ -127,7 +126,7 @@ class RegularisedRisk(_Drawn):
         return (self.loss.strength + self.mu) * (spend.mu * unit / self.G) ** 2
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class _Ranged(_Drawn):
     """The base of exponential mechanisms at ε₀ on a bounded K, without a regulariser."""
 
@@ -177,7 +176,7 @@ class RankError(_Ranged):
         return spend.epsilon * unit / 2
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class PerturbedRisk(KnownRisk):
     """The minimiser of a perturbed risk: argmin over R^d of n F(x) + Λ‖x − c‖²/2 + ⟨ξ, x⟩, ξ ~ N(0, σ² I), at (ε₀, δ₀).
 

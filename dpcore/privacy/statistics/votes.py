@@ -5,14 +5,13 @@ takes one vote from a candidate and gives it to another: n Â· P_n moves by e_i â
 """
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.spatial import KDTree
 
 from ...data.domain import Rows
 from ...errors import InputError
-from ...types import Array
+from ...types import Array, frozen
 from ..accounting.budget import Approximate, Gaussian, Pure
 from .base import Statistic
 
@@ -37,7 +36,7 @@ def _distinct(candidates: Array) -> tuple[Array, Array]:
     return candidates[first], first
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Votes(_Voting):
     """The share (v,) of rows that are nearest to each public candidate (v, d): by the Euclidean distance.
 
@@ -81,7 +80,7 @@ class Votes(_Voting):
         return first[nearest]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class CodeVotes(_Voting):
     """The share (v,) of coded rows that are nearest to each public candidate (v, d): by a sum over the columns.
 
