@@ -4,15 +4,13 @@ import streamlit as st
 
 from pages._ui.lessons import patient
 from pages._ui.lessons.lesson import LESSONS
-from pages._ui.shell import QUIET
 
 patient.problem()
 places = [*st.columns(3), *st.columns(3)]
-for number, (place, (key, lesson)) in enumerate(zip(places, LESSONS.items(), strict=True), 1):
+for number, (place, lesson) in enumerate(zip(places, LESSONS.values(), strict=True), 1):
     with place.container(border=True, height="stretch"):
         st.markdown(f"**{number}. {lesson.title}**")
-        st.caption(lesson.shows)
-        st.plotly_chart(lesson.card(), key=key, alt=lesson.task, config=QUIET)
+        lesson.card()
         if lesson.revealed:
             st.markdown(f"Remember: {lesson.remember}")
         st.link_button(

@@ -170,7 +170,8 @@ def test_explore_asks_every_kind_of_question():
 def test_a_lesson_asks_first_and_then_shows_and_explains(key):
     lesson = lessons.LESSONS[key]
     app = open_page("explore", lesson=key, sample=lesson.settings["sample"])
-    assert not figures(app)
+    (asked,) = figures(app)
+    assert asked["data"][0]["text"][1] == "<b>?</b>", "the answer is no part of the question"
     assert app.radio[0].help == (words.meaning(*lesson.words) or "")
     right = lesson.answers[lesson.found().right]
     app.radio[0].set_value(right).run()

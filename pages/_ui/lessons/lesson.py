@@ -10,14 +10,13 @@ from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
-import plotly.graph_objects as go
 import streamlit as st
 
 from dpcore import ALGORITHMS
 from dpcore.theory.meaning import Promise
 
 from ..charts.base import guessed
-from ..shell import link, meaning, number
+from ..shell import QUIET, link, meaning, number
 from . import moving
 from .answers import LessonFinding, Medians, Place, ratio, rule, sampling
 
@@ -95,13 +94,15 @@ class Lesson:
         """Whether this tab has seen the answer."""
         return st.session_state.get(f"_revealed-{self.title}", False)
 
-    def card(self) -> go.Figure:
+    def card(self) -> None:
         """Draw the known bar, and the hidden one once it is revealed, in the median of their repeats."""
+        st.caption(self.shows)
         bars = {}
         for epsilon, place in (self.known, self.hidden):
             name = self.bars[place].name if self.known[0] == self.hidden[0] else f"ε = {number(epsilon)}"
             bars[name] = float(np.median(self.shares[:, moving.STOPS.index(epsilon), place]))
-        return guessed(bars, self.unit, hidden=not self.revealed)
+        figure = guessed(bars, self.unit, hidden=not self.revealed)
+        st.plotly_chart(figure, key=f"card-{self.key}", alt=self.task, config=QUIET)
 
 
 @cache
@@ -146,8 +147,10 @@ def predict(current: Lesson) -> bool:
                     "Reveal", type="primary", disabled=guess is None, key=f"reveal-{current.title}",
                     on_click=st.session_state.update, args=({f"_revealed-{current.title}": True},),
                 )  # fmt: skip
-        if current.revealed and current.bars:
-            with beside:
+        with beside:
+            if current.bars and not current.revealed:
+                current.card()
+            elif current.bars:
                 moving.draw(
                     current.shows, [bar.name for bar in current.bars], current.shares, current.unit, current.key
                 )
