@@ -33,7 +33,7 @@ def card(word: str, said: str, means: str) -> str:
     opened = " open" if asked or word in ("ε", "release") else ""
     return (
         f'<details{opened}><summary><img src="{picture(GLOSSARY[word]["picture"])}" alt="" width="56">'
-        f"<b>{escape(said)}</b> ({escape(word)})<br>{first}{stop.strip()}</summary>"
+        f"<b>{escape(said)} ({escape(word)})</b><br>{first}{stop.strip()}</summary>"
         f"<div>{rest} <i>{example}</i></div></details>"
     )
 

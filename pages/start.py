@@ -41,7 +41,7 @@ with right.container(key="doors"):
         ("sample", "pages/explore.py", "Take a sample", ":material/query_stats:",
          this_table, {"sample": start.SAMPLE, **at}),
         ("class", "pages/lessons.py", "Teach a class", ":material/school:",
-         "Guess an answer, move the bars, see who was right.", {}),
+         "Guess, move the bars, see who was right.", {}),
     ):  # fmt: skip
         with st.container(key=f"door-{key}"):
             st.page_link(page, label=f"**{label}**", icon=icon, query_params=query, width="stretch")

@@ -190,7 +190,7 @@ def test_what_all_questions_need_what_no_method_beats_and_another_tools_table_ar
     assert f"{best}{points(errors[first].as_exact_as_sample)}% of" in captions(app)
     floor = line_of(app, CHANCE)[0]
     (less, *_) = [f"{e:g}" for e, found in errors.items() if 100 * found.max_error <= floor]
-    assert f"A larger ε than {less} gains little: other people would change answers by" in captions(app)
+    assert f"From ε = {less} on, the luck of the sample (" in captions(app)
     least = "least of any unbiased method"
     assert least not in traces(app)
     put(app, measure="root mean square over questions")

@@ -90,9 +90,9 @@ def test_points_that_noise_put_far_from_any_real_one_are_counted(monkeypatch):
     away = [10 * np.hypot(*(rows.values - point).T).min() for point in placed]
     monkeypatch.setattr(player, "FAR", far := np.median(away))
     many = sum(one > far for one in away)
-    assert f"Orange points over {far} km from any real one: {many}." in captions(watched(pe_rounds=3))
+    assert f"Orange points that noise put over {far} km from any real one: {many}." in captions(watched(pe_rounds=3))
     monkeypatch.setattr(player, "FAR", 20)
-    assert "Orange points over" not in captions(watched(pe_rounds=3))
+    assert "Orange points that noise" not in captions(watched(pe_rounds=3))
 
 
 def test_every_preset_runs():

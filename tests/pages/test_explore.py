@@ -228,7 +228,7 @@ def test_questions_are_marked_without_a_mouse_by_a_column_they_involve():
 
 def questions_drawn(app):
     return next(
-        f for f in figures(app) if f["layout"]["xaxis"].get("title", {}).get("text") == "questions, worst first"
+        f for f in figures(app) if f["layout"]["xaxis"].get("title", {}).get("text") == "answers, from worst to best"
     )
 
 

@@ -189,7 +189,7 @@ def test_a_lesson_asks_first_and_then_shows_and_explains(key):
 def glossary(app):
     """What people say for each word of the glossary, and its meaning, by the word."""
     body = next(h.proto.body for h in app.get("html") if "<details" in h.proto.body)
-    card = r"<b>(.*?)</b> \((.*?)\)<br>(.*?)</summary><div>(.*?)(?: <i>(.*?)</i>)?</div>"
+    card = r"<b>(.*?) \((.*?)\)</b><br>(.*?)</summary><div>(.*?)(?: <i>(.*?)</i>)?</div>"
     cards = re.findall(card, unescape(body))
     return {word: (said, f"{first} {rest}".strip(), example) for said, word, first, rest, example in reversed(cards)}
 

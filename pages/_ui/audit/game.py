@@ -122,10 +122,10 @@ def guesses(found: Audit) -> tuple[float, float]:
 
 
 def in_100(found: Audit) -> tuple[float, str]:
-    """Return how many of 100 guesses were right, and how many are promised at most, as other pages round them."""
+    """Return how many of 100 guesses were right, to a tenth, and how many are promised at most, as on other pages."""
     right, allowed = guesses(found)
     limit = times_in_100(allowed).split()[0]
-    return round(100 * right, 1 if "." in limit else None), limit
+    return round(100 * right, 1), limit
 
 
 def luck(found: Audit) -> float:

@@ -18,7 +18,7 @@ from .base import BARS, DIVERGING, ERROR, GREY, LINES, SHADES, TEXT, named_ends,
 HEIGHT = 240
 MARGIN = {"l": 4, "r": 4, "t": 24, "b": 4}
 LEGEND = {"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0, "font": TEXT, "entrywidth": 80}
-FADED, STAGE = 0.18, "new attempt"
+FADED, STAGE = 0.18, "fresh start"
 APART = 1.0  # points of difference at which a map's colour is full
 GAP = 0.13  # between two of three heat maps, as a share of the width: on a phone a scale stands there
 WIDE = (1 - 2 * GAP) / 3
@@ -126,7 +126,7 @@ def questions(
         dots["selectedpoints"] = list(marked)
     return _small(
         [dots, *band],
-        xaxis=_axis("questions, worst first", type="log", dtick=1, tickformat=",d"),
+        xaxis=_axis("answers, from worst to best", type="log", dtick=1, tickformat=",d"),
         yaxis=_axis("points", rangemode="tozero"),
         dragmode="select", selectdirection="h", showlegend=False,
     )  # fmt: skip
@@ -193,7 +193,7 @@ def pair(
     row, column = np.unravel_index(np.abs(apart).argmax(), apart.shape)
     frame = {"type": "rect", "x0": column - 0.5, "x1": column + 0.5, "y0": row - 0.5, "y1": row + 0.5}
     frame |= {"line": {"color": ERROR, "width": 2}}
-    tables = (("real, %", real), ("synthetic", synthetic), ("difference, points", apart))
+    tables = (("real, %", real), ("synthetic", synthetic), ("+ too many, − too few", apart))
     for place, (name, values) in enumerate(tables):
         signed, number = place == 2, str(place + 1) * (place > 0)
         x = 1.0 if signed else 2 * WIDE + GAP + 0.01

@@ -30,7 +30,7 @@ from .sweeps import TITLES, Dot, Sweep
 
 FIRST = ("gaussian_maxent", "aim", "mwem")
 EPSILONS = (0.1, 0.3, 0.5, 1.0, 3.0)
-CHANCE, PROMISED = "luck of the sample", "promised ★"
+CHANCE, PROMISED = "luck of the sample", "promised beforehand ★"
 LINES = [CHANCE, "guessing without data", "each column alone"]
 SIZES = {"the table itself": 0.0, "a tenth of its rows": 0.1, "as many rows": 1.0, "ten times as many": 10.0}
 
@@ -158,8 +158,8 @@ def panel(
 def _luck(found: pd.DataFrame, floor: float) -> str:
     """What the luck of the sample means for the choice of ε: from where on it is larger than the error."""
     less = found["epsilon"][found["error"] <= floor]
-    words = f"A larger ε than {less.iloc[0]:g} gains little" if len(less) else "A larger ε still helps"
-    return f"{words}: other people would change answers by {points(floor / 100)} points (luck of the sample)."
+    luck = f"the luck of the sample ({points(floor / 100)} points)"
+    return f"From ε = {less.iloc[0]:g} on, {luck} outweighs the error." if len(less) else f"Every error exceeds {luck}."
 
 
 def _best(sweep: Sweep, measure: Measure, found: pd.DataFrame, kept: pd.Series) -> str:

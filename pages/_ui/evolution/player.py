@@ -118,7 +118,7 @@ def _player(rows: Rows, start: Result, path: Result, place: Any, under: Any) -> 
         "Real points vote for the nearest invented one; noise hides the votes. Larger: more votes. ×: none, dropped."
     )
     if n := np.count_nonzero(away > FAR):
-        summary += f" Orange points over {FAR} km from any real one: {n}. Noise put them there, harmlessly."
+        summary += f" Orange points that noise put over {FAR} km from any real one: {n}."
     lines = [
         pd.DataFrame({"t": t, "x": V[w > 0, 0], "y": V[w > 0, 1], "weight": w[w > 0]}) for t, (V, w) in enumerate(steps)
     ]

@@ -240,7 +240,7 @@ def _stages(result: Result, own: pd.DataFrame) -> list[tuple[int, str]]:
         if i and name != before:
             left, jump = own["max_error"].iloc[i - 1], own["max_error"].iloc[i : i + OVERSHOT].max()
             spent = own["epsilon_spent"].iloc[i] - own["epsilon_spent"].iloc[i - 1]
-            words = f"At step {int(own['t'].iloc[i])} a new attempt begins, from what the last one found."
+            words = f"At step {int(own['t'].iloc[i])} a fresh start begins, from what the last one found."
             if jump > left:
                 words += " Its first steps try directions and go too far. The largest error jumps from "
                 words += f"{points(left)} to {points(jump)} points, and falls as they settle."

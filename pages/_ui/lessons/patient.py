@@ -20,5 +20,6 @@ def problem() -> None:
     noisy = published()
     st.markdown(
         f"**{EXACT[0]}** patients on Monday, **{EXACT[1]}** on Tuesday: only Anna came, so she is "
-        f"ill. Noise hides her: **{noisy[0]}** and **{noisy[1]}**."
+        f"ill. With noise, **{noisy[0]}** and **{noisy[1]}** are published: "
+        "that could be anyone's change."
     )

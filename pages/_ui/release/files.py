@@ -24,12 +24,12 @@ FIRST = ("card.html", "synthetic.csv")  # each has a button of its own, all othe
 PROMISED = (
     "- **Card** for your board to sign\n"
     "- **{rows:,} synthetic row{s}**\n"
-    "- **Answers**\n"
-    "- **Proof** to check\n\n"
+    "- **Answers** to questions\n"
+    "- **Proof** anyone can check\n\n"
     "No real row. "
 )
 MEASURED = "- **Schema**, as measured by this release; later releases use it as public\n"
-PUBLISH = "**Once the card is signed, you may publish all files.**"
+PUBLISH = "**After signing, you may publish all files.**"
 
 
 def promise(rows: int, *, measured: bool = False) -> None:

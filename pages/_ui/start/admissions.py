@@ -88,23 +88,25 @@ def draw(epsilon: float) -> None:
 
 def frames(made: Releases, *, hidden: bool) -> Frames:
     """All frames with their sentences; where what is real is `hidden`, neither it nor an error is in them."""
+    worst = made.errors.max(axis=0)
     words = [
-        [_said(*stop, made.n, hidden) for stop in zip(EPSILONS, errors, made.guesses, strict=True)]
+        [_said(*stop, made.n, hidden) for stop in zip(EPSILONS, errors, worst, made.guesses, strict=True)]
         for errors in made.errors
     ]
     return Frames(
         title=TITLE, name="Privacy budget (ε)", stops=[f"ε = {number(epsilon)}" for epsilon in EPSILONS],
-        ends=("stronger promise", "more accurate"), labels=made.labels, real=None if hidden else made.real,
-        synthetic=made.synthetic, words=words,
+        ends=("stronger promise", "more accurate, weaker promise"), labels=made.labels,
+        real=None if hidden else made.real, synthetic=made.synthetic, words=words,
     )  # fmt: skip
 
 
-def _said(epsilon: float, error: float, guess: float, n: int, hidden: bool) -> str:
+def _said(epsilon: float, error: float, worst: float, guess: float, n: int, hidden: bool) -> str:
     """The sentences of a frame."""
     who, right, asked = guess_tile(guess)
     words = f"At **ε = {number(epsilon)}**: {who} **{right}** {asked}."
     return (
         words
         if hidden
-        else f"{words} The worst bar is off by **{points(error)} points** ({round(n * error):,} people)."
+        else f"{words} The worst bar is off by **{points(error)} points** ({round(n * error):,} "
+        f"people), up to {points(worst)} in {len(SEEDS)} repeats."
     )
