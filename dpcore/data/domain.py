@@ -16,6 +16,13 @@ from .constraints import Constraint, Order, in_order, merged, without_impossible
 from .text_format import UNSTATED, TextFormat
 
 
+def projected(table: Array, axes: Sequence[int], kept: Sequence[int]) -> Array:
+    """The table, one axis for each of `axes`, summed over all of them but `kept`, which then stand in that order."""
+    left = [a for a in axes if a in kept]
+    summed = table.sum(axis=tuple(i for i, a in enumerate(axes) if a not in kept))
+    return summed.transpose([left.index(a) for a in kept])
+
+
 class Countable:
     """Records whose tables can be counted: `Rows`, or a source's counts, which have no single records to show.
 
@@ -173,10 +180,7 @@ class Domain:
 
     def marginal(self, D: Array, names: Sequence[str]) -> Array:
         """A distribution D (k,) summed down to the named columns, as cells of `project(names)`."""
-        axes = self.axes(names)
-        gone = tuple(a for a in range(len(self.columns)) if a not in axes)
-        left = sorted(axes)
-        return np.transpose(D.reshape(self.shape).sum(axis=gone), [left.index(a) for a in axes]).ravel()
+        return projected(D.reshape(self.shape), range(len(self.columns)), self.axes(names)).ravel()
 
     def encode(self, frame: pd.DataFrame) -> Rows:
         """The table as grouped codes; columns outside the schema are ignored.

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
-from ..data.domain import Domain
+from ..data.domain import Domain, projected
 from ..errors import InputError
 from ..releases import systematic, within
 from ..tags import Tag
@@ -53,8 +53,7 @@ class Graphical:
         """The marginal table over sorted columns, one axis each."""
         home = self.junction.home(axes)
         if home is not None:
-            clique = self.junction.cliques[home]
-            return self._tables[home].sum(axis=tuple(k for k, a in enumerate(clique) if a not in axes))
+            return projected(self._tables[home], self.junction.cliques[home], axes)
         i, junction = 0, self.junction
         while deeper := [c for c in junction.children[i] if self._holds(c, axes)]:
             (i,) = deeper
@@ -73,13 +72,13 @@ class Graphical:
         carried = [(c, tuple(sorted(self._below[c] & (set(axes) - set(clique))))) for c in junction.children[i]]
         carried = [(c, own) for c, own in carried if own]
         needed = set(kept).union(*(junction.separators[c] for c, _ in carried)) & set(clique)
-        have = [a for a in clique if a in needed]
-        out = self._tables[i].sum(axis=tuple(k for k, a in enumerate(clique) if a not in needed))
+        have = tuple(a for a in clique if a in needed)
+        out = projected(self._tables[i], clique, have)
         if given:
             total = out.sum(axis=tuple(k for k, a in enumerate(have) if a not in given), keepdims=True)
             out = np.divide(out, total, out=np.zeros_like(out), where=total > 0)
-        operands = [(out, have), *((self._up(c, own), (*junction.separators[c], *own)) for c, own in carried)]
-        return contracted([(table, tuple(ax)) for table, ax in operands], kept)
+        below = ((self._up(c, own), (*junction.separators[c], *own)) for c, own in carried)
+        return contracted([(out, have), *below], kept)
 
     def _up(self, i: int, own: Axes) -> Array:
         """The conditional P(own | separator of i), axes (separator, own); own first appear at or below clique i."""
@@ -147,32 +146,23 @@ def contracted(operands: list[tuple[Array, Axes]], kept: Axes) -> Array:
         _, i, j, left, others = min(found, key=lambda pair: pair[:3])
         operands = [*others, _multiplied(operands[i], operands[j], left)]
     ((table, axes),) = operands
-    table = table.sum(axis=tuple(k for k, a in enumerate(axes) if a not in kept))
-    axes = [a for a in axes if a in kept]
-    return table.transpose([axes.index(a) for a in kept])
+    return projected(table, axes, kept)
 
 
 def _multiplied(one: tuple[Array, Axes], two: tuple[Array, Axes], left: Axes) -> tuple[Array, Axes]:
     """The sum over all columns but `left` of the product of two tables, and its columns."""
-    (first, a), (second, b) = (_without(*own, [x for x in own[1] if x in left or x in other]) for own, other in
-                               ((one, two[1]), (two, one[1])))  # fmt: skip
+    (first, a), (second, b) = one, two
     batch, gone = [x for x in a if x in b and x in left], [x for x in a if x in b and x not in left]
-    rows, columns = [x for x in a if x not in b], [x for x in b if x not in a]
+    rows, columns = [x for x in a if x not in b and x in left], [x for x in b if x not in a and x in left]
     sizes = dict(zip((*a, *b), (*first.shape, *second.shape), strict=True))
 
     def matrices(table: Array, axes: Axes, *groups: list[int]) -> Array:
-        turned = table.transpose([axes.index(x) for group in groups for x in group])
+        turned = projected(table, axes, [x for group in groups for x in group])
         return np.ascontiguousarray(turned).reshape([math.prod(sizes[x] for x in group) for group in groups])
 
     out = matrices(first, a, batch, rows, gone) @ matrices(second, b, batch, gone, columns)
     axes = (*batch, *rows, *columns)
     return out.reshape([sizes[x] for x in axes]), axes
-
-
-def _without(table: Array, axes: Axes, needed: list[int]) -> tuple[Array, Axes]:
-    """The table summed over the columns that are not needed, and the columns left."""
-    gone = tuple(k for k, a in enumerate(axes) if a not in needed)
-    return (table.sum(axis=gone) if gone else table), tuple(a for a in axes if a in needed)
 
 
 def by_clique(junction: JunctionTree, tables: Marginals) -> tuple[list[tuple[slice, Marginals, Array]], list[int]]:

@@ -48,6 +48,10 @@ class JunctionTree:
         parts = zip(self.places, self.cliques, strict=True)
         return tuple(vector[place].reshape([self.shape[a] for a in clique]) for place, clique in parts)
 
+    def spread(self, axes: Axes, i: int) -> list[int]:
+        """The shape in which a table over some of clique i's columns, in order, goes with that clique's own table."""
+        return [self.shape[a] if a in axes else 1 for a in self.cliques[i]]
+
     def home(self, axes: Collection[int]) -> int | None:
         """The smallest clique that contains all of these columns; None if no clique does."""
         wanted = set(axes)

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..data.domain import Domain
+from ..data.domain import Domain, projected
 from ..errors import InputError
 from ..problems import PublicStart
 from ..releases import Release
@@ -70,8 +70,7 @@ class Tree:
         out, tree = np.zeros(self.size), self.junction
         for axes, allowed in self.domain.zeros.items():
             home: int = tree.home(axes)  # type: ignore[assignment]
-            wide = allowed.reshape([tree.shape[a] if a in axes else 1 for a in tree.cliques[home]])
-            tree.tables(out)[home][...] += np.where(wide, 0.0, -np.inf)
+            tree.tables(out)[home][...] += np.where(allowed.reshape(tree.spread(axes, home)), 0.0, -np.inf)
         return out
 
     def reader(self, workload: Workload) -> "TreeReader":
@@ -121,10 +120,9 @@ class Tree:
         with np.errstate(divide="ignore"):
             np.log(out, out=out)
         for i, table in enumerate(tree.tables(out)):
-            if tree.separators[i]:
-                above = start.answers(Marginals.over(self.domain, [tree.separators[i]]))
-                sizes = [tree.shape[a] if a in tree.separators[i] else 1 for a in tree.cliques[i]]
-                table -= np.log(np.where(above > 0, above, 1)).reshape(sizes)
+            if sep := tree.separators[i]:
+                above = start.answers(Marginals.over(self.domain, [sep]))
+                table -= np.log(np.where(above > 0, above, 1)).reshape(tree.spread(sep, i))
         return out
 
     def support(self, workload: Workload, j: int) -> Support:
@@ -184,16 +182,13 @@ class Tree:
 
     def _widened(self, message: Array, i: int) -> Array:
         """The message of clique i about its separator, shaped to add to its parent's table."""
-        clique = self.junction.cliques[self.junction.parents[i]]
-        sep = self.junction.separators[i]
-        return message.reshape([self.junction.shape[a] if a in sep else 1 for a in clique])
+        tree = self.junction
+        return message.reshape(tree.spread(tree.separators[i], tree.parents[i]))
 
     def _narrowed(self, belief: Array, i: int) -> Array:
         """The parent's belief on the separator of clique i, shaped to multiply the clique's table."""
-        parent = self.junction.parents[i]
-        clique, sep = self.junction.cliques[parent], self.junction.separators[i]
-        table = belief.sum(axis=tuple(k for k, a in enumerate(clique) if a not in sep))
-        return table.reshape([self.junction.shape[a] if a in sep else 1 for a in self.junction.cliques[i]])
+        tree, sep = self.junction, self.junction.separators[i]
+        return projected(belief, tree.cliques[tree.parents[i]], sep).reshape(tree.spread(sep, i))
 
 
 class TreeReader:

@@ -7,6 +7,7 @@ from os.path import commonprefix
 import numpy as np
 
 from ...types import Array, Axes
+from ..domain import projected
 
 BLOCK = 1 << 17  # records whose keys are made at once: they stay in a processor's cache
 WIDE = 1 << 16  # cells up to which tables are put together
@@ -73,8 +74,7 @@ def narrowed(counted: Mapping[Axes, Array], tables: Iterable[Axes], shape: Seque
     out = {}
     for axes in tables:
         wide = next(other for other in ordered if set(axes) <= set(other))
-        gone = tuple(i for i, a in enumerate(wide) if a not in axes)
-        out[axes] = counted[wide].reshape([shape[a] for a in wide]).sum(axis=gone).ravel()
+        out[axes] = projected(counted[wide].reshape([shape[a] for a in wide]), wide, axes).ravel()
     return out
 
 
