@@ -172,9 +172,9 @@ def read_off(name: str, cells: pd.Series, kind: str, read: str = AS_WRITTEN, *, 
         found, counts = found[~np.isnan(found)], counts[~np.isnan(found)]
     if not len(found) or not (np.abs(found) <= LARGEST).all():
         raise InputError(f"column {name!r}: its values are not all numbers up to {LARGEST:g}; choose another kind")
-    whole = bool((found == np.floor(found)).all())
-    spec["kind"] = "integer" if whole and kind == "integer" else "numeric"
-    return spec | round_bounds(found, counts, whole=spec["kind"] == "integer") | _policy(seen.empty)
+    whole = kind == "integer" and bool((found == np.floor(found)).all())
+    spec["kind"] = "integer" if whole else "numeric"
+    return spec | round_bounds(found, counts, whole=whole) | _policy(seen.empty)
 
 
 def propose(frame: pd.DataFrame, *, peek: bool = False, told: Watch = unwatched) -> Json:
@@ -301,13 +301,11 @@ def _of_texts(name: str, header: str, seen: RawCells, constant: bool) -> Guess:
 
 def _beginnings(texts: Sequence[str]) -> tuple[str, ...]:
     """The readings of first characters that make a few categories of codes, the longest first."""
-    found = {read: len({category_of(text, read) for text in texts}) for read in PREFIX}
-    return tuple(reversed([read for read, count in found.items() if 1 < count <= min(MOST_CODES, len(texts) - 1)]))
+    most = min(MOST_CODES, len(texts) - 1)
+    return tuple(read for read in reversed(PREFIX) if 1 < len({category_of(text, read) for text in texts}) <= most)
 
 
 def _spellings(seen: RawCells) -> set[str]:
     """The most frequent spelling of each category: one text of all that are read alike."""
-    best: dict[str, tuple[int, str]] = {}
-    for text, count in zip(seen.texts, seen.counts.tolist(), strict=True):
-        best[folded(text)] = min(best.get(folded(text), (0, text)), (-count, text))
-    return {text for _, text in best.values()}
+    rarest_first = sorted(zip(-seen.counts, seen.texts, strict=True), reverse=True)
+    return set({folded(text): text for _, text in rarest_first}.values())  # of those alike the last one stays

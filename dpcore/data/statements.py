@@ -172,12 +172,10 @@ def _said(column: Column, codes: Sequence[int]) -> list[Any]:
     missing = [None] * (len(present) < len(codes))
     if column.values:
         return [*(column.labels[code] for code in present), *missing]
-    ends = [i for i, code in enumerate(present) if i + 1 == len(present) or present[i + 1] > code + 1]
-    starts = [0, *(i + 1 for i in ends[:-1])] if ends else []
+    runs = np.split(present, np.flatnonzero(np.diff(present) > 1) + 1)  # of neighbouring cells
     low = column.extents[0]
     high = np.asarray(column.edges[1:]) if column.fractional else column.extents[1]
-    pairs = zip(starts, ends, strict=True)
-    return [*({"from": float(low[present[a]]), "to": float(high[present[b]])} for a, b in pairs), *missing]
+    return [*({"from": float(low[run[0]]), "to": float(high[run[-1]])} for run in runs if len(run)), *missing]
 
 
 def _shown(column: Column) -> str:

@@ -57,11 +57,12 @@ def connect(text: str) -> "DatabaseSource":
     address, _, table = text.partition("#")
     if not is_database(address) or not table:
         raise InputError("a table in a database is named ENGINE://…#TABLE, with ENGINE duckdb or postgres")
-    ibis = _ibis()
     engine = address.partition("://")[0].replace("postgresql", "postgres")
     *schema, name = table.split(".")
     database = schema[0] if schema else None
     try:
+        import ibis
+
         if engine == "duckdb":
             backend: Any = _duckdb(address.partition("://")[2])
             if not backend.con.execute(OWN, [name, database]).fetchall():
@@ -133,11 +134,12 @@ class DatabaseSource:
 
     def _checked(self, refusals: Sequence[tuple[str, Any, Any, str]]) -> int:
         """The number n; InputError for the first column with refused cells: the smallest one, and how many."""
-        ibis = _ibis()
+        import ibis
+
         asked: Json = {"n": self.table.count()}
         for i, (_, bad, cells, _) in enumerate(refusals):
             asked[f"bad_{i}"] = bad.ifelse(1, 0).sum()
-            asked[f"least_{i}"] = ibis.cases((bad, cells.cast("string")), else_=None).min()
+            asked[f"least_{i}"] = ibis.cases((bad, cells.cast("string")), else_=None).min()  # type: ignore[attr-defined] - cells are columns
         (found,) = self._asked(self.table.aggregate(**asked)).to_pylist()
         for i, (name, _, _, why) in enumerate(refusals):
             if times := found[f"bad_{i}"]:
@@ -167,7 +169,8 @@ class DatabaseSource:
 
     def _pushed(self, column: Column, name: str) -> tuple[Any, list[tuple[Any, Any, str]]]:
         """A column's code as an expression, and its refused cells: a condition, the text to show, and the reason."""
-        ibis = _ibis()
+        import ibis
+
         cells, kind = self.table[name], self.table[name].type()
         number = kind.is_integer() or kind.is_floating()
         if not (number or kind.is_boolean() or kind.is_string()) or (not column.values and not number):
@@ -218,6 +221,8 @@ class DatabaseSource:
 
     def _values(self, column: Column, cells: Any, floats: Any) -> tuple[list[tuple[Any, int]], Any]:
         """Conditions for each listed value with its code, and for a text that means a missing value."""
+        import ibis
+
         keys = {column.key(value): code for code, value in enumerate(column.values)}
         kind = cells.type()
         if kind.is_string():
@@ -241,7 +246,7 @@ class DatabaseSource:
             if kind.is_floating():
                 found.append((floats == _exactly(value), code))
             elif kind.bounds.lower <= value <= kind.bounds.upper:
-                found.append((cells == _ibis().literal(value, kind), code))
+                found.append((cells == ibis.literal(value, kind), code))
         return found, None
 
 
@@ -252,30 +257,26 @@ def _same(text: Any, key: str) -> Any:
     return text.re_search(f"^{key}({MIDNIGHT})?$") if re.fullmatch(DAY, key) else text == key
 
 
-def _ibis() -> Any:
-    """The package Ibis, imported when first needed; InputError where it is missing."""
-    try:
-        import ibis
-    except ImportError:
-        raise InputError(EXTRA) from None
-    return ibis
-
-
 def _duckdb(path: str) -> Any:
     """A read-only connection to a regular file, which reads no other file and loads no extension."""
+    import ibis
+
     with opened(path, MOST_BYTES):
         pass
-    return _ibis().duckdb.connect(Path(path), read_only=True, **CLOSED)
+    return ibis.duckdb.connect(Path(path), read_only=True, **CLOSED)
 
 
 def _exactly(value: float) -> Any:
     """A number written out in full, so that the database reads the very same float, not a decimal."""
-    ibis = _ibis()
+    import ibis
+
     return ibis.literal(repr(float(value))).cast("float64")
 
 
 def _builtin(name: str, *kinds: str) -> Any:
     """A function of the engine's own: the types of its arguments, then that of its value."""
+    import ibis
+
     *given, value = kinds
     function = (lambda a: ..., lambda a, b: ...)[len(given) - 1]  # noqa: ARG005 - what it does is the engine's
-    return _ibis().udf.scalar.builtin(function, name=name, signature=(tuple(given), value))
+    return ibis.udf.scalar.builtin(function, name=name, signature=(tuple(given), value))  # type: ignore[call-overload] - its own stubs
