@@ -34,12 +34,12 @@ from scipy.special import log_expit, ndtri_exp
 from ...errors import InputError
 from ...numbers import ROOM, brief
 from ...types import Json
-from .budget import Accounting, Approximate, BoundedRange, Budget, Gaussian, Pure, Spend
+from .budget import Accounting, Approximate, BoundedRange, Budget, Gaussian, Priced, Pure, Spend
 from .ledger import Ledger, Plan
 
 
 @dataclass(frozen=True)
-class Concentrated:
+class Concentrated(Priced):
     """A spend of which only ρ-zCDP is known, as earlier versions charged for discrete Gaussian noise.
 
     Source: Canonne, Kamath, Steinke 2020.
@@ -47,7 +47,6 @@ class Concentrated:
 
     rho: float
     failure: float = 0.0
-    pure = math.inf
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ class Filtered(Concentrated):
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Drawn(Priced):
     """A draw whose law is off by at most `error` in total variation; another event pays for its exact law."""
 
     error: float
@@ -67,12 +66,10 @@ class Drawn:
             raise InputError(f"a draw's error={self.error} is outside [0, 1)")
 
 
-Event = Spend | Concentrated | Filtered | Drawn
+Event = Spend | Concentrated | Drawn
 Events = Iterable[tuple[Event, int]]
-EVENTS: dict[str, type] = {
-    t.__name__: t for t in (Gaussian, BoundedRange, Pure, Approximate, Concentrated, Filtered, Drawn)
-}
 KNOWN = frozenset((Gaussian, BoundedRange, Pure, Approximate))  # kinds with a cost in every accounting
+EVENTS: dict[str, type] = {kind.__name__: kind for kind in (*KNOWN, Concentrated, Filtered, Drawn)}
 
 
 def planned(plan: Plan) -> tuple[tuple[Event, int], ...]:
@@ -158,7 +155,7 @@ class Lifetime:
     failure: float
 
     def __post_init__(self) -> None:
-        if not self._pure and not 0 <= self.failure < self.budget.delta:
+        if self.accounting is not Accounting.PURE and not 0 <= self.failure < self.budget.delta:
             raise InputError(
                 f"total delta={brief(self.budget.delta)} allows no {self.accounting} beside {self.failure:g}"
             )
@@ -239,10 +236,6 @@ class Lifetime:
             return event.failure
         by_error = 1 + math.exp(min(self.budget.epsilon, 700.0))
         return by_error * (event.error if isinstance(event, Drawn) else event.failure / 2)
-
-    @property
-    def _pure(self) -> bool:
-        return self.accounting is Accounting.PURE
 
 
 def _exactly(parts: tuple[float, ...], x: float) -> tuple[float, ...]:
