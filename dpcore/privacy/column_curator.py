@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -64,16 +65,14 @@ class ColumnCurator(Holder):
         if any(cells.n != n for cells in columns):
             raise InputError(f"a column has not the {n} rows of the others")
         super().__init__(n, plan, rng, group)
-        self._columns = tuple(columns)
+        self._columns = list(columns)
 
     def read(self, column: int, how: str) -> None:
         """Set how a column's cells are read from now on: a public choice, which touches no cell."""
         place = self._place(column)
         if (how := plain(how)) not in READINGS:
             raise InputError(f"read={str(how)[:40]!r} is no reading")
-        old = self._columns[place]
-        own = RawCells(old.texts, old.counts, old.empty, how)
-        self._columns = (*self._columns[:place], own, *self._columns[place + 1 :])
+        self._columns[place] = replace(self._columns[place], read=how)
 
     def count(self, column: int, statistic: ColumnStatistic, spend: Gaussian | Pure) -> NoisyCounts:
         """Noisy counts of one column on a public grid, with every count released.

@@ -14,6 +14,7 @@ class Statistic:
     list of what a curator measures. What is said here holds where a statistic does not say otherwise.
     """
 
+    value: Any  # (rows): its value on the rows, before noise is added
     l1: Any  # Δ₁ for one record
     l2: Any  # Δ₂ for one record
     norms: Any = 1.0  # what the noise's deviation is multiplied by on what leaves: a number, or (m,)
@@ -26,10 +27,6 @@ class Statistic:
 
     def check(self) -> None:
         """Raise InputError for parameters whose sensitivity is not derived."""
-
-    def value(self, rows: Any) -> Array:
-        """The statistic's value on the rows, before noise is added."""
-        raise NotImplementedError
 
     def postprocess(self, noisy: Array) -> Array:
         """The released value: a public function of the noisy one."""

@@ -88,10 +88,7 @@ class _Drawn(KnownRisk):
 
     mu: Any
     at: Any
-
-    def k(self, unit: float, spend: Any) -> float:
-        """The inverse temperature k that `spend` pays for."""
-        raise NotImplementedError
+    k: Any  # (unit, spend): the inverse temperature k that a spend pays for
 
     def density(self, rows: Rows, unit: float, spend: Any) -> Density:
         """The density that these rows define."""
