@@ -60,27 +60,22 @@ class Within(_Inseparable):
     What is missing, and what is not listed, may stand with anything.
     """
 
-    first: str
-    second: str
+    columns: tuple[str, str]
     which: tuple[tuple[int, tuple[int, ...]], ...]
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that the constraint involves."""
-        return self.first, self.second
 
     def tables(self, columns: Mapping[str, Column]) -> Iterator[Table]:
         """The constraint's table with the possible cells marked."""
-        allowed = np.ones((columns[self.first].size, columns[self.second].size), dtype=bool)
+        first, second = (columns[name] for name in self.columns)
+        allowed = np.ones((first.size, second.size), dtype=bool)
         for code, beside in self.which:
-            allowed[code, : columns[self.second].present] = False
+            allowed[code, : second.present] = False
             allowed[code, list(beside)] = True
         yield self.columns, allowed
 
     @property
     def words(self) -> str:
         """The constraint in a few words."""
-        return f"{self.first} lies within {self.second}"
+        return " lies within ".join(self.columns)
 
 
 @dataclass(frozen=True)

@@ -243,7 +243,7 @@ class Domain:
             cells = (c.published(own[chosen], rng) for c, own in columns)
             return np.column_stack([cell.to_numpy(dtype=float, na_value=np.nan) for cell in cells])
 
-        values = np.column_stack([frame[name].to_numpy(dtype=float, na_value=np.nan) for name in names])
+        values = frame[[*names]].to_numpy(dtype=float, na_value=np.nan)
         lows = np.column_stack([np.append(c.extents[0], np.nan)[np.minimum(own, c.present)] for c, own in columns])
         values, changed = in_order(values, lows, drawn)
         for i, name in enumerate(names):

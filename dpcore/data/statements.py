@@ -55,8 +55,8 @@ def _to_json(constraint: Constraint, domain: Domain) -> Json:
     if isinstance(constraint, Impossible):
         return {"impossible": {name: _said(domain.column(name), codes) for name, codes in constraint.cells}}
     if isinstance(constraint, Within):
-        labels, second = domain.column(constraint.first).labels, domain.column(constraint.second)
-        which = {labels[code]: _said(second, beside) for code, beside in constraint.which}
+        first, second = map(domain.column, constraint.columns)
+        which = {first.labels[code]: _said(second, beside) for code, beside in constraint.which}
         return {"within": list(constraint.columns), "which": which}
     return {"order": list(constraint.columns)}
 
@@ -98,7 +98,7 @@ def _within(domain: Domain, within: Any, which: Any = None) -> Within:
             if code in found:
                 raise InputError(f"column {first.name!r}: {_short(value)} is in which twice")
             found[code] = _codes(second, beside)
-    return Within(first.name, second.name, tuple(found.items()))
+    return Within((first.name, second.name), tuple(found.items()))
 
 
 def _columns(domain: Domain, key: str, spec: Any) -> list[Column]:

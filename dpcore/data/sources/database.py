@@ -64,7 +64,10 @@ def connect(text: str) -> "DatabaseSource":
         import ibis
 
         if engine == "duckdb":
-            backend: Any = _duckdb(address.partition("://")[2])
+            path = address.partition("://")[2]
+            with opened(path, MOST_BYTES):  # a regular file, which reads no other one and loads no extension
+                pass
+            backend: Any = ibis.duckdb.connect(Path(path), read_only=True, **CLOSED)
             if not backend.con.execute(OWN, [name, database]).fetchall():
                 raise InputError("there is no such table or view in it")
         else:
@@ -139,7 +142,7 @@ class DatabaseSource:
         asked: Json = {"n": self.table.count()}
         for i, (_, bad, cells, _) in enumerate(refusals):
             asked[f"bad_{i}"] = bad.ifelse(1, 0).sum()
-            asked[f"least_{i}"] = ibis.cases((bad, cells.cast("string")), else_=None).min()  # type: ignore[attr-defined] - cells are columns
+            asked[f"least_{i}"] = ibis.cases((bad, cells.cast("string")), else_=None).min()  # type: ignore[attr-defined]
         (found,) = self._asked(self.table.aggregate(**asked)).to_pylist()
         for i, (name, _, _, why) in enumerate(refusals):
             if times := found[f"bad_{i}"]:
@@ -257,15 +260,6 @@ def _same(text: Any, key: str) -> Any:
     return text.re_search(f"^{key}({MIDNIGHT})?$") if re.fullmatch(DAY, key) else text == key
 
 
-def _duckdb(path: str) -> Any:
-    """A read-only connection to a regular file, which reads no other file and loads no extension."""
-    import ibis
-
-    with opened(path, MOST_BYTES):
-        pass
-    return ibis.duckdb.connect(Path(path), read_only=True, **CLOSED)
-
-
 def _exactly(value: float) -> Any:
     """A number written out in full, so that the database reads the very same float, not a decimal."""
     import ibis
@@ -279,4 +273,4 @@ def _builtin(name: str, *kinds: str) -> Any:
 
     *given, value = kinds
     function = (lambda a: ..., lambda a, b: ...)[len(given) - 1]  # noqa: ARG005 - what it does is the engine's
-    return ibis.udf.scalar.builtin(function, name=name, signature=(tuple(given), value))  # type: ignore[call-overload] - its own stubs
+    return ibis.udf.scalar.builtin(function, name=name, signature=(tuple(given), value))  # type: ignore[call-overload]
