@@ -21,7 +21,7 @@ EXPECTED = 7  # categories to plan with
 KEYS = {"kind", "read", "ordered", "values", "bounds", "bins", "missing"}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class OpenColumn:
     """A column whose values or bounds will be measured: its kind, its reading, and its largest number of bins.
 
@@ -184,7 +184,7 @@ def _probe(name: Any, spec: Json) -> Json:
 
 
 def _open(probe: Column, spec: Json) -> OpenColumn:
-    name, found = probe.name, OpenColumn(name=probe.name, kind=probe.kind, read=probe.read)
+    name, found = probe.name, OpenColumn(probe.name, probe.kind, probe.read)
     if unknown := set(spec) - KEYS:
         raise InputError(f"column {name!r}: {sorted(map(str, unknown))[0]!r} does not go with what is private")
     if spec.get("missing", "category") != "category":

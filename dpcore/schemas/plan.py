@@ -63,10 +63,8 @@ class Division:
     @property
     def events(self) -> tuple[tuple[Event, int], ...]:
         """The events that a ledger reserves for both parts before the first draw: an upper bound on all spends."""
-        if self.accounting is Accounting.PURE:
-            return tuple((Pure(cost), 1) for cost in (self.schema, self.rest) if cost > 0)
-        parts = ((self.schema, self.failure), (self.rest, self.spare))
-        return tuple((Filtered(cost, failure), 1) for cost, failure in parts if cost > 0)
+        parts, pure = ((self.schema, self.failure), (self.rest, self.spare)), self.accounting is Accounting.PURE
+        return tuple((Pure(cost) if pure else Filtered(cost, failure), 1) for cost, failure in parts if cost > 0)
 
 
 def default_share(columns: int, n: int, group: int, budget: Budget) -> float:
@@ -295,10 +293,10 @@ def check_whole(division: Division, schema: Plan, algorithm: Plan, adaptive: boo
 def _enclosed(charges: Sequence[Charge], division: Division, exact: bool) -> Plan:
     """A plan of the charges alone, with no more budget than they need."""
     sums = Sums.of((c.spend, c.times) for c in charges)
-    if division.accounting is Accounting.PURE:
-        return Plan(Budget(max(sums.pure * ROOM, SMALLEST), 0.0), tuple(charges), exact=exact)
-    epsilon = conversions.zcdp_epsilon(sums.rho, division.budget.delta - sums.failure) * (1 + 1e-9)
-    return Plan(Budget(max(epsilon, SMALLEST), division.budget.delta, additive=True), tuple(charges), exact=exact)
+    delta, epsilon = division.budget.delta, sums.pure * ROOM
+    if division.accounting is not Accounting.PURE:
+        epsilon = conversions.zcdp_epsilon(sums.rho, delta - sums.failure) * (1 + 1e-9)
+    return Plan(Budget(max(epsilon, SMALLEST), delta, additive=True), tuple(charges), exact=exact)
 
 
 def describe(division: Division, columns: Sequence[OpenColumn]) -> Json:

@@ -1,7 +1,7 @@
 """Parquet files of any size, row group by row group, and folders of them."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -65,7 +65,8 @@ class ParquetSource(ReadInOrder):
         columns: tuple[str, ...] | None = None
         parts = []
         for file in self.files:
-            with _packed(file) as (packed, stamp):
+            with stamped(file) as (content, stamp):
+                packed = ParquetFile(content)
                 here = tuple(packed.schema_arrow.names)
                 check_names(here)
                 columns = here if columns is None else columns
@@ -104,9 +105,10 @@ class ParquetSource(ReadInOrder):
             place += len(groups)
             if not mine:
                 continue
-            with _packed(file) as (packed, now):
+            with stamped(file) as (content, now):
                 if now != stamp:
                     raise InputError(CHANGED)
+                packed = ParquetFile(content)
                 for g in mine:
                     yield from _pieces(packed, g, list(names), f"{file}, row group {g + 1}")
 
@@ -149,10 +151,3 @@ def _pieces(packed: ParquetFile, group: int, names: list[str], where: str) -> It
             table = sound(pa.Table.from_batches([batch]))
             yield ArrowChunk(table, where if not rows else f"{where}, rows from {rows + 1:,} on")
             rows += table.num_rows
-
-
-@contextmanager
-def _packed(path: Path) -> Iterator[tuple[ParquetFile, Stamp]]:
-    """An open Parquet file, and a stamp that changes when the file is written."""
-    with stamped(path) as (file, stamp):
-        yield ParquetFile(file), stamp
