@@ -1,6 +1,7 @@
 """Distributions on a junction tree: they answer any tables, inside their cliques or not, and draw rows."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import field
 from functools import cached_property
 from itertools import combinations
@@ -76,7 +77,7 @@ class Graphical:
         out = projected(self._tables[i], clique, have)
         if given:
             total = out.sum(axis=tuple(k for k, a in enumerate(have) if a not in given), keepdims=True)
-            out = np.divide(out, total, out=np.zeros_like(out), where=total > 0)
+            out = divided(out, total)
         below = ((self._up(c, own), (*junction.separators[c], *own)) for c, own in carried)
         return contracted([(out, have), *below], kept)
 
@@ -113,9 +114,8 @@ class Graphical:
         out, drawn = np.empty((rows, len(junction.shape)), dtype=np.int32), []
         for i, (clique, sep) in enumerate(zip(junction.cliques, junction.separators, strict=True)):
             new = [a for a in clique if a not in sep]
-            order = [clique.index(a) for a in (*sep, *new)]
             sizes = [junction.shape[a] for a in new]
-            table = self._tables[i].transpose(order).reshape(-1, int(np.prod(sizes)))
+            table = projected(self._tables[i], clique, (*sep, *new)).reshape(-1, math.prod(sizes))
             if not sep:
                 found = systematic(table[0], rows, rng)
             else:
@@ -127,6 +127,11 @@ class Graphical:
             for a, code in zip(new, np.unravel_index(found, sizes), strict=True):
                 out[:, a] = code
         return out[rng.permutation(rows)]
+
+
+def divided(table: Array, by: Array) -> Array:
+    """The quotient of two tables, 0 where the second one is."""
+    return np.divide(table, by, out=np.zeros_like(table), where=by > 0)
 
 
 def contracted(operands: list[tuple[Array, Axes]], kept: Axes) -> Array:
@@ -141,20 +146,21 @@ def contracted(operands: list[tuple[Array, Axes]], kept: Axes) -> Array:
         for i, j in combinations(range(len(operands)), 2):
             others = [own for k, own in enumerate(operands) if k not in (i, j)]
             needed = {*kept, *(a for _, axes in others for a in axes)}
-            left = tuple(a for a in dict.fromkeys((*operands[i][1], *operands[j][1])) if a in needed)
+            left = {*operands[i][1], *operands[j][1]} & needed
             found.append((math.prod(sizes[a] for a in left), i, j, left, others))
         _, i, j, left, others = min(found, key=lambda pair: pair[:3])
-        operands = [*others, _multiplied(operands[i], operands[j], left)]
+        operands = [*others, _multiplied(operands[i], operands[j], left, sizes)]
     ((table, axes),) = operands
     return projected(table, axes, kept)
 
 
-def _multiplied(one: tuple[Array, Axes], two: tuple[Array, Axes], left: Axes) -> tuple[Array, Axes]:
+def _multiplied(
+    one: tuple[Array, Axes], two: tuple[Array, Axes], left: set[int], sizes: Mapping[int, int]
+) -> tuple[Array, Axes]:
     """The sum over all columns but `left` of the product of two tables, and its columns."""
     (first, a), (second, b) = one, two
     batch, gone = [x for x in a if x in b and x in left], [x for x in a if x in b and x not in left]
     rows, columns = [x for x in a if x not in b and x in left], [x for x in b if x not in a and x in left]
-    sizes = dict(zip((*a, *b), (*first.shape, *second.shape), strict=True))
 
     def matrices(table: Array, axes: Axes, *groups: list[int]) -> Array:
         turned = projected(table, axes, [x for group in groups for x in group])

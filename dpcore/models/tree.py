@@ -17,7 +17,7 @@ from ..problems import PublicStart
 from ..releases import Release
 from ..types import Array, Axes, frozen
 from ..workloads import Marginals, Workload
-from .graphical import Graphical, by_clique, tables_under
+from .graphical import Graphical, by_clique, divided, tables_under
 from .junction import JunctionTree, junction_tree
 
 
@@ -105,8 +105,7 @@ class Tree:
         np.divide(out[0], masses[0], out=out[0])
         for i in range(1, count):
             above = self._narrowed(out[tree.parents[i]], i)
-            factor = np.divide(above, masses[i], out=np.zeros_like(above), where=masses[i] > 0)
-            np.multiply(out[i], factor, out=out[i])
+            np.multiply(out[i], divided(above, masses[i]), out=out[i])
         return log_z, beliefs
 
     def potentials(self, start: PublicStart) -> Array:
@@ -169,12 +168,8 @@ class Tree:
         """Make clique i agree with its parent (down), or the parent with it."""
         parent = self.junction.parents[i]
         above, below = self._narrowed(tables[parent], i), tables[i].sum(axis=self._own[i], keepdims=True)
-        new, old = (above, below) if down else (below, above)
-        ratio = np.divide(new, old, out=np.zeros_like(new), where=old > 0)
-        if down:
-            np.multiply(tables[i], ratio, out=tables[i])
-        else:
-            np.multiply(tables[parent], self._widened(ratio, i), out=tables[parent])
+        table = tables[i if down else parent]
+        table *= divided(above, below) if down else self._widened(divided(below, above), i)
 
     def release(self, beliefs: Array) -> Release:
         """The distribution to release for beliefs, which answers any tables and draws rows."""
