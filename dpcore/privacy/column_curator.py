@@ -115,7 +115,6 @@ class ColumnCurator(Holder):
                 "delta=0: which values a column has cannot be measured, because a single one would show; list its "
                 "values, or choose delta > 0"
             )
-        gaussian = isinstance(paid, Gaussian)
         scale, low, threshold = passing(paid, self._group)
         self._ledger.charge("frequent", paid)
         cells = self._columns[place]
@@ -123,7 +122,7 @@ class ColumnCurator(Holder):
         counts = np.array([*(cells.categories[text] for text in texts), cells.missing], dtype=np.int64)
         noisy = self._noised(counts, scale, paid, self._ledger.plan.exact)
         kept = np.flatnonzero(noisy[:-1] >= threshold)
-        deviation = scale * (1.0 if gaussian else math.sqrt(2))
+        deviation = scale * (1.0 if isinstance(paid, Gaussian) else math.sqrt(2))
         return Frequent(tuple(texts[i] for i in kept), noisy[kept], float(noisy[-1]), threshold, deviation)
 
     def _place(self, column: int) -> int:

@@ -160,14 +160,9 @@ class TableCurator(Curator):
             self._counts[twin] = (own, own.answers_of_rows(self._rows.counted), step)
         return self._counts[twin]
 
-    def _check(
-        self, question: Any, known: tuple[type, ...], spend: Any, payable: tuple[type, ...] | None = None
-    ) -> tuple[Any, Any]:
-        if self._threshold and known is not STREAMED:
-            raise BudgetError("a threshold is in use: nothing else may be asked before a query is above it")
-        return super()._check(question, known, spend, payable)
-
     def _own(self, question: Any) -> Any:
+        if self._threshold and type(question) not in STREAMED:
+            raise BudgetError("a threshold is in use: nothing else may be asked before a query is above it")
         parts = {f.name: vars(question)[f.name] for f in fields(question)}
         if "workload" not in parts:
             return super()._own(question)
