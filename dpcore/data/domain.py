@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -35,6 +35,7 @@ class Countable:
     values: Array
     weights: Array
     whole: bool
+    count: Any  # (axes, shape): the number of records in each cell (size,) of the table on these columns
 
     @property
     def divisor(self) -> int:
@@ -45,10 +46,6 @@ class Countable:
     def counted(self) -> Self:
         """The same records, with sums left undivided as counts."""
         return replace(self, whole=True)  # type: ignore[type-var] - both are dataclasses
-
-    def count(self, axes: Sequence[int], shape: Sequence[int]) -> Array:
-        """The number of records in each cell (size,) of the table on these columns, of these sizes."""
-        raise NotImplementedError
 
 
 @frozen

@@ -15,7 +15,7 @@ from ..column import OTHER, Column
 from ..domain import Domain
 from ..inputs import opened
 from ..readings import AS_WRITTEN
-from .base import Tally, places
+from .base import Source, Tally, places
 from .counting import cover, narrowed
 
 ENGINES = {  # tested ones: what takes characters off both ends of a text, makes bytes of it, and a text of bytes
@@ -84,7 +84,7 @@ def connect(text: str) -> "DatabaseSource":
 
 
 @frozen
-class DatabaseSource:
+class DatabaseSource(Source):
     """A table of an Ibis backend. Its expressions compute the codes of `Column.encode`, bit for bit.
 
     Numbers are compared as 64-bit floats with edges that are written in full. What cannot be pushed down exactly is
@@ -186,27 +186,25 @@ class DatabaseSource:
         absent = cells.isnull() | floats.isnan() if kind.is_floating() else cells.isnull()
         refusals = []
         if column.values:
-            is_value, said_missing = self._values(column, cells, floats)
+            cases, said_missing = self._values(column, cells, floats)
             absent = absent | said_missing if said_missing is not None else absent
             outside = ~absent
-            for condition, _ in is_value:
+            for condition, _ in cases:
                 outside = outside & ~condition
-            cases = is_value
             beyond = column.values.index(OTHER) if column.out_of_range == "other" else UNCOUNTED
             if beyond == UNCOUNTED:
                 refusals.append((outside, cells, f"is not one of the allowed values {column.allowed}"))
         else:
-            whole = floats == _builtin("floor", "float64", "float64")(
-                floats
-            )  # Ibis's own makes whole numbers of 64 bits
-            if column.unreadable == "missing":
-                absent = absent | floats.isinf() if kind.is_floating() else absent
-                absent = absent | ~whole if column.kind == "integer" else absent
-            else:
-                if kind.is_floating():
-                    refusals.append((~absent & floats.isinf(), cells, "is not a finite number"))
-                if column.kind == "integer":
-                    refusals.append((~absent & ~whole, cells, f"is not a whole number in {column.allowed}"))
+            floor = _builtin("floor", "float64", "float64")  # Ibis's own makes whole numbers of 64 bits
+            wrong = [(floats.isinf(), "is not a finite number")] * kind.is_floating()
+            wrong += [(floats != floor(floats), f"is not a whole number in {column.allowed}")] * (
+                column.kind == "integer"
+            )
+            for bad, why in wrong:
+                if column.unreadable == "missing":
+                    absent = absent | bad
+                else:
+                    refusals.append((~absent & bad, cells, why))
             low, high = map(_exactly, column.bounds)
             if column.out_of_range == "refuse":
                 refusals.append((~absent & ((floats < low) | (floats > high)), cells, f"is outside {column.allowed}"))

@@ -18,7 +18,7 @@ from ..column import Column
 from ..domain import Domain
 from ..inputs import check_names, explained
 from ..readers import series, sound
-from .base import CHANGED, Chunk, Stamp, Tally, stamped
+from .base import Chunk, Stamp, Tally, stamped
 from .in_order import ReadInOrder
 from .processes import counted
 
@@ -105,9 +105,7 @@ class ParquetSource(ReadInOrder):
             place += len(groups)
             if not mine:
                 continue
-            with stamped(file) as (content, now):
-                if now != stamp:
-                    raise InputError(CHANGED)
+            with stamped(file, stamp) as (content, _):
                 packed = ParquetFile(content)
                 for g in mine:
                     yield from _pieces(packed, g, list(names), f"{file}, row group {g + 1}")

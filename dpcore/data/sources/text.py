@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from ...errors import InputError
 from ..text_file import TextRows
 from ..text_format import UNSTATED, TextFormat
-from .base import CHANGED, Chunk, Stamp, stamped
+from .base import Chunk, Stamp, stamped
 from .in_order import ReadInOrder
 
 
@@ -48,9 +47,7 @@ class TextSource(ReadInOrder):
     def chunks(self, names: Sequence[str]) -> Iterator[Chunk]:
         """The file's chunks, one after another."""
         first = 1
-        with stamped(self.path) as (file, now):
-            if now != self._known[0]:
-                raise InputError(CHANGED)
+        with stamped(self.path, self._known[0]) as (file, _):
             for frame in TextRows.of(file, self.format, self.path.suffix.lower()):
                 if len(frame):
                     yield Chunk(pd.DataFrame(frame[list(names)]), f"{self.path}, rows from {first:,} on")
