@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError, shortened
-from ..types import Array, Rng
+from ..types import Array, Rng, Texts
 from .cell import MISSING_TEXTS, counted, distinct, written
 from .readings import ANY_CASE, AS_WRITTEN, category_of, folded, number_of
 
@@ -78,7 +78,7 @@ class Column:
         return shown if len(self.values) <= 8 else f"{shown}, … ({len(self.values)} in all)"
 
     @cached_property
-    def labels(self) -> tuple[str, ...]:
+    def labels(self) -> Texts:
         """A text for every cell, in order."""
         if self.values:
             texts = [*map(written, self.values)]

@@ -11,19 +11,19 @@ from typing import Self
 
 import numpy as np
 
-from ..types import Array, Axes, Rng
+from ..types import Array, Axes, Rng, Tables, Texts
 from .column import Column
 
 MOST_STEPS = 20_000  # most steps of the search for one record that no constraint forbids
 REDRAWN = 20  # most times that a row's numbers are drawn again until they are in order
 
-Table = tuple[tuple[str, ...], Array]  # names of columns, and which cells of their table (one axis each) can be
+Table = tuple[Texts, Array]  # names of columns, and which cells of their table (one axis each) can be
 
 
 class _Inseparable:
     """A constraint that says nothing of some of its columns without the others."""
 
-    columns: tuple[str, ...]
+    columns: Texts
 
     def on(self, names: Sequence[str]) -> Self | None:
         """The part of the constraint on these columns alone; None where it involves another column."""
@@ -37,7 +37,7 @@ class Impossible(_Inseparable):
     cells: tuple[tuple[str, tuple[int, ...]], ...]
 
     @property
-    def columns(self) -> tuple[str, ...]:
+    def columns(self) -> Texts:
         """The columns that the constraint involves."""
         return tuple(name for name, _ in self.cells)
 
@@ -85,7 +85,7 @@ class Order:
     Two cells can stand together if some number of the first is at most some number of the second.
     """
 
-    columns: tuple[str, ...]
+    columns: Texts
 
     def on(self, names: Sequence[str]) -> "Order | None":
         """The order of the columns among these, if they are two or more; None otherwise."""
@@ -109,9 +109,9 @@ class Order:
 Constraint = Impossible | Within | Order
 
 
-def merged(tables: Iterator[tuple[Axes, Array]]) -> dict[Axes, Array]:
+def merged(tables: Iterator[tuple[Axes, Array]]) -> Tables:
     """The tables by sorted axes, those over equal axes merged, without those that forbid nothing."""
-    found: dict[Axes, Array] = {}
+    found: Tables = {}
     for axes, allowed in tables:
         order = np.argsort(axes)
         key, table = tuple(int(axes[i]) for i in order), allowed.transpose(order)
@@ -119,7 +119,7 @@ def merged(tables: Iterator[tuple[Axes, Array]]) -> dict[Axes, Array]:
     return {axes: table for axes, table in found.items() if not table.all()}
 
 
-def witness(shape: Sequence[int], zeros: Mapping[Axes, Array]) -> dict[int, int] | None:
+def witness(shape: Sequence[int], zeros: Tables) -> dict[int, int] | None:
     """One possible record: a cell for every column in `zeros`; None if no record is possible.
 
     Column by column, back where a column has no cell left. Raises TimeoutError where that takes too many steps.

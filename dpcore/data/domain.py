@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError, check_rows
-from ..types import Array, Axes, Rng, frozen
+from ..types import Array, Axes, Rng, Shape, Tables, Texts, frozen
 from .column import Column as Column
 from .constraints import Constraint, Order, in_order, merged, without_impossible, witness
 from .text_format import UNSTATED, TextFormat
@@ -79,7 +79,7 @@ class Domain:
     columns: tuple[Column, ...]
     peeked: bool = False
     constraints: tuple[Constraint, ...] = ()
-    measured: tuple[str, ...] = ()
+    measured: Texts = ()
     file: TextFormat = UNSTATED
 
     def __post_init__(self) -> None:
@@ -91,12 +91,12 @@ class Domain:
             self.axes(constraint.columns)
 
     @cached_property
-    def names(self) -> tuple[str, ...]:
+    def names(self) -> Texts:
         """The column names, in order."""
         return tuple(c.name for c in self.columns)
 
     @cached_property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Shape:
         """The number of cells of every column."""
         return tuple(c.size for c in self.columns)
 
@@ -120,7 +120,7 @@ class Domain:
         """The named column; InputError where there is none."""
         return self.columns[self.axes([name])[0]]
 
-    def shape_of(self, axes: Iterable[int]) -> tuple[int, ...]:
+    def shape_of(self, axes: Iterable[int]) -> Shape:
         """The number of cells of each of the columns at these positions."""
         return tuple(self.shape[a] for a in axes)
 
@@ -135,7 +135,7 @@ class Domain:
         return replace(self, columns=columns, constraints=left, measured=paid)
 
     @cached_property
-    def zeros(self) -> dict[Axes, Array]:
+    def zeros(self) -> Tables:
         """The possible cells under constraints: for each set of sorted columns a table, one axis a column."""
         columns = {column.name: column for column in self.columns}
         every = (table for constraint in self.constraints for table in constraint.tables(columns))

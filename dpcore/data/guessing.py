@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError
-from ..types import Array, Json, Watch, unwatched
+from ..types import Array, Json, Texts, Watch, unwatched
 from .bounds import BINS, round_bounds
 from .cells import RawCells
 from .readings import (
@@ -86,8 +86,8 @@ class Guess:
     kind: str
     read: str = AS_WRITTEN
     aside: str = ""
-    offers: tuple[str, ...] = ()
-    parts: tuple[str, ...] = ()
+    offers: Texts = ()
+    parts: Texts = ()
     unreadable: bool = False
 
     @property
@@ -229,7 +229,7 @@ def _nearly_all_differ(seen: RawCells) -> bool:
     return seen.present >= FEW_ROWS and len(seen.texts) >= 0.9 * seen.present
 
 
-def _orders(texts: Sequence[str]) -> tuple[str, ...]:
+def _orders(texts: Sequence[str]) -> Texts:
     """The orders of day, month and year that fit every text, day before month first; none if no order fits all."""
     if not all(re.match(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{2,4}", text) for text in texts):
         return ()
@@ -295,7 +295,7 @@ def _of_texts(name: str, header: str, seen: RawCells, constant: bool) -> Guess:
     return Guess(name, TEXT if many else "categorical", aside="text" * many, offers=offers)
 
 
-def _beginnings(texts: Sequence[str]) -> tuple[str, ...]:
+def _beginnings(texts: Sequence[str]) -> Texts:
     """The readings of first characters that make a few categories of codes, the longest first."""
     most = min(MOST_CODES, len(texts) - 1)
     return tuple(read for read in reversed(PREFIX) if 1 < len({category_of(text, read) for text in texts}) <= most)

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from ..errors import InputError, check_rows
-from ..types import Json, Watch, unwatched
+from ..types import Json, Texts, Watch, unwatched
 from .cells import RawCells
 from .column import OTHER, Column
 from .domain import Domain
@@ -85,7 +85,7 @@ class OpenSchema:
     open: tuple[OpenColumn, ...]
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def names(self) -> Texts:
         """The names of all columns."""
         return self.placeholder.names
 

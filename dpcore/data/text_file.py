@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, NoReturn
 import pandas as pd
 
 from ..errors import InputError
-from ..types import Json, frozen
+from ..types import Json, Texts, frozen
 from .inputs import check_names
 from .text_format import DELIMITERS, TextFormat
 
@@ -40,7 +40,7 @@ class TextRows:
     empty cell where there is one column, and none where there are more.
     """
 
-    names: tuple[str, ...]
+    names: Texts
     format: TextFormat
     header: str
     pieces: Iterator[str]

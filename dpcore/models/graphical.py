@@ -18,6 +18,7 @@ from ..types import Array, Axes, Rng, frozen
 from ..workloads import Marginals, Workload
 from .junction import JunctionTree
 
+Factor = tuple[Array, Axes]  # a table, and its columns in the order of its axes
 KEPT = 20_000_000  # cells of messages that are kept for other tables, all together
 
 
@@ -134,7 +135,7 @@ def divided(table: Array, by: Array) -> Array:
     return np.divide(table, by, out=np.zeros_like(table), where=by > 0)
 
 
-def contracted(operands: list[tuple[Array, Axes]], kept: Axes) -> Array:
+def contracted(operands: list[Factor], kept: Axes) -> Array:
     """The sum over all columns but `kept`, in that order, of the product of tables, each with its columns.
 
     Two at a time, those with the smallest product first, as matrix products for every state of the columns that both
@@ -154,9 +155,7 @@ def contracted(operands: list[tuple[Array, Axes]], kept: Axes) -> Array:
     return projected(table, axes, kept)
 
 
-def _multiplied(
-    one: tuple[Array, Axes], two: tuple[Array, Axes], left: set[int], sizes: Mapping[int, int]
-) -> tuple[Array, Axes]:
+def _multiplied(one: Factor, two: Factor, left: set[int], sizes: Mapping[int, int]) -> Factor:
     """The sum over all columns but `left` of the product of two tables, and its columns."""
     (first, a), (second, b) = one, two
     batch, gone = [x for x in a if x in b and x in left], [x for x in a if x in b and x not in left]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, combinations, pairwise
 
-from ..types import Array, Axes
+from ..types import Array, Axes, Shape
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class JunctionTree:
     separator, maybe none; a column's cliques hang together (the running intersection property).
     """
 
-    shape: tuple[int, ...]
+    shape: Shape
     cliques: tuple[Axes, ...]
     parents: tuple[int, ...]
 
@@ -102,7 +102,7 @@ def _graph(columns: int, tables: Iterable[Collection[int]]) -> list[set[int]]:
     return near
 
 
-def _eliminated(shape: tuple[int, ...], graph: Sequence[set[int]], fill: int, weight: int) -> list[set[int]]:
+def _eliminated(shape: Shape, graph: Sequence[set[int]], fill: int, weight: int) -> list[set[int]]:
     """The cliques of one elimination order, which takes the least (1 + missing edges)^fill · cells^weight first."""
     near = [set(own) for own in graph]
     sizes = [math.log(size) for size in shape]
@@ -136,7 +136,7 @@ def _maximal(cliques: Iterable[set[int]]) -> list[Axes]:
     return sorted(tuple(sorted(clique)) for clique in kept)
 
 
-def _joined(shape: tuple[int, ...], cliques: list[Axes]) -> JunctionTree:
+def _joined(shape: Shape, cliques: list[Axes]) -> JunctionTree:
     """The junction tree by maximum separators (Prim), rooted at the clique with the most cells."""
     root = max(range(len(cliques)), key=lambda i: cells(shape, cliques[i]))
     sets = [set(clique) for clique in cliques]

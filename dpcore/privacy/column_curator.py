@@ -11,7 +11,7 @@ from ..data.cells import RawCells
 from ..data.plain import plain
 from ..data.readings import READINGS
 from ..errors import BudgetError, InputError
-from ..types import Array, Rng, frozen
+from ..types import Array, Rng, Texts, frozen
 from . import mechanisms
 from .accounting.budget import Approximate, Gaussian, Pure
 from .accounting.ledger import Plan
@@ -29,7 +29,7 @@ class Frequent:
     `missing` is the noisy count of missing cells, whatever it is.
     """
 
-    texts: tuple[str, ...]
+    texts: Texts
     counts: Array
     missing: float
     threshold: float

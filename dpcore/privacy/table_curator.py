@@ -9,7 +9,7 @@ from ..data.domain import Countable, Domain
 from ..data.plain import plain
 from ..errors import BudgetError, InputError
 from ..numbers import ROOM
-from ..types import Array, Rng
+from ..types import Array, Kinds, Rng
 from ..workloads import Workload, sealed, sealed_domain
 from . import exact, grid, mechanisms
 from .accounting.budget import BoundedRange, Pure
@@ -112,7 +112,7 @@ class TableCurator(Curator):
         return place
 
     def _scored(
-        self, verb: str, score: Any, known: tuple[type, ...], spend: Any, payable: tuple[type, ...], times: int = 1
+        self, verb: str, score: Any, known: Kinds, spend: Any, payable: Kinds, times: int = 1
     ) -> tuple[Any, Array, float]:
         """The spend, charged before any row is read, the scores of exact counts, and the scale 2Δ/(unit ε₀) of a draw.
 

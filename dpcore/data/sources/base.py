@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 import pandas as pd
 
 from ...errors import InputError
-from ...types import Array, Axes, Watch, frozen, unwatched
+from ...types import Array, Tables, Texts, Watch, frozen, unwatched
 from ..column import Column
 from ..domain import Domain
 from ..inputs import explained, opened
@@ -38,7 +38,7 @@ class Tally:
     """The number n of records, and the counts of some tables by their axes: whole numbers that add up."""
 
     n: int
-    tables: dict[Axes, Array]
+    tables: Tables
 
     def __add__(self, other: "Tally") -> "Tally":
         return Tally(self.n + other.n, {axes: table + other.tables[axes] for axes, table in self.tables.items()})
@@ -77,7 +77,7 @@ class SourceWrapper(Source):
         return self.source.name
 
     @property
-    def columns(self) -> tuple[str, ...]:
+    def columns(self) -> Texts:
         """The wrapped source's columns."""
         return self.source.columns
 

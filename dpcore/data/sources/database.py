@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...errors import InputError
-from ...types import Array, Axes, Json, Watch, frozen, unwatched
+from ...types import Array, Axes, Json, Texts, Watch, frozen, unwatched
 from ..cell import DAY, MIDNIGHT, MISSING_TEXTS, POINT, WHOLE, ZERO, written
 from ..column import OTHER, Column
 from ..domain import Domain
@@ -102,7 +102,7 @@ class DatabaseSource(Source):
             raise InputError(f"{self.backend.name} is no database whose codes were tested; these were: {tested}")
 
     @property
-    def columns(self) -> tuple[str, ...]:
+    def columns(self) -> Texts:
         """The column names, as the database spells them."""
         return tuple(self.table.columns)
 

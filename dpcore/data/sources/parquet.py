@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from pyarrow.parquet import ParquetFile
 
 from ...errors import InputError
-from ...types import Array, Axes, Watch, unwatched
+from ...types import Array, Axes, Texts, Watch, unwatched
 from ..column import Column
 from ..domain import Domain
 from ..inputs import check_names, explained
@@ -60,9 +60,9 @@ class ParquetSource(ReadInOrder):
         return tuple(found)
 
     @cached_property
-    def _known(self) -> tuple[tuple[str, ...], list[tuple[Path, Stamp, list[int]]]]:
+    def _known(self) -> tuple[Texts, list[tuple[Path, Stamp, list[int]]]]:
         """The column names, and each file with its stamp and its rows by row group."""
-        columns: tuple[str, ...] | None = None
+        columns: Texts | None = None
         parts = []
         for file in self.files:
             with stamped(file) as (content, stamp):
@@ -82,7 +82,7 @@ class ParquetSource(ReadInOrder):
         return tuple((file, stamp) for file, stamp, _ in self._known[1])
 
     @property
-    def columns(self) -> tuple[str, ...]:
+    def columns(self) -> Texts:
         """The columns of the first file, in its order."""
         return self._known[0]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from ...types import Texts
 from ..text_file import TextRows
 from ..text_format import UNSTATED, TextFormat
 from .base import Chunk, Stamp, stamped
@@ -29,7 +30,7 @@ class TextSource(ReadInOrder):
         return str(self.path)
 
     @cached_property
-    def _known(self) -> tuple[Stamp, tuple[str, ...]]:
+    def _known(self) -> tuple[Stamp, Texts]:
         """The file's stamp and its columns."""
         with stamped(self.path) as (file, stamp):
             return stamp, TextRows.of(file, self.format, self.path.suffix.lower()).names
@@ -40,7 +41,7 @@ class TextSource(ReadInOrder):
         return ((self.path, self._known[0]),)
 
     @property
-    def columns(self) -> tuple[str, ...]:
+    def columns(self) -> Texts:
         """The columns of the header."""
         return self._known[1]
 

@@ -25,7 +25,7 @@ Failures are of two kinds. Let P, Q be the laws of all releases together about n
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -67,12 +67,13 @@ class Drawn(Priced):
 
 
 Event = Spend | Concentrated | Drawn
-Events = Iterable[tuple[Event, int]]
+Events = Collection[tuple[Event, int]]  # each with the number of times
+Listed = tuple[tuple[Event, int], ...]
 KNOWN = frozenset((Gaussian, BoundedRange, Pure, Approximate))  # kinds with a cost in every accounting
 EVENTS: dict[str, type] = {kind.__name__: kind for kind in (*KNOWN, Concentrated, Filtered, Drawn)}
 
 
-def planned(plan: Plan) -> tuple[tuple[Event, int], ...]:
+def planned(plan: Plan) -> Listed:
     """A plan's charges as events.
 
     A sampler's failure stands beside what the draw costs, as the error that it is.
@@ -88,7 +89,7 @@ def planned(plan: Plan) -> tuple[tuple[Event, int], ...]:
     return tuple(out)
 
 
-def reserved(plan: Plan, adaptive: bool) -> tuple[tuple[Event, int], ...]:
+def reserved(plan: Plan, adaptive: bool) -> Listed:
     """The events that a plan is charged with before its first touch: an upper bound on every path it may take.
 
     An adaptive algorithm may put other spends in place of the planned ones as long as they fit the plan's one
@@ -167,14 +168,13 @@ class Lifetime:
         Exact Gaussian and zCDP take all kinds of spends, Σε no Gaussian ones: Σε is taken where δ = 0, and where
         nothing else lets the first release in. Half of δ is kept for failures where the first release may fail.
         """
-        spends = list(first)
         if budget.delta == 0:
             return cls(budget, Accounting.PURE, 0.0)
-        failure = budget.delta / 2 if any(spend.failure or isinstance(spend, Drawn) for spend, _ in spends) else 0.0
+        failure = budget.delta / 2 if any(spend.failure or isinstance(spend, Drawn) for spend, _ in first) else 0.0
         every = [cls(budget, accounting, failure) for accounting in (Accounting.GDP, Accounting.ZCDP)]
-        best = min(every, key=lambda lifetime: lifetime.total(spends))
+        best = min(every, key=lambda lifetime: lifetime.total(first))
         pure = cls(budget, Accounting.PURE, budget.delta)
-        return pure if best.total(spends) > budget.epsilon >= pure.total(spends) else best
+        return pure if best.total(first) > budget.epsilon >= pure.total(first) else best
 
     def plus(self, before: Total, events: Events) -> Total:
         """A new total that also counts these events. Raises ValueError for an event with a negative cost."""

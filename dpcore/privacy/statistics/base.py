@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from ...types import Array
+from ...types import Array, Kinds
 from ..accounting.budget import Gaussian, Pure
 
 
@@ -21,7 +21,7 @@ class Statistic:
     gridded: Any = True  # whether exact noise can replace its noise; for a class, in most cases
     answered: Any = None  # which answers of its workload the values are; None: they are none of them
     shared: ClassVar[bool] = False  # whether several tables of its workload see the same noise
-    payable: ClassVar[tuple[type, ...]] = (Gaussian, Pure)
+    payable: ClassVar[Kinds] = (Gaussian, Pure)
     one_by_one: ClassVar[bool] = False  # whether it reads the records themselves, which counts of tables do not hold
     of_answers: ClassVar[bool] = False  # whether `value` takes all answers of its workload (m,) and not the records
 

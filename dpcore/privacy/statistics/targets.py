@@ -18,7 +18,7 @@ from ...geometry.regions import Ball, Box, Region, Space
 from ...learning.losses import Logistic, Loss, PiecewiseLinear, SquaredDistance, difference, sloped
 from ...learning.risks import Risk
 from ...numbers import bisected
-from ...types import Array, frozen
+from ...types import Array, Kinds, frozen
 from ..accounting.budget import Approximate, BoundedRange, Gaussian
 
 LARGE = 100.0  # beyond which a difference of normal tails is bounded, not computed
@@ -111,7 +111,7 @@ class RegularisedRisk(_Drawn):
     mu: float
     location: bool = False
     at: Array | None = None
-    payable: ClassVar[tuple[type, ...]] = (Gaussian,)
+    payable: ClassVar[Kinds] = (Gaussian,)
 
     def check(self) -> None:
         """Raise InputError also for μ = 0 without strong convexity: its draw has no Gaussian guarantee."""
@@ -132,7 +132,7 @@ class _Ranged(_Drawn):
     location: bool = False
     mu: ClassVar[float] = 0.0
     at: ClassVar[None] = None
-    payable: ClassVar[tuple[type, ...]] = (BoundedRange,)
+    payable: ClassVar[Kinds] = (BoundedRange,)
 
 
 class PlainRisk(_Ranged):
@@ -198,7 +198,7 @@ class PerturbedRisk(KnownRisk):
     region: Region
     share: float
     location: bool = False
-    payable: ClassVar[tuple[type, ...]] = (Approximate,)
+    payable: ClassVar[Kinds] = (Approximate,)
 
     def check(self) -> None:
         """Raise InputError also for losses with kinks, and for the squared distance, whose slope has no bound."""
