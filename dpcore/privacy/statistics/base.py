@@ -20,10 +20,10 @@ class Statistic:
     norms: Any = 1.0  # what the noise's deviation is multiplied by on what leaves: a number, or (m,)
     gridded: Any = True  # whether exact noise can replace its noise; for a class, in most cases
     answered: Any = None  # which answers of its workload the values are; None: they are none of them
-    shared: ClassVar[bool] = False  # whether several tables of its workload see the same noise
+    shared = False  # whether several tables of its workload see the same noise
     payable: ClassVar[Kinds] = (Gaussian, Pure)
-    one_by_one: ClassVar[bool] = False  # whether it reads the records themselves, which counts of tables do not hold
-    of_answers: ClassVar[bool] = False  # whether `value` takes all answers of its workload (m,) and not the records
+    one_by_one = False  # whether it reads the records themselves, which counts of tables do not hold
+    of_answers = False  # whether `value` takes all answers of its workload (m,) and not the records
 
     def check(self) -> None:
         """Raise InputError for parameters whose sensitivity is not derived."""

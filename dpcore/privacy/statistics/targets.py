@@ -7,7 +7,7 @@ be follows from what is paid.
 
 import math
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.special import erfcx
@@ -18,7 +18,7 @@ from ...geometry.regions import Ball, Box, Region, Space
 from ...learning.losses import Logistic, Loss, PiecewiseLinear, SquaredDistance, difference, sloped
 from ...learning.risks import Risk
 from ...numbers import bisected
-from ...types import Array, Kinds, frozen
+from ...types import Array, frozen
 from ..accounting.budget import Approximate, BoundedRange, Gaussian
 
 LARGE = 100.0  # beyond which a difference of normal tails is bounded, not computed
@@ -111,7 +111,7 @@ class RegularisedRisk(_Drawn):
     mu: float
     location: bool = False
     at: Array | None = None
-    payable: ClassVar[Kinds] = (Gaussian,)
+    payable = (Gaussian,)
 
     def check(self) -> None:
         """Raise InputError also for μ = 0 without strong convexity: its draw has no Gaussian guarantee."""
@@ -130,9 +130,9 @@ class _Ranged(_Drawn):
     loss: Loss
     region: Region
     location: bool = False
-    mu: ClassVar[float] = 0.0
-    at: ClassVar[None] = None
-    payable: ClassVar[Kinds] = (BoundedRange,)
+    mu = 0.0
+    at = None
+    payable = (BoundedRange,)
 
 
 class PlainRisk(_Ranged):
@@ -198,7 +198,7 @@ class PerturbedRisk(KnownRisk):
     region: Region
     share: float
     location: bool = False
-    payable: ClassVar[Kinds] = (Approximate,)
+    payable = (Approximate,)
 
     def check(self) -> None:
         """Raise InputError also for losses with kinks, and for the squared distance, whose slope has no bound."""
