@@ -10,6 +10,10 @@ Array = np.ndarray
 Rng = np.random.Generator
 Json = dict[str, Any]  # values by name, as a JSON object has them
 Axes = tuple[int, ...]  # of a table: numbers of columns of a domain, rising
+Shape = tuple[int, ...]  # the number of cells of each of some columns
+Tables = dict[Axes, Array]  # one value a cell, by the columns of a table
+Texts = tuple[str, ...]
+Kinds = tuple[type, ...]
 Watch = Callable[[Any], object]  # receives how much is done so far; an error that it raises ends the work
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from ..types import Array, frozen
+from ..types import Array, Texts, frozen
 from .cell import MISSING_TEXTS, counted, is_text
 from .column import MISSING_LABEL, OTHER, absences
 from .readings import AS_WRITTEN, ORDERS, category_of, number_of, read_date
@@ -31,7 +31,7 @@ class RawCells:
     `read` is how each is read first; see `readings`.
     """
 
-    texts: tuple[str, ...]
+    texts: Texts
     counts: Array
     empty: int
     read: str = AS_WRITTEN

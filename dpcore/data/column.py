@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError, shortened
-from ..types import Array, Rng
+from ..types import Array, Rng, Texts
 from .cell import MISSING_TEXTS, counted, distinct, written
 from .readings import ANY_CASE, AS_WRITTEN, category_of, folded, number_of
 
@@ -78,7 +78,7 @@ class Column:
         return shown if len(self.values) <= 8 else f"{shown}, … ({len(self.values)} in all)"
 
     @cached_property
-    def labels(self) -> tuple[str, ...]:
+    def labels(self) -> Texts:
         """A text for every cell, in order."""
         if self.values:
             texts = [*map(written, self.values)]
@@ -238,10 +238,9 @@ class Column:
 
         None where the edges fit no grid that floating point can tell apart: 1/3, or 0.1 beside 10¹⁵.
         """
-        own = max(max(0, -int(Decimal(repr(float(e))).normalize().as_tuple().exponent)) for e in self.edges)
-        steps = max(0, math.ceil(1 - math.log10(min(np.diff(self.edges)))))
-        largest = max(abs(edge) for edge in self.edges)
-        return None if max(own, steps) > 12 or largest * 10.0 ** max(own, steps) > 2.0**50 else max(own, steps)
+        own = (-int(Decimal(repr(float(edge))).normalize().as_tuple().exponent) for edge in self.edges)
+        digits = max(0, math.ceil(1 - math.log10(min(np.diff(self.edges)))), *own)
+        return None if digits > 12 or max(map(abs, self.edges)) * 10.0**digits > 2.0**50 else digits
 
     def _numbers(self, cells: pd.Series) -> tuple[Array, Array]:
         """The finite floats (n,), NaN for cells without a number, and a mask of the missing cells."""

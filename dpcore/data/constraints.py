@@ -11,19 +11,19 @@ from typing import Self
 
 import numpy as np
 
-from ..types import Array, Axes, Rng
+from ..types import Array, Axes, Rng, Tables, Texts
 from .column import Column
 
 MOST_STEPS = 20_000  # most steps of the search for one record that no constraint forbids
 REDRAWN = 20  # most times that a row's numbers are drawn again until they are in order
 
-Table = tuple[tuple[str, ...], Array]  # names of columns, and which cells of their table (one axis each) can be
+Table = tuple[Texts, Array]  # names of columns, and which cells of their table (one axis each) can be
 
 
 class _Inseparable:
     """A constraint that says nothing of some of its columns without the others."""
 
-    columns: tuple[str, ...]
+    columns: Texts
 
     def on(self, names: Sequence[str]) -> Self | None:
         """The part of the constraint on these columns alone; None where it involves another column."""
@@ -37,7 +37,7 @@ class Impossible(_Inseparable):
     cells: tuple[tuple[str, tuple[int, ...]], ...]
 
     @property
-    def columns(self) -> tuple[str, ...]:
+    def columns(self) -> Texts:
         """The columns that the constraint involves."""
         return tuple(name for name, _ in self.cells)
 
@@ -60,27 +60,22 @@ class Within(_Inseparable):
     What is missing, and what is not listed, may stand with anything.
     """
 
-    first: str
-    second: str
+    columns: tuple[str, str]
     which: tuple[tuple[int, tuple[int, ...]], ...]
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that the constraint involves."""
-        return self.first, self.second
 
     def tables(self, columns: Mapping[str, Column]) -> Iterator[Table]:
         """The constraint's table with the possible cells marked."""
-        allowed = np.ones((columns[self.first].size, columns[self.second].size), dtype=bool)
+        first, second = (columns[name] for name in self.columns)
+        allowed = np.ones((first.size, second.size), dtype=bool)
         for code, beside in self.which:
-            allowed[code, : columns[self.second].present] = False
+            allowed[code, : second.present] = False
             allowed[code, list(beside)] = True
         yield self.columns, allowed
 
     @property
     def words(self) -> str:
         """The constraint in a few words."""
-        return f"{self.first} lies within {self.second}"
+        return " lies within ".join(self.columns)
 
 
 @dataclass(frozen=True)
@@ -90,7 +85,7 @@ class Order:
     Two cells can stand together if some number of the first is at most some number of the second.
     """
 
-    columns: tuple[str, ...]
+    columns: Texts
 
     def on(self, names: Sequence[str]) -> "Order | None":
         """The order of the columns among these, if they are two or more; None otherwise."""
@@ -114,9 +109,9 @@ class Order:
 Constraint = Impossible | Within | Order
 
 
-def merged(tables: Iterator[tuple[Axes, Array]]) -> dict[Axes, Array]:
+def merged(tables: Iterator[tuple[Axes, Array]]) -> Tables:
     """The tables by sorted axes, those over equal axes merged, without those that forbid nothing."""
-    found: dict[Axes, Array] = {}
+    found: Tables = {}
     for axes, allowed in tables:
         order = np.argsort(axes)
         key, table = tuple(int(axes[i]) for i in order), allowed.transpose(order)
@@ -124,7 +119,7 @@ def merged(tables: Iterator[tuple[Axes, Array]]) -> dict[Axes, Array]:
     return {axes: table for axes, table in found.items() if not table.all()}
 
 
-def witness(shape: Sequence[int], zeros: Mapping[Axes, Array]) -> dict[int, int] | None:
+def witness(shape: Sequence[int], zeros: Tables) -> dict[int, int] | None:
     """One possible record: a cell for every column in `zeros`; None if no record is possible.
 
     Column by column, back where a column has no cell left. Raises TimeoutError where that takes too many steps.

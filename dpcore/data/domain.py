@@ -4,16 +4,23 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
 from ..errors import InputError, check_rows
-from ..types import Array, Axes, Rng, frozen
+from ..types import Array, Axes, Rng, Shape, Tables, Texts, frozen
 from .column import Column as Column
 from .constraints import Constraint, Order, in_order, merged, without_impossible, witness
 from .text_format import UNSTATED, TextFormat
+
+
+def projected(table: Array, axes: Sequence[int], kept: Sequence[int]) -> Array:
+    """The table, one axis for each of `axes`, summed over all of them but `kept`, which then stand in that order."""
+    left = [a for a in axes if a in kept]
+    summed = table.sum(axis=tuple(i for i, a in enumerate(axes) if a not in kept))
+    return summed.transpose([left.index(a) for a in kept])
 
 
 class Countable:
@@ -28,6 +35,7 @@ class Countable:
     values: Array
     weights: Array
     whole: bool
+    count: Any  # (axes, shape): the number of records in each cell (size,) of the table on these columns
 
     @property
     def divisor(self) -> int:
@@ -38,10 +46,6 @@ class Countable:
     def counted(self) -> Self:
         """The same records, with sums left undivided as counts."""
         return replace(self, whole=True)  # type: ignore[type-var] - both are dataclasses
-
-    def count(self, axes: Sequence[int], shape: Sequence[int]) -> Array:
-        """The number of records in each cell (size,) of the table on these columns, of these sizes."""
-        raise NotImplementedError
 
 
 @frozen
@@ -75,7 +79,7 @@ class Domain:
     columns: tuple[Column, ...]
     peeked: bool = False
     constraints: tuple[Constraint, ...] = ()
-    measured: tuple[str, ...] = ()
+    measured: Texts = ()
     file: TextFormat = UNSTATED
 
     def __post_init__(self) -> None:
@@ -87,12 +91,12 @@ class Domain:
             self.axes(constraint.columns)
 
     @cached_property
-    def names(self) -> tuple[str, ...]:
+    def names(self) -> Texts:
         """The column names, in order."""
         return tuple(c.name for c in self.columns)
 
     @cached_property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Shape:
         """The number of cells of every column."""
         return tuple(c.size for c in self.columns)
 
@@ -116,7 +120,7 @@ class Domain:
         """The named column; InputError where there is none."""
         return self.columns[self.axes([name])[0]]
 
-    def shape_of(self, axes: Iterable[int]) -> tuple[int, ...]:
+    def shape_of(self, axes: Iterable[int]) -> Shape:
         """The number of cells of each of the columns at these positions."""
         return tuple(self.shape[a] for a in axes)
 
@@ -131,7 +135,7 @@ class Domain:
         return replace(self, columns=columns, constraints=left, measured=paid)
 
     @cached_property
-    def zeros(self) -> dict[Axes, Array]:
+    def zeros(self) -> Tables:
         """The possible cells under constraints: for each set of sorted columns a table, one axis a column."""
         columns = {column.name: column for column in self.columns}
         every = (table for constraint in self.constraints for table in constraint.tables(columns))
@@ -173,10 +177,7 @@ class Domain:
 
     def marginal(self, D: Array, names: Sequence[str]) -> Array:
         """A distribution D (k,) summed down to the named columns, as cells of `project(names)`."""
-        axes = self.axes(names)
-        gone = tuple(a for a in range(len(self.columns)) if a not in axes)
-        left = sorted(axes)
-        return np.transpose(D.reshape(self.shape).sum(axis=gone), [left.index(a) for a in axes]).ravel()
+        return projected(D.reshape(self.shape), range(len(self.columns)), self.axes(names)).ravel()
 
     def encode(self, frame: pd.DataFrame) -> Rows:
         """The table as grouped codes; columns outside the schema are ignored.
@@ -239,7 +240,7 @@ class Domain:
             cells = (c.published(own[chosen], rng) for c, own in columns)
             return np.column_stack([cell.to_numpy(dtype=float, na_value=np.nan) for cell in cells])
 
-        values = np.column_stack([frame[name].to_numpy(dtype=float, na_value=np.nan) for name in names])
+        values = frame[[*names]].to_numpy(dtype=float, na_value=np.nan)
         lows = np.column_stack([np.append(c.extents[0], np.nan)[np.minimum(own, c.present)] for c, own in columns])
         values, changed = in_order(values, lows, drawn)
         for i, name in enumerate(names):

@@ -64,8 +64,7 @@ class Fingerprint:
             known = texts if written else map(_known_by, texts)
             rows += self._bits(place, [*known, ""])[codes]
         self._n += len(rows)
-        for lane in range(LANES):
-            self._sum[lane : lane + 1] += mixed(np.uint64(lane + 1), rows[:, lane]).sum(keepdims=True)
+        self._sum += mixed(np.arange(1, LANES + 1, dtype=np.uint64), rows).sum(axis=0)
 
     def hexdigest(self) -> str:
         """The fingerprint of all rows that were added."""

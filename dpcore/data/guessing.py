@@ -6,14 +6,14 @@ both, for the command line.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from ..errors import InputError
-from ..types import Array, Json, Watch, unwatched
+from ..types import Array, Json, Texts, Watch, unwatched
 from .bounds import BINS, round_bounds
 from .cells import RawCells
 from .readings import (
@@ -73,7 +73,7 @@ ASIDE = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Guess:
     """A guess about a column: its kind, or "date" or "text"; its reading; the reason if it is not used.
 
@@ -86,8 +86,8 @@ class Guess:
     kind: str
     read: str = AS_WRITTEN
     aside: str = ""
-    offers: tuple[str, ...] = ()
-    parts: tuple[str, ...] = ()
+    offers: Texts = ()
+    parts: Texts = ()
     unreadable: bool = False
 
     @property
@@ -106,13 +106,11 @@ class Guess:
         return ASIDE.get(self.aside, "")
 
 
-def guess_columns(frame: pd.DataFrame, told: Watch = unwatched) -> tuple[Guess, ...]:
+def guess_columns(frame: pd.DataFrame, told: Watch = unwatched) -> Iterator[Guess]:
     """A guess for every column, from the records themselves; `told` receives the number of columns done."""
-    guesses = []
     for i, (name, cells) in enumerate(frame.items()):
         told(i)
-        guesses.append(guess_column(str(name), cells))
-    return tuple(guesses)
+        yield guess_column(str(name), cells)
 
 
 def guess_column(name: str, cells: pd.Series) -> Guess:
@@ -120,19 +118,19 @@ def guess_column(name: str, cells: pd.Series) -> Guess:
     seen = RawCells.of(cells).said
     header = header_of(name)
     if not name:
-        return Guess(name=name, kind=TEXT, aside="unnamed")
+        return Guess(name, TEXT, aside="unnamed")
     if not seen.texts:
-        return Guess(name=name, kind="categorical", aside="empty")
+        return Guess(name, "categorical", aside="empty")
     constant = len(seen.texts) == 1 and not seen.empty
     if orders := _orders(seen.texts):
         parts = [part for part in PARTS if _differs(f"{part} of {orders[0]}", seen.texts)] or PARTS[:1]
         offers = tuple(f"{part} of {order}" for order in orders for part in parts)
         aside = "constant" if constant else "birth" if BORN.fullmatch(header) else "date"
         same = tuple(part for part in parts if len(orders) == 1 or part in ("year", "hour"))
-        return Guess(name=name, kind=DATE, aside=aside, offers=offers, parts=same)
+        return Guess(name, DATE, aside=aside, offers=offers, parts=same)
     read, numbers, unreadable = _numbers(seen)
     if not constant and _names_people(header, seen, numbers is not None):
-        return Guess(name=name, kind=TEXT, aside="person")
+        return Guess(name, TEXT, aside="person")
     if numbers is None or POSTAL.search(header) or CODED.search(header):
         return _of_texts(name, header, seen, constant)
     whole = bool((numbers == np.floor(numbers)).all())
@@ -142,7 +140,7 @@ def guess_column(name: str, cells: pd.Series) -> Guess:
         _many(seen) and IDENTIFIER.fullmatch(header) or _nearly_all_differ(seen) and NAMING.search(header)
     )
     aside = "constant" if constant else "id" if counted or named else ""
-    return Guess(name=name, kind=kind, read=read, aside=aside, unreadable=unreadable)
+    return Guess(name, kind, read=read, aside=aside, unreadable=unreadable)
 
 
 def read_off(name: str, cells: pd.Series, kind: str, read: str = AS_WRITTEN, *, unreadable: bool = False) -> Json:
@@ -172,9 +170,9 @@ def read_off(name: str, cells: pd.Series, kind: str, read: str = AS_WRITTEN, *, 
         found, counts = found[~np.isnan(found)], counts[~np.isnan(found)]
     if not len(found) or not (np.abs(found) <= LARGEST).all():
         raise InputError(f"column {name!r}: its values are not all numbers up to {LARGEST:g}; choose another kind")
-    whole = bool((found == np.floor(found)).all())
-    spec["kind"] = "integer" if whole and kind == "integer" else "numeric"
-    return spec | round_bounds(found, counts, whole=spec["kind"] == "integer") | _policy(seen.empty)
+    whole = kind == "integer" and bool((found == np.floor(found)).all())
+    spec["kind"] = "integer" if whole else "numeric"
+    return spec | round_bounds(found, counts, whole=whole) | _policy(seen.empty)
 
 
 def propose(frame: pd.DataFrame, *, peek: bool = False, told: Watch = unwatched) -> Json:
@@ -185,9 +183,7 @@ def propose(frame: pd.DataFrame, *, peek: bool = False, told: Watch = unwatched)
     column how many are done.
     """
     columns = {}
-    for i, (name, cells) in enumerate(frame.items()):
-        told(i)
-        guess = guess_column(str(name), cells)
+    for guess, (_, cells) in zip(guess_columns(frame, told), frame.items(), strict=True):
         kind = guess.kind if guess.name else "categorical"
         if kind in (DATE, TEXT):
             columns[guess.name] = {"kind": kind}
@@ -233,7 +229,7 @@ def _nearly_all_differ(seen: RawCells) -> bool:
     return seen.present >= FEW_ROWS and len(seen.texts) >= 0.9 * seen.present
 
 
-def _orders(texts: Sequence[str]) -> tuple[str, ...]:
+def _orders(texts: Sequence[str]) -> Texts:
     """The orders of day, month and year that fit every text, day before month first; none if no order fits all."""
     if not all(re.match(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{2,4}", text) for text in texts):
         return ()
@@ -284,30 +280,28 @@ def _of_texts(name: str, header: str, seen: RawCells, constant: bool) -> Guess:
     one = len({folded(text) for text in seen.texts}) < len(seen.texts)
     long = float(lengths @ seen.counts) / seen.present > LONG_TEXT
     many = len(seen.texts) > MOST_VALUES or (_many(seen) and 2 * len(seen.texts) > seen.present)
-    guess = {"name": name, "offers": (ANY_CASE,) * one}
+    offers = (ANY_CASE,) * one
     if constant:
-        return Guess(kind="categorical", aside="constant", **guess)
+        return Guess(name, "categorical", aside="constant", offers=offers)
     if long:
-        return Guess(kind=TEXT, aside="text", **guess)
+        return Guess(name, TEXT, aside="text", offers=offers)
     icd = sum(bool(CODE.fullmatch(text)) for text in seen.texts) >= MOST * len(seen.texts)
     called = CODED.search(header)
     coded = POSTAL.search(header) or icd and called or (icd or called) and not _nearly_all_differ(seen)
-    if _many(seen) and coded and not names_one(name) and (offers := _beginnings(seen.texts)):
-        return Guess(kind="categorical", aside="code" * many, name=name, offers=offers)
+    if _many(seen) and coded and not names_one(name) and (beginnings := _beginnings(seen.texts)):
+        return Guess(name, "categorical", aside="code" * many, offers=beginnings)
     if _nearly_all_differ(seen) or (many and NAMING.search(header)) or (_many(seen) and IDENTIFIER.fullmatch(header)):
-        return Guess(kind="categorical", aside="id", **guess)
-    return Guess(kind=TEXT if many else "categorical", aside="text" * many, **guess)
+        return Guess(name, "categorical", aside="id", offers=offers)
+    return Guess(name, TEXT if many else "categorical", aside="text" * many, offers=offers)
 
 
-def _beginnings(texts: Sequence[str]) -> tuple[str, ...]:
+def _beginnings(texts: Sequence[str]) -> Texts:
     """The readings of first characters that make a few categories of codes, the longest first."""
-    found = {read: len({category_of(text, read) for text in texts}) for read in PREFIX}
-    return tuple(reversed([read for read, count in found.items() if 1 < count <= min(MOST_CODES, len(texts) - 1)]))
+    most = min(MOST_CODES, len(texts) - 1)
+    return tuple(read for read in reversed(PREFIX) if 1 < len({category_of(text, read) for text in texts}) <= most)
 
 
 def _spellings(seen: RawCells) -> set[str]:
     """The most frequent spelling of each category: one text of all that are read alike."""
-    best: dict[str, tuple[int, str]] = {}
-    for text, count in zip(seen.texts, seen.counts.tolist(), strict=True):
-        best[folded(text)] = min(best.get(folded(text), (0, text)), (-count, text))
-    return {text for _, text in best.values()}
+    rarest_first = sorted(zip(-seen.counts, seen.texts, strict=True), reverse=True)
+    return set({folded(text): text for _, text in rarest_first}.values())  # of those alike the last one stays

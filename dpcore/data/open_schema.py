@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from ..errors import InputError, check_rows
-from ..types import Json, Watch, unwatched
+from ..types import Json, Texts, Watch, unwatched
 from .cells import RawCells
 from .column import OTHER, Column
 from .domain import Domain
@@ -21,7 +21,7 @@ EXPECTED = 7  # categories to plan with
 KEYS = {"kind", "read", "ordered", "values", "bounds", "bins", "missing"}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class OpenColumn:
     """A column whose values or bounds will be measured: its kind, its reading, and its largest number of bins.
 
@@ -85,7 +85,7 @@ class OpenSchema:
     open: tuple[OpenColumn, ...]
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def names(self) -> Texts:
         """The names of all columns."""
         return self.placeholder.names
 
@@ -184,7 +184,7 @@ def _probe(name: Any, spec: Json) -> Json:
 
 
 def _open(probe: Column, spec: Json) -> OpenColumn:
-    name, found = probe.name, OpenColumn(name=probe.name, kind=probe.kind, read=probe.read)
+    name, found = probe.name, OpenColumn(probe.name, probe.kind, probe.read)
     if unknown := set(spec) - KEYS:
         raise InputError(f"column {name!r}: {sorted(map(str, unknown))[0]!r} does not go with what is private")
     if spec.get("missing", "category") != "category":

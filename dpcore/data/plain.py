@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from ..types import Array
+from ..types import Array, Kinds
 
 EXACT = (type(None), bool, int, float, str)
 
 
-def plain(value: Any, kinds: tuple[type, ...] = ()) -> Any:
+def plain(value: Any, kinds: Kinds = ()) -> Any:
     """An equal value of built-in types and read-only arrays; InputError for a value that has none.
 
     A dataclass whose type is one of `kinds` is made anew from its fields, so that its own checks run once more and

@@ -73,11 +73,11 @@ def folded(text: str) -> str:
 def read_date(text: str, order: str) -> date | None:
     """The day at the start of a text: year first where it has four digits, else in this order; None if invalid."""
     if found := YEAR_FIRST.fullmatch(text):
-        year, month, day = found[1], found[3], found[4]
+        year, month, day = found.group(1, 3, 4)
     elif found := YEAR_LAST.fullmatch(text):
         if order == "y-m-d":
             return None
-        day, month, year = (found[1], found[3], found[4]) if order == "d/m/y" else (found[3], found[1], found[4])
+        day, month, year = found.group(1, 3, 4) if order == "d/m/y" else found.group(3, 1, 4)
     else:
         return None
     number = int(year) if len(year) == 4 else int(year) + (1900 if int(year) >= PIVOT else 2000)

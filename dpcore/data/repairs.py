@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from ..errors import InputError
-from ..types import Json
+from ..types import Json, Texts
 from .column import Column
 from .guessing import DATE, TEXT, UNREADABLE, guess_column, read_off
 from .readings import ANY_CASE, AS_WRITTEN, READINGS, folded
@@ -38,7 +38,7 @@ class Problem:
 
     column: str
     what: str
-    fixes: tuple[str, ...]
+    fixes: Texts
     open: bool = False
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from ..types import Json
+from ..types import Json, Texts
 from .cell import is_text, written
 from .column import MAX_COLUMN_CELLS, OTHER, Column, whole_bins
 from .domain import Domain
@@ -198,14 +198,14 @@ def _bounds(name: str, kind: str, spec: Json) -> Json:
     return {"low": numbers[0], "high": numbers[-1], "edges": tuple(numbers)}
 
 
-def _only(name: str, spec: Json, used: tuple[str, ...]) -> None:
+def _only(name: str, spec: Json, used: Texts) -> None:
     """Raise InputError for keys that repeat each other, or have no meaning for this kind."""
     for key in PARTS:
         if key not in used and spec.get(key) is not None:
             raise InputError(f"column {name!r}: {key} does not go with {' and '.join(used)} in a {spec['kind']} column")
 
 
-def _one_of(name: str, spec: Json, key: str, choices: tuple[str, ...], default: str | None) -> str:
+def _one_of(name: str, spec: Json, key: str, choices: Texts, default: str | None) -> str:
     value = spec.get(key, default)
     if value not in choices:
         raise InputError(f"column {name!r}: {key}={value!r} is not one of {', '.join(choices)}")

@@ -55,8 +55,8 @@ def _to_json(constraint: Constraint, domain: Domain) -> Json:
     if isinstance(constraint, Impossible):
         return {"impossible": {name: _said(domain.column(name), codes) for name, codes in constraint.cells}}
     if isinstance(constraint, Within):
-        labels, second = domain.column(constraint.first).labels, domain.column(constraint.second)
-        which = {labels[code]: _said(second, beside) for code, beside in constraint.which}
+        first, second = map(domain.column, constraint.columns)
+        which = {first.labels[code]: _said(second, beside) for code, beside in constraint.which}
         return {"within": list(constraint.columns), "which": which}
     return {"order": list(constraint.columns)}
 
@@ -98,7 +98,7 @@ def _within(domain: Domain, within: Any, which: Any = None) -> Within:
             if code in found:
                 raise InputError(f"column {first.name!r}: {_short(value)} is in which twice")
             found[code] = _codes(second, beside)
-    return Within(first.name, second.name, tuple(found.items()))
+    return Within((first.name, second.name), tuple(found.items()))
 
 
 def _columns(domain: Domain, key: str, spec: Any) -> list[Column]:
@@ -172,12 +172,10 @@ def _said(column: Column, codes: Sequence[int]) -> list[Any]:
     missing = [None] * (len(present) < len(codes))
     if column.values:
         return [*(column.labels[code] for code in present), *missing]
-    ends = [i for i, code in enumerate(present) if i + 1 == len(present) or present[i + 1] > code + 1]
-    starts = [0, *(i + 1 for i in ends[:-1])] if ends else []
+    runs = np.split(present, np.flatnonzero(np.diff(present) > 1) + 1)  # of neighbouring cells
     low = column.extents[0]
     high = np.asarray(column.edges[1:]) if column.fractional else column.extents[1]
-    pairs = zip(starts, ends, strict=True)
-    return [*({"from": float(low[present[a]]), "to": float(high[present[b]])} for a, b in pairs), *missing]
+    return [*({"from": float(low[run[0]]), "to": float(high[run[-1]])} for run in runs if len(run)), *missing]
 
 
 def _shown(column: Column) -> str:

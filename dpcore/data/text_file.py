@@ -10,17 +10,16 @@ from typing import Any, BinaryIO, NoReturn
 import pandas as pd
 
 from ..errors import InputError
-from ..types import Json, frozen
+from ..types import Json, Texts, frozen
 from .inputs import check_names
 from .text_format import DELIMITERS, TextFormat
 
 MOST_FILLED = 10_000_000  # cells of a piece of a file, and four a character: more come from short rows only
 SAMPLE = 1_000_000  # characters in which a file's header ends
-BYTES = 1 << 24  # bytes of a file that are read at once
+BYTES = 1 << 24  # bytes, or characters, of a file that are read at once
 ROWS = 1 << 17  # that are read at once where a row may have several lines
 LONGEST = 1 << 28  # characters of a line
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-ENDS = re.compile(r"\r\n?")
 ZERO = r"\x00"  # what a zero byte is written as, like all that no text holds
 NO_TEXT = "not a text file (it holds zero bytes)"
 QUOTED = '(?:"[^"]*+(?:""[^"]*+)*+"|(?!"))'  # what may begin a cell
@@ -41,7 +40,7 @@ class TextRows:
     empty cell where there is one column, and none where there are more.
     """
 
-    names: tuple[str, ...]
+    names: Texts
     format: TextFormat
     header: str
     pieces: Iterator[str]
@@ -149,23 +148,16 @@ def _pieces(file: BinaryIO, encoding: str) -> Iterator[str]:
     if start[:1] == b"\0" and encoding != "utf-16":
         raise InputError(NO_TEXT)
     file.seek(3 if start == codecs.BOM_UTF8 else 0)
-    decoder, rest, final = codecs.getincrementaldecoder(encoding)("backslashreplace"), [], False
-    size = 0
-    while not final:
-        data = file.read(BYTES)
-        final = not data
-        text = decoder.decode(data, final=final)
-        whole = 1 + max(text.rfind("\n"), text.rfind("\r", 0, len(text) - 1))
-        if final or whole:
-            piece = "".join([*rest, text if final else text[:whole]])
-            rest, size = [] if final else [text[whole:]], len(text) - whole
-            if piece:
-                yield (ENDS.sub("\n", piece) if "\r" in piece else piece).replace("\0", ZERO)
-            continue
-        rest.append(text)
-        size += len(text)
-        if size > LONGEST:
-            raise InputError("a value or a line has no end")
+    text = io.TextIOWrapper(file, encoding, "backslashreplace")  # which turns all ends of lines into `\n`
+    try:
+        while piece := text.read(BYTES):
+            piece += text.readline(LONGEST)
+            if len(piece) >= LONGEST and not piece.endswith("\n"):
+                raise InputError("a value or a line has no end")
+            yield piece.replace("\0", ZERO)
+    finally:
+        if not file.closed:
+            text.detach()  # else the file would be closed with it
 
 
 class _Handle:

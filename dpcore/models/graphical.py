@@ -1,6 +1,7 @@
 """Distributions on a junction tree: they answer any tables, inside their cliques or not, and draw rows."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import field
 from functools import cached_property
 from itertools import combinations
@@ -9,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
-from ..data.domain import Domain
+from ..data.domain import Domain, projected
 from ..errors import InputError
 from ..releases import systematic, within
 from ..tags import Tag
@@ -17,6 +18,7 @@ from ..types import Array, Axes, Rng, frozen
 from ..workloads import Marginals, Workload
 from .junction import JunctionTree
 
+Factor = tuple[Array, Axes]  # a table, and its columns in the order of its axes
 KEPT = 20_000_000  # cells of messages that are kept for other tables, all together
 
 
@@ -53,8 +55,7 @@ class Graphical:
         """The marginal table over sorted columns, one axis each."""
         home = self.junction.home(axes)
         if home is not None:
-            clique = self.junction.cliques[home]
-            return self._tables[home].sum(axis=tuple(k for k, a in enumerate(clique) if a not in axes))
+            return projected(self._tables[home], self.junction.cliques[home], axes)
         i, junction = 0, self.junction
         while deeper := [c for c in junction.children[i] if self._holds(c, axes)]:
             (i,) = deeper
@@ -73,13 +74,13 @@ class Graphical:
         carried = [(c, tuple(sorted(self._below[c] & (set(axes) - set(clique))))) for c in junction.children[i]]
         carried = [(c, own) for c, own in carried if own]
         needed = set(kept).union(*(junction.separators[c] for c, _ in carried)) & set(clique)
-        have = [a for a in clique if a in needed]
-        out = self._tables[i].sum(axis=tuple(k for k, a in enumerate(clique) if a not in needed))
+        have = tuple(a for a in clique if a in needed)
+        out = projected(self._tables[i], clique, have)
         if given:
             total = out.sum(axis=tuple(k for k, a in enumerate(have) if a not in given), keepdims=True)
-            out = np.divide(out, total, out=np.zeros_like(out), where=total > 0)
-        operands = [(out, have), *((self._up(c, own), (*junction.separators[c], *own)) for c, own in carried)]
-        return contracted([(table, tuple(ax)) for table, ax in operands], kept)
+            out = divided(out, total)
+        below = ((self._up(c, own), (*junction.separators[c], *own)) for c, own in carried)
+        return contracted([(out, have), *below], kept)
 
     def _up(self, i: int, own: Axes) -> Array:
         """The conditional P(own | separator of i), axes (separator, own); own first appear at or below clique i."""
@@ -114,9 +115,8 @@ class Graphical:
         out, drawn = np.empty((rows, len(junction.shape)), dtype=np.int32), []
         for i, (clique, sep) in enumerate(zip(junction.cliques, junction.separators, strict=True)):
             new = [a for a in clique if a not in sep]
-            order = [clique.index(a) for a in (*sep, *new)]
             sizes = [junction.shape[a] for a in new]
-            table = self._tables[i].transpose(order).reshape(-1, int(np.prod(sizes)))
+            table = projected(self._tables[i], clique, (*sep, *new)).reshape(-1, math.prod(sizes))
             if not sep:
                 found = systematic(table[0], rows, rng)
             else:
@@ -130,7 +130,12 @@ class Graphical:
         return out[rng.permutation(rows)]
 
 
-def contracted(operands: list[tuple[Array, Axes]], kept: Axes) -> Array:
+def divided(table: Array, by: Array) -> Array:
+    """The quotient of two tables, 0 where the second one is."""
+    return np.divide(table, by, out=np.zeros_like(table), where=by > 0)
+
+
+def contracted(operands: list[Factor], kept: Axes) -> Array:
     """The sum over all columns but `kept`, in that order, of the product of tables, each with its columns.
 
     Two at a time, those with the smallest product first, as matrix products for every state of the columns that both
@@ -142,37 +147,27 @@ def contracted(operands: list[tuple[Array, Axes]], kept: Axes) -> Array:
         for i, j in combinations(range(len(operands)), 2):
             others = [own for k, own in enumerate(operands) if k not in (i, j)]
             needed = {*kept, *(a for _, axes in others for a in axes)}
-            left = tuple(a for a in dict.fromkeys((*operands[i][1], *operands[j][1])) if a in needed)
+            left = {*operands[i][1], *operands[j][1]} & needed
             found.append((math.prod(sizes[a] for a in left), i, j, left, others))
         _, i, j, left, others = min(found, key=lambda pair: pair[:3])
-        operands = [*others, _multiplied(operands[i], operands[j], left)]
+        operands = [*others, _multiplied(operands[i], operands[j], left, sizes)]
     ((table, axes),) = operands
-    table = table.sum(axis=tuple(k for k, a in enumerate(axes) if a not in kept))
-    axes = [a for a in axes if a in kept]
-    return table.transpose([axes.index(a) for a in kept])
+    return projected(table, axes, kept)
 
 
-def _multiplied(one: tuple[Array, Axes], two: tuple[Array, Axes], left: Axes) -> tuple[Array, Axes]:
+def _multiplied(one: Factor, two: Factor, left: set[int], sizes: Mapping[int, int]) -> Factor:
     """The sum over all columns but `left` of the product of two tables, and its columns."""
-    (first, a), (second, b) = (_without(*own, [x for x in own[1] if x in left or x in other]) for own, other in
-                               ((one, two[1]), (two, one[1])))  # fmt: skip
+    (first, a), (second, b) = one, two
     batch, gone = [x for x in a if x in b and x in left], [x for x in a if x in b and x not in left]
-    rows, columns = [x for x in a if x not in b], [x for x in b if x not in a]
-    sizes = dict(zip((*a, *b), (*first.shape, *second.shape), strict=True))
+    rows, columns = [x for x in a if x not in b and x in left], [x for x in b if x not in a and x in left]
 
     def matrices(table: Array, axes: Axes, *groups: list[int]) -> Array:
-        turned = table.transpose([axes.index(x) for group in groups for x in group])
+        turned = projected(table, axes, [x for group in groups for x in group])
         return np.ascontiguousarray(turned).reshape([math.prod(sizes[x] for x in group) for group in groups])
 
     out = matrices(first, a, batch, rows, gone) @ matrices(second, b, batch, gone, columns)
     axes = (*batch, *rows, *columns)
     return out.reshape([sizes[x] for x in axes]), axes
-
-
-def _without(table: Array, axes: Axes, needed: list[int]) -> tuple[Array, Axes]:
-    """The table summed over the columns that are not needed, and the columns left."""
-    gone = tuple(k for k, a in enumerate(axes) if a not in needed)
-    return (table.sum(axis=gone) if gone else table), tuple(a for a in axes if a in needed)
 
 
 def by_clique(junction: JunctionTree, tables: Marginals) -> tuple[list[tuple[slice, Marginals, Array]], list[int]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, combinations, pairwise
 
-from ..types import Array, Axes
+from ..types import Array, Axes, Shape
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class JunctionTree:
     separator, maybe none; a column's cliques hang together (the running intersection property).
     """
 
-    shape: tuple[int, ...]
+    shape: Shape
     cliques: tuple[Axes, ...]
     parents: tuple[int, ...]
 
@@ -47,6 +47,10 @@ class JunctionTree:
         """The parts of a vector of all cells as tables, one axis a column of their clique; views of it."""
         parts = zip(self.places, self.cliques, strict=True)
         return tuple(vector[place].reshape([self.shape[a] for a in clique]) for place, clique in parts)
+
+    def spread(self, axes: Axes, i: int) -> list[int]:
+        """The shape in which a table over some of clique i's columns, in order, goes with that clique's own table."""
+        return [self.shape[a] if a in axes else 1 for a in self.cliques[i]]
 
     def home(self, axes: Collection[int]) -> int | None:
         """The smallest clique that contains all of these columns; None if no clique does."""
@@ -98,7 +102,7 @@ def _graph(columns: int, tables: Iterable[Collection[int]]) -> list[set[int]]:
     return near
 
 
-def _eliminated(shape: tuple[int, ...], graph: Sequence[set[int]], fill: int, weight: int) -> list[set[int]]:
+def _eliminated(shape: Shape, graph: Sequence[set[int]], fill: int, weight: int) -> list[set[int]]:
     """The cliques of one elimination order, which takes the least (1 + missing edges)^fill · cells^weight first."""
     near = [set(own) for own in graph]
     sizes = [math.log(size) for size in shape]
@@ -132,7 +136,7 @@ def _maximal(cliques: Iterable[set[int]]) -> list[Axes]:
     return sorted(tuple(sorted(clique)) for clique in kept)
 
 
-def _joined(shape: tuple[int, ...], cliques: list[Axes]) -> JunctionTree:
+def _joined(shape: Shape, cliques: list[Axes]) -> JunctionTree:
     """The junction tree by maximum separators (Prim), rooted at the clique with the most cells."""
     root = max(range(len(cliques)), key=lambda i: cells(shape, cliques[i]))
     sets = [set(clique) for clique in cliques]

@@ -11,13 +11,13 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..data.domain import Domain
+from ..data.domain import Domain, projected
 from ..errors import InputError
 from ..problems import PublicStart
 from ..releases import Release
 from ..types import Array, Axes, frozen
 from ..workloads import Marginals, Workload
-from .graphical import Graphical, by_clique, tables_under
+from .graphical import Graphical, by_clique, divided, tables_under
 from .junction import JunctionTree, junction_tree
 
 
@@ -70,8 +70,7 @@ class Tree:
         out, tree = np.zeros(self.size), self.junction
         for axes, allowed in self.domain.zeros.items():
             home: int = tree.home(axes)  # type: ignore[assignment]
-            wide = allowed.reshape([tree.shape[a] if a in axes else 1 for a in tree.cliques[home]])
-            tree.tables(out)[home][...] += np.where(wide, 0.0, -np.inf)
+            tree.tables(out)[home][...] += np.where(allowed.reshape(tree.spread(axes, home)), 0.0, -np.inf)
         return out
 
     def reader(self, workload: Workload) -> "TreeReader":
@@ -106,8 +105,7 @@ class Tree:
         np.divide(out[0], masses[0], out=out[0])
         for i in range(1, count):
             above = self._narrowed(out[tree.parents[i]], i)
-            factor = np.divide(above, masses[i], out=np.zeros_like(above), where=masses[i] > 0)
-            np.multiply(out[i], factor, out=out[i])
+            np.multiply(out[i], divided(above, masses[i]), out=out[i])
         return log_z, beliefs
 
     def potentials(self, start: PublicStart) -> Array:
@@ -121,10 +119,9 @@ class Tree:
         with np.errstate(divide="ignore"):
             np.log(out, out=out)
         for i, table in enumerate(tree.tables(out)):
-            if tree.separators[i]:
-                above = start.answers(Marginals.over(self.domain, [tree.separators[i]]))
-                sizes = [tree.shape[a] if a in tree.separators[i] else 1 for a in tree.cliques[i]]
-                table -= np.log(np.where(above > 0, above, 1)).reshape(sizes)
+            if sep := tree.separators[i]:
+                above = start.answers(Marginals.over(self.domain, [sep]))
+                table -= np.log(np.where(above > 0, above, 1)).reshape(tree.spread(sep, i))
         return out
 
     def support(self, workload: Workload, j: int) -> Support:
@@ -171,12 +168,8 @@ class Tree:
         """Make clique i agree with its parent (down), or the parent with it."""
         parent = self.junction.parents[i]
         above, below = self._narrowed(tables[parent], i), tables[i].sum(axis=self._own[i], keepdims=True)
-        new, old = (above, below) if down else (below, above)
-        ratio = np.divide(new, old, out=np.zeros_like(new), where=old > 0)
-        if down:
-            np.multiply(tables[i], ratio, out=tables[i])
-        else:
-            np.multiply(tables[parent], self._widened(ratio, i), out=tables[parent])
+        table = tables[i if down else parent]
+        table *= divided(above, below) if down else self._widened(divided(below, above), i)
 
     def release(self, beliefs: Array) -> Release:
         """The distribution to release for beliefs, which answers any tables and draws rows."""
@@ -184,16 +177,13 @@ class Tree:
 
     def _widened(self, message: Array, i: int) -> Array:
         """The message of clique i about its separator, shaped to add to its parent's table."""
-        clique = self.junction.cliques[self.junction.parents[i]]
-        sep = self.junction.separators[i]
-        return message.reshape([self.junction.shape[a] if a in sep else 1 for a in clique])
+        tree = self.junction
+        return message.reshape(tree.spread(tree.separators[i], tree.parents[i]))
 
     def _narrowed(self, belief: Array, i: int) -> Array:
         """The parent's belief on the separator of clique i, shaped to multiply the clique's table."""
-        parent = self.junction.parents[i]
-        clique, sep = self.junction.cliques[parent], self.junction.separators[i]
-        table = belief.sum(axis=tuple(k for k, a in enumerate(clique) if a not in sep))
-        return table.reshape([self.junction.shape[a] if a in sep else 1 for a in self.junction.cliques[i]])
+        tree, sep = self.junction, self.junction.separators[i]
+        return projected(belief, tree.cliques[tree.parents[i]], sep).reshape(tree.spread(sep, i))
 
 
 class TreeReader:

@@ -10,7 +10,7 @@ import pandas as pd
 from ..data.column import Column
 from ..data.domain import Domain
 from ..errors import InputError
-from ..types import Array, frozen
+from ..types import Array, Texts, frozen
 from ..workloads import TableQueries
 from .grammar import Leaf, Node, QuestionParser
 
@@ -29,9 +29,9 @@ class Question:
     """
 
     text: str
-    columns: tuple[str, ...]
+    columns: Texts
     workload: TableQueries
-    notes: tuple[str, ...]
+    notes: Texts
 
 
 def understand(text: str, domain: Domain) -> Question:

@@ -19,7 +19,7 @@ from ..geometry.regions import Ball, Box, Region, Space, check_radius
 from ..learning.losses import Logistic, SquaredDistance, absolute, hinge, huber, pinball
 from ..numbers import read_number
 from ..problems import RiskMinimisation
-from ..types import Array
+from ..types import Array, Texts
 from .queries import join_names, split_names
 
 HELP = (
@@ -108,7 +108,7 @@ def read_task(
     return RiskMinimisation(loss, K, len(values), names, location, group, domain.peeked), grouped(values)
 
 
-def task_text(kind: str, target: str, *, level: float | None = None, features: tuple[str, ...] = ()) -> str:
+def task_text(kind: str, target: str, *, level: float | None = None, features: Texts = ()) -> str:
     """The text that `read_task` reads as this task, with column names quoted where needed."""
     parts = [target] + ([f"{level:g}"] if level is not None else [])
     if features:
@@ -162,7 +162,7 @@ def _labels(column: Column, cells: pd.Series) -> Array:
     return codes * 2.0 - 1.0
 
 
-def _features(columns: tuple[Column, ...], frame: pd.DataFrame) -> tuple[Array, tuple[str, ...]]:
+def _features(columns: tuple[Column, ...], frame: pd.DataFrame) -> tuple[Array, Texts]:
     """The features A (n, d) with ‖a‖ ≤ 1, the intercept last, and the meaning of each coordinate."""
     blocks, names = [], []
     for column in columns:

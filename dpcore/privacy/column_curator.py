@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -10,7 +11,7 @@ from ..data.cells import RawCells
 from ..data.plain import plain
 from ..data.readings import READINGS
 from ..errors import BudgetError, InputError
-from ..types import Array, Rng, frozen
+from ..types import Array, Rng, Texts, frozen
 from . import mechanisms
 from .accounting.budget import Approximate, Gaussian, Pure
 from .accounting.ledger import Plan
@@ -28,7 +29,7 @@ class Frequent:
     `missing` is the noisy count of missing cells, whatever it is.
     """
 
-    texts: tuple[str, ...]
+    texts: Texts
     counts: Array
     missing: float
     threshold: float
@@ -64,16 +65,14 @@ class ColumnCurator(Holder):
         if any(cells.n != n for cells in columns):
             raise InputError(f"a column has not the {n} rows of the others")
         super().__init__(n, plan, rng, group)
-        self._columns = tuple(columns)
+        self._columns = list(columns)
 
     def read(self, column: int, how: str) -> None:
         """Set how a column's cells are read from now on: a public choice, which touches no cell."""
         place = self._place(column)
         if (how := plain(how)) not in READINGS:
             raise InputError(f"read={str(how)[:40]!r} is no reading")
-        old = self._columns[place]
-        own = RawCells(old.texts, old.counts, old.empty, how)
-        self._columns = (*self._columns[:place], own, *self._columns[place + 1 :])
+        self._columns[place] = replace(self._columns[place], read=how)
 
     def count(self, column: int, statistic: ColumnStatistic, spend: Gaussian | Pure) -> NoisyCounts:
         """Noisy counts of one column on a public grid, with every count released.
@@ -116,7 +115,6 @@ class ColumnCurator(Holder):
                 "delta=0: which values a column has cannot be measured, because a single one would show; list its "
                 "values, or choose delta > 0"
             )
-        gaussian = isinstance(paid, Gaussian)
         scale, low, threshold = passing(paid, self._group)
         self._ledger.charge("frequent", paid)
         cells = self._columns[place]
@@ -124,7 +122,7 @@ class ColumnCurator(Holder):
         counts = np.array([*(cells.categories[text] for text in texts), cells.missing], dtype=np.int64)
         noisy = self._noised(counts, scale, paid, self._ledger.plan.exact)
         kept = np.flatnonzero(noisy[:-1] >= threshold)
-        deviation = scale * (1.0 if gaussian else math.sqrt(2))
+        deviation = scale * (1.0 if isinstance(paid, Gaussian) else math.sqrt(2))
         return Frequent(tuple(texts[i] for i in kept), noisy[kept], float(noisy[-1]), threshold, deviation)
 
     def _place(self, column: int) -> int:

@@ -11,7 +11,7 @@ from ..data.domain import Countable
 from ..data.plain import plain
 from ..data.sources.counts import Counts
 from ..errors import BudgetError, InputError
-from ..types import Array, Rng
+from ..types import Array, Kinds, Rng
 from . import exact, mechanisms
 from .accounting.budget import Approximate, BoundedRange, Budget, Gaussian, Pure, Spend, SubsampledGaussian
 from .accounting.ledger import Charge, Ledger, Plan
@@ -63,7 +63,7 @@ class Holder:
         """The number of times that each law was drawn exactly, without rounding."""
         return self._exactly.copy()
 
-    def _paid(self, spend: Any, payable: tuple[type, ...]) -> Any:
+    def _paid(self, spend: Any, payable: Kinds) -> Any:
         """The spend, rebuilt from plain parts and checked against the payable kinds."""
         if type(spend) not in payable:
             names = " or ".join(kind.__name__ for kind in payable)
@@ -91,8 +91,8 @@ class Curator(Holder):
     floating point, in an exact plan too.
     """
 
-    _measures: ClassVar[tuple[type, ...]] = ()
-    _made_of: ClassVar[tuple[type, ...]] = ()
+    _measures: ClassVar[Kinds] = ()
+    _made_of: ClassVar[Kinds] = ()
     __slots__ = ("_measured", "_rows", "_step", "_unit")
 
     def __init__(self, rows: Any, n: int, plan: Plan, rng: Rng, *, group: int = 1) -> None:
@@ -146,9 +146,7 @@ class Curator(Holder):
         self._measured.add(out, own)
         return out
 
-    def _check(
-        self, question: Any, known: tuple[type, ...], spend: Any, payable: tuple[type, ...] | None = None
-    ) -> tuple[Any, Any]:
+    def _check(self, question: Any, known: Kinds, spend: Any, payable: Kinds | None = None) -> tuple[Any, Any]:
         """The statistic and the spend, rebuilt and checked; `payable` is the statistic's own list unless given."""
         if type(question) not in known:
             raise BudgetError(f"{type(question).__name__} is not a statistic with a derived sensitivity")

@@ -25,6 +25,7 @@ WHOLE = 2.0**53  # up to which a float is every whole number
 SMALLEST, LARGEST = 2.0**-100, 2.0**58  # scales between which whole numbers and 64 bits hold every step
 STEPS = 2**20  # grid steps in the scale of the noise, at least
 FIRST = 40  # bits of x that are drawn at once
+Exponent = Callable[[Any, Any], Any]  # of k and x, in floats or fractions
 SLACK = 2.0**-30  # relative error of an acceptance probability: x is known to 2^-40 of a slope of at most 2^8
 
 
@@ -46,7 +47,7 @@ def laplace(counts: Array, scale: float, rng: Rng) -> Array:
     return _noisy(counts, scale, rng, 1.0, lambda k, x: x)
 
 
-def _noisy(counts: Array, scale: float, rng: Rng, rate: float, exponent: Callable[[Any, Any], Any]) -> Array:
+def _noisy(counts: Array, scale: float, rng: Rng, rate: float, exponent: Exponent) -> Array:
     """The counts plus ±K(k + x) steps, rounded to whole steps; e^{−rate k − exponent(k, x)} is the law of k and x."""
     if scale == 0:  # the counts are the same for all records
         return counts
@@ -60,7 +61,7 @@ def _noisy(counts: Array, scale: float, rng: Rng, rate: float, exponent: Callabl
     return (below + _steps(rest.ravel(), wide, rng, rate, exponent).reshape(rest.shape)) * step
 
 
-def _steps(rest: Array, wide: int, rng: Rng, rate: float, exponent: Callable[[Any, Any], Any]) -> Array:
+def _steps(rest: Array, wide: int, rng: Rng, rate: float, exponent: Exponent) -> Array:
     """The whole numbers ⌊rest/2^40 ± K(k + x)⌋ (s,), drawn until all are accepted."""
     out, todo = np.empty(len(rest)), np.arange(len(rest))
     while size := len(todo):
@@ -89,9 +90,7 @@ def _geometric(size: int, rate: float, rng: Rng) -> Array:
     return k
 
 
-def _settle(
-    k: int, x: int, word: int, rest: int, slope: int, rng: Rng, exponent: Callable[[Any, Any], Any]
-) -> int | None:
+def _settle(k: int, x: int, word: int, rest: int, slope: int, rng: Rng, exponent: Exponent) -> int | None:
     """⌊rest/2^40 + slope · x⌋ if k and x are accepted, else None; `x` and `word` are the first bits of uniforms."""
     bits = FIRST
 

@@ -9,7 +9,7 @@ from ..data.domain import Countable, Domain
 from ..data.plain import plain
 from ..errors import BudgetError, InputError
 from ..numbers import ROOM
-from ..types import Array, Rng
+from ..types import Array, Kinds, Rng
 from ..workloads import Workload, sealed, sealed_domain
 from . import exact, grid, mechanisms
 from .accounting.budget import BoundedRange, Pure
@@ -34,7 +34,7 @@ class TableCurator(Curator):
     """
 
     _measures = (Answers, SomeAnswers, CellAnswers, WeightedTables, Residuals, CodeVotes)
-    __slots__ = ("_counts", "_domain", "_threshold", "_twins")
+    __slots__ = ("_counts", "_domain", "_threshold")
 
     def __init__(
         self, rows: Countable, n: int, plan: Plan, rng: Rng, *, group: int = 1,
@@ -42,8 +42,7 @@ class TableCurator(Curator):
     ) -> None:  # fmt: skip
         super().__init__(rows, n, plan, rng, group=group)
         self._domain = None if domain is None else sealed_domain(domain)
-        self._twins: dict[int, tuple[Workload, Workload]] = {}  # by the id of the workload, which is kept for that
-        self._counts: dict[int, tuple[Workload, Workload, Array, float]] = {}  # by the id of the twin
+        self._counts: dict[Workload, tuple[Workload, Array, float]] = {}  # by the twin
         self._threshold: tuple[Pure, float, float] | None = None  # paid and not used up: spend, Δ, its noise
 
     def select(self, score: SignedErrors | TableErrors, spend: BoundedRange | Pure) -> int:
@@ -113,7 +112,7 @@ class TableCurator(Curator):
         return place
 
     def _scored(
-        self, verb: str, score: Any, known: tuple[type, ...], spend: Any, payable: tuple[type, ...], times: int = 1
+        self, verb: str, score: Any, known: Kinds, spend: Any, payable: Kinds, times: int = 1
     ) -> tuple[Any, Array, float]:
         """The spend, charged before any row is read, the scores of exact counts, and the scale 2Δ/(unit ε₀) of a draw.
 
@@ -155,28 +154,17 @@ class TableCurator(Curator):
 
     def _true_counts(self, twin: Workload) -> tuple[Workload, Array, float]:
         """A workload with its entries on the grid, its n · ⟨q_j, P_n⟩ without error, and the grid's step; once each."""
-        if id(twin) not in self._counts:
+        if twin not in self._counts:
             own, step = grid.workload_on_grid(twin, self._n)
             self._step = min(self._step, step)
-            self._counts[id(twin)] = (twin, own, own.answers_of_rows(self._rows.counted), step)
-        return self._counts[id(twin)][1:]
-
-    def _check(
-        self, question: Any, known: tuple[type, ...], spend: Any, payable: tuple[type, ...] | None = None
-    ) -> tuple[Any, Any]:
-        if self._threshold and known is not STREAMED:
-            raise BudgetError("a threshold is in use: nothing else may be asked before a query is above it")
-        return super()._check(question, known, spend, payable)
+            self._counts[twin] = (own, own.answers_of_rows(self._rows.counted), step)
+        return self._counts[twin]
 
     def _own(self, question: Any) -> Any:
+        if self._threshold and type(question) not in STREAMED:
+            raise BudgetError("a threshold is in use: nothing else may be asked before a query is above it")
         parts = {f.name: vars(question)[f.name] for f in fields(question)}
         if "workload" not in parts:
             return super()._own(question)
-        twin = self._twin(parts.pop("workload"))
+        twin = sealed(parts.pop("workload"), self._domain)
         return type(question)(workload=twin, **{name: plain(part) for name, part in parts.items()})
-
-    def _twin(self, workload: Workload) -> Workload:
-        """The workload's private copy, on which all counting is done; no caller holds it."""
-        if id(workload) not in self._twins:
-            self._twins[id(workload)] = (workload, sealed(workload, self._domain))
-        return self._twins[id(workload)][1]

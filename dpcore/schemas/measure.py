@@ -92,11 +92,11 @@ def guess_kinds(names: Sequence[str], plan: SchemaPlan, curator: ColumnCurator) 
         if dates + texts <= min(few, numbers):
             kind = "numeric" if broken >= (1 - MOSTLY) * numbers else "integer"
             read = COMMA if kind == "numeric" and counts[COMMAS] > counts[NUMBER] + SURE * seen.stddev else AS_WRITTEN
-            out.append(OpenColumn(name=name, kind=kind, read=read, quantiles=kind == "numeric"))
+            out.append(OpenColumn(name, kind, read, quantiles=kind == "numeric"))
         elif numbers + texts <= min(few, dates):
-            out.append(OpenColumn(name=name, kind="integer", read=f"year of {ORDERS[days.argmax()]}"))
+            out.append(OpenColumn(name, "integer", f"year of {ORDERS[days.argmax()]}"))
         else:
-            out.append(OpenColumn(name=name, kind="categorical"))
+            out.append(OpenColumn(name, "categorical"))
     return out
 
 

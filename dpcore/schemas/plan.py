@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 from ..algorithms.base import Algorithm, make_plan
 from ..data.open_schema import OpenColumn
@@ -21,7 +20,7 @@ from ..privacy.accounting import conversions
 from ..privacy.accounting.budget import SMALLEST, Accounting, Budget, Gaussian, NoiseSpend, Pure, Sums
 from ..privacy.accounting.calibrations import MARGIN
 from ..privacy.accounting.ledger import Charge, Plan
-from ..privacy.accounting.lifetime import Drawn, Event, Filtered, reserved
+from ..privacy.accounting.lifetime import Drawn, Events, Filtered, Listed, reserved
 from ..privacy.column_curator import passing
 from ..privacy.measurement import deviation
 from ..privacy.statistics.columns import Categories, KindCounts, Magnitudes, Nodes, TreeCounts
@@ -61,12 +60,10 @@ class Division:
         return self.budget.delta - self.failure - self.spare
 
     @property
-    def events(self) -> tuple[tuple[Event, int], ...]:
+    def events(self) -> Listed:
         """The events that a ledger reserves for both parts before the first draw: an upper bound on all spends."""
-        if self.accounting is Accounting.PURE:
-            return tuple((Pure(cost), 1) for cost in (self.schema, self.rest) if cost > 0)
-        parts = ((self.schema, self.failure), (self.rest, self.spare))
-        return tuple((Filtered(cost, failure), 1) for cost, failure in parts if cost > 0)
+        parts, pure = ((self.schema, self.failure), (self.rest, self.spare)), self.accounting is Accounting.PURE
+        return tuple((Pure(cost) if pure else Filtered(cost, failure), 1) for cost, failure in parts if cost > 0)
 
 
 def default_share(columns: int, n: int, group: int, budget: Budget) -> float:
@@ -199,7 +196,7 @@ def plan_schema(
     if known and not pure:
         values = Gaussian(math.sqrt(2 * each), division.failure / known * MARGIN)
     bounds, look, tree = spend(RANGE), spend(LOOK), spend(1 - RANGE - LOOK)
-    numbers: tuple[tuple[Any, Any], ...] = ((bounds, Magnitudes()), (look, TreeCounts), (tree, TreeCounts))
+    numbers = ((bounds, Magnitudes()), (look, TreeCounts), (tree, TreeCounts))
     charges = [Charge("count", seen, kinds, KindCounts())] if seen else []
     for column in columns:
         if column.categorical and values is not None:
@@ -266,7 +263,7 @@ def exactly(plan: Plan) -> Plan:
     return replace(plan, exact=True) if all(map(grid.gridded, plan.measured)) else plan
 
 
-def spent(events: Sequence[tuple[Event, int]], budget: Budget) -> tuple[float, float]:
+def spent(events: Events, budget: Budget) -> tuple[float, float]:
     """The Σρ of events, and the part of δ that their failures take at the budget's ε."""
     lost = math.fsum(
         times * ((1 + math.exp(min(budget.epsilon, 700.0))) * e.error if isinstance(e, Drawn) else e.failure)
@@ -295,10 +292,10 @@ def check_whole(division: Division, schema: Plan, algorithm: Plan, adaptive: boo
 def _enclosed(charges: Sequence[Charge], division: Division, exact: bool) -> Plan:
     """A plan of the charges alone, with no more budget than they need."""
     sums = Sums.of((c.spend, c.times) for c in charges)
-    if division.accounting is Accounting.PURE:
-        return Plan(Budget(max(sums.pure * ROOM, SMALLEST), 0.0), tuple(charges), exact=exact)
-    epsilon = conversions.zcdp_epsilon(sums.rho, division.budget.delta - sums.failure) * (1 + 1e-9)
-    return Plan(Budget(max(epsilon, SMALLEST), division.budget.delta, additive=True), tuple(charges), exact=exact)
+    delta, epsilon = division.budget.delta, sums.pure * ROOM
+    if division.accounting is not Accounting.PURE:
+        epsilon = conversions.zcdp_epsilon(sums.rho, delta - sums.failure) * (1 + 1e-9)
+    return Plan(Budget(max(epsilon, SMALLEST), delta, additive=True), tuple(charges), exact=exact)
 
 
 def describe(division: Division, columns: Sequence[OpenColumn]) -> Json:

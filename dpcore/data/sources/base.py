@@ -1,15 +1,15 @@
 """The protocol of sources: they count tables of encoded records and give a fingerprint of these."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 import pandas as pd
 
 from ...errors import InputError
-from ...types import Array, Axes, Watch, frozen, unwatched
+from ...types import Array, Tables, Texts, Watch, frozen, unwatched
 from ..column import Column
 from ..domain import Domain
 from ..inputs import explained, opened
@@ -20,11 +20,17 @@ Stamp = tuple[int, int, int]
 
 
 @contextmanager
-def stamped(path: Path) -> Iterator[tuple[BinaryIO, Stamp]]:
-    """A regular file, open for reading, and a stamp that changes when it is written; errors begin with its path."""
+def stamped(path: Path, before: Stamp | None = None) -> Iterator[tuple[BinaryIO, Stamp]]:
+    """A regular file, open for reading, and a stamp that changes when it is written; errors begin with its path.
+
+    Raises InputError where it is not the stamp `before` any more.
+    """
     with explained(str(path), path.suffix.lower()[1:]), opened(path, MOST_BYTES) as file:
         found = os.fstat(file.fileno())
-        yield file, (found.st_ino, found.st_size, found.st_mtime_ns)
+        stamp = found.st_ino, found.st_size, found.st_mtime_ns
+        if before not in (None, stamp):
+            raise InputError(CHANGED)
+        yield file, stamp
 
 
 @frozen
@@ -32,36 +38,23 @@ class Tally:
     """The number n of records, and the counts of some tables by their axes: whole numbers that add up."""
 
     n: int
-    tables: dict[Axes, Array]
+    tables: Tables
 
     def __add__(self, other: "Tally") -> "Tally":
         return Tally(self.n + other.n, {axes: table + other.tables[axes] for axes, table in self.tables.items()})
 
 
-class Source(Protocol):
-    """Records that need not fit into memory; `name` appears in messages, `columns` are their columns.
+class Source:
+    """The protocol of a source: records that need not fit into memory.
 
     Counts are of codes as `Column.encode` makes them, cell by cell: neither the order of records nor where a part
     begins changes any. What a schema refuses is an InputError with the column, the value and where it stands.
     """
 
-    @property
-    def name(self) -> str:
-        """The name of the source in messages."""
-        ...
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of all its columns."""
-        ...
-
-    def count(self, domain: Domain, tables: Sequence[Axes], watch: Watch = unwatched) -> Tally:
-        """The number n, and the tables (size,) on sorted axes of a domain, the last axis running fastest."""
-        ...
-
-    def fingerprint(self, key: bytes, watch: Watch = unwatched) -> str:
-        """The fingerprint of all its records and columns; see `fingerprint`."""
-        ...
+    name: Any  # a text, by which messages name the source
+    columns: Any  # the names of all its columns, a tuple
+    count: Any  # (domain, tables, watch): a Tally of the tables (size,) on sorted axes, the last axis running fastest
+    fingerprint: Any  # (key, watch): the fingerprint of all its records and columns; see `fingerprint`
 
 
 def places(source: Source, domain: Domain) -> list[int]:
@@ -73,7 +66,7 @@ def places(source: Source, domain: Domain) -> list[int]:
 
 
 @frozen
-class SourceWrapper:
+class SourceWrapper(Source):
     """A wrapper that counts a `source` in its own way and passes on everything else."""
 
     source: Any
@@ -84,7 +77,7 @@ class SourceWrapper:
         return self.source.name
 
     @property
-    def columns(self) -> tuple[str, ...]:
+    def columns(self) -> Texts:
         """The wrapped source's columns."""
         return self.source.columns
 

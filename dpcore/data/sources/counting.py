@@ -1,19 +1,20 @@
 """Records counted into tables: few wide tables are counted, and all others are summed out of them."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from os.path import commonprefix
 
 import numpy as np
 
-from ...types import Array, Axes
+from ...types import Array, Axes, Tables
+from ..domain import projected
 
 BLOCK = 1 << 17  # records whose keys are made at once: they stay in a processor's cache
 WIDE = 1 << 16  # cells up to which tables are put together
 SPREAD = 1 << 21  # cells from which on only those that a block meets are touched
 
 
-def add(counted: Mapping[Axes, Array], codes: Sequence[Array], shape: Sequence[int]) -> None:
+def add(counted: Tables, codes: Sequence[Array], shape: Sequence[int]) -> None:
     """Add records, as codes (m,) by column, to tables in place; shared columns' keys are computed once.
 
     A key is a whole number below the table's size: of 32 bits where that serves.
@@ -67,14 +68,13 @@ def cover(tables: Iterable[Axes], shape: Sequence[int]) -> list[Axes]:
     return sorted(out)
 
 
-def narrowed(counted: Mapping[Axes, Array], tables: Iterable[Axes], shape: Sequence[int]) -> dict[Axes, Array]:
+def narrowed(counted: Tables, tables: Iterable[Axes], shape: Sequence[int]) -> Tables:
     """Each table asked for, summed from the smallest counted one that contains it."""
     ordered = sorted(counted, key=lambda axes: len(counted[axes]))
     out = {}
     for axes in tables:
         wide = next(other for other in ordered if set(axes) <= set(other))
-        gone = tuple(i for i, a in enumerate(wide) if a not in axes)
-        out[axes] = counted[wide].reshape([shape[a] for a in wide]).sum(axis=gone).ravel()
+        out[axes] = projected(counted[wide].reshape([shape[a] for a in wide]), wide, axes).ravel()
     return out
 
 

@@ -7,7 +7,7 @@ from typing import NoReturn
 import numpy as np
 
 from ...errors import InputError, check_rows
-from ...types import Array, Axes, Watch, frozen, unwatched
+from ...types import Array, Axes, Tables, Watch, frozen, unwatched
 from ..constraints import Constraint
 from ..domain import Countable, Domain, Rows
 from .base import Source
@@ -27,10 +27,10 @@ class Counts(Countable):
 
     domain: Domain
     n: int
-    tables: dict[Axes, Array]
+    tables: Tables
     source: Source | None = None
     whole: bool = False
-    _summed: dict[Axes, Array] = field(default_factory=dict, repr=False)
+    _summed: Tables = field(default_factory=dict, repr=False)
 
     @property
     def apart(self) -> "Counts":

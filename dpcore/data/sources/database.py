@@ -9,13 +9,13 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...errors import InputError
-from ...types import Array, Axes, Json, Watch, frozen, unwatched
+from ...types import Array, Axes, Json, Texts, Watch, frozen, unwatched
 from ..cell import DAY, MIDNIGHT, MISSING_TEXTS, POINT, WHOLE, ZERO, written
 from ..column import OTHER, Column
 from ..domain import Domain
 from ..inputs import opened
 from ..readings import AS_WRITTEN
-from .base import Tally, places
+from .base import Source, Tally, places
 from .counting import cover, narrowed
 
 ENGINES = {  # tested ones: what takes characters off both ends of a text, makes bytes of it, and a text of bytes
@@ -57,13 +57,17 @@ def connect(text: str) -> "DatabaseSource":
     address, _, table = text.partition("#")
     if not is_database(address) or not table:
         raise InputError("a table in a database is named ENGINE://…#TABLE, with ENGINE duckdb or postgres")
-    ibis = _ibis()
     engine = address.partition("://")[0].replace("postgresql", "postgres")
     *schema, name = table.split(".")
     database = schema[0] if schema else None
     try:
+        import ibis
+
         if engine == "duckdb":
-            backend: Any = _duckdb(address.partition("://")[2])
+            path = address.partition("://")[2]
+            with opened(path, MOST_BYTES):  # a regular file, which reads no other one and loads no extension
+                pass
+            backend: Any = ibis.duckdb.connect(Path(path), read_only=True, **CLOSED)
             if not backend.con.execute(OWN, [name, database]).fetchall():
                 raise InputError("there is no such table or view in it")
         else:
@@ -80,7 +84,7 @@ def connect(text: str) -> "DatabaseSource":
 
 
 @frozen
-class DatabaseSource:
+class DatabaseSource(Source):
     """A table of an Ibis backend. Its expressions compute the codes of `Column.encode`, bit for bit.
 
     Numbers are compared as 64-bit floats with edges that are written in full. What cannot be pushed down exactly is
@@ -98,7 +102,7 @@ class DatabaseSource:
             raise InputError(f"{self.backend.name} is no database whose codes were tested; these were: {tested}")
 
     @property
-    def columns(self) -> tuple[str, ...]:
+    def columns(self) -> Texts:
         """The column names, as the database spells them."""
         return tuple(self.table.columns)
 
@@ -133,11 +137,12 @@ class DatabaseSource:
 
     def _checked(self, refusals: Sequence[tuple[str, Any, Any, str]]) -> int:
         """The number n; InputError for the first column with refused cells: the smallest one, and how many."""
-        ibis = _ibis()
+        import ibis
+
         asked: Json = {"n": self.table.count()}
         for i, (_, bad, cells, _) in enumerate(refusals):
             asked[f"bad_{i}"] = bad.ifelse(1, 0).sum()
-            asked[f"least_{i}"] = ibis.cases((bad, cells.cast("string")), else_=None).min()
+            asked[f"least_{i}"] = ibis.cases((bad, cells.cast("string")), else_=None).min()  # type: ignore[attr-defined]
         (found,) = self._asked(self.table.aggregate(**asked)).to_pylist()
         for i, (name, _, _, why) in enumerate(refusals):
             if times := found[f"bad_{i}"]:
@@ -167,7 +172,8 @@ class DatabaseSource:
 
     def _pushed(self, column: Column, name: str) -> tuple[Any, list[tuple[Any, Any, str]]]:
         """A column's code as an expression, and its refused cells: a condition, the text to show, and the reason."""
-        ibis = _ibis()
+        import ibis
+
         cells, kind = self.table[name], self.table[name].type()
         number = kind.is_integer() or kind.is_floating()
         if not (number or kind.is_boolean() or kind.is_string()) or (not column.values and not number):
@@ -180,27 +186,25 @@ class DatabaseSource:
         absent = cells.isnull() | floats.isnan() if kind.is_floating() else cells.isnull()
         refusals = []
         if column.values:
-            is_value, said_missing = self._values(column, cells, floats)
+            cases, said_missing = self._values(column, cells, floats)
             absent = absent | said_missing if said_missing is not None else absent
             outside = ~absent
-            for condition, _ in is_value:
+            for condition, _ in cases:
                 outside = outside & ~condition
-            cases = is_value
             beyond = column.values.index(OTHER) if column.out_of_range == "other" else UNCOUNTED
             if beyond == UNCOUNTED:
                 refusals.append((outside, cells, f"is not one of the allowed values {column.allowed}"))
         else:
-            whole = floats == _builtin("floor", "float64", "float64")(
-                floats
-            )  # Ibis's own makes whole numbers of 64 bits
-            if column.unreadable == "missing":
-                absent = absent | floats.isinf() if kind.is_floating() else absent
-                absent = absent | ~whole if column.kind == "integer" else absent
-            else:
-                if kind.is_floating():
-                    refusals.append((~absent & floats.isinf(), cells, "is not a finite number"))
-                if column.kind == "integer":
-                    refusals.append((~absent & ~whole, cells, f"is not a whole number in {column.allowed}"))
+            floor = _builtin("floor", "float64", "float64")  # Ibis's own makes whole numbers of 64 bits
+            wrong = [(floats.isinf(), "is not a finite number")] * kind.is_floating()
+            wrong += [(floats != floor(floats), f"is not a whole number in {column.allowed}")] * (
+                column.kind == "integer"
+            )
+            for bad, why in wrong:
+                if column.unreadable == "missing":
+                    absent = absent | bad
+                else:
+                    refusals.append((~absent & bad, cells, why))
             low, high = map(_exactly, column.bounds)
             if column.out_of_range == "refuse":
                 refusals.append((~absent & ((floats < low) | (floats > high)), cells, f"is outside {column.allowed}"))
@@ -218,6 +222,8 @@ class DatabaseSource:
 
     def _values(self, column: Column, cells: Any, floats: Any) -> tuple[list[tuple[Any, int]], Any]:
         """Conditions for each listed value with its code, and for a text that means a missing value."""
+        import ibis
+
         keys = {column.key(value): code for code, value in enumerate(column.values)}
         kind = cells.type()
         if kind.is_string():
@@ -241,7 +247,7 @@ class DatabaseSource:
             if kind.is_floating():
                 found.append((floats == _exactly(value), code))
             elif kind.bounds.lower <= value <= kind.bounds.upper:
-                found.append((cells == _ibis().literal(value, kind), code))
+                found.append((cells == ibis.literal(value, kind), code))
         return found, None
 
 
@@ -252,30 +258,17 @@ def _same(text: Any, key: str) -> Any:
     return text.re_search(f"^{key}({MIDNIGHT})?$") if re.fullmatch(DAY, key) else text == key
 
 
-def _ibis() -> Any:
-    """The package Ibis, imported when first needed; InputError where it is missing."""
-    try:
-        import ibis
-    except ImportError:
-        raise InputError(EXTRA) from None
-    return ibis
-
-
-def _duckdb(path: str) -> Any:
-    """A read-only connection to a regular file, which reads no other file and loads no extension."""
-    with opened(path, MOST_BYTES):
-        pass
-    return _ibis().duckdb.connect(Path(path), read_only=True, **CLOSED)
-
-
 def _exactly(value: float) -> Any:
     """A number written out in full, so that the database reads the very same float, not a decimal."""
-    ibis = _ibis()
+    import ibis
+
     return ibis.literal(repr(float(value))).cast("float64")
 
 
 def _builtin(name: str, *kinds: str) -> Any:
     """A function of the engine's own: the types of its arguments, then that of its value."""
+    import ibis
+
     *given, value = kinds
     function = (lambda a: ..., lambda a, b: ...)[len(given) - 1]  # noqa: ARG005 - what it does is the engine's
-    return _ibis().udf.scalar.builtin(function, name=name, signature=(tuple(given), value))
+    return ibis.udf.scalar.builtin(function, name=name, signature=(tuple(given), value))  # type: ignore[call-overload]

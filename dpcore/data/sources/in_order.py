@@ -8,11 +8,11 @@ import numpy as np
 from ...types import Axes, Watch, unwatched
 from ..domain import Domain
 from ..fingerprint import Fingerprint
-from .base import Tally, places
+from .base import Source, Tally, places
 from .counting import add, cover, narrowed
 
 
-class ReadInOrder:
+class ReadInOrder(Source):
     """A source that is read by its `chunks(names)`, in order, and whose fingerprint covers all its rows."""
 
     def count(

@@ -1,7 +1,7 @@
 """Parquet files of any size, row group by row group, and folders of them."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,12 +13,12 @@ import pyarrow.compute as pc
 from pyarrow.parquet import ParquetFile
 
 from ...errors import InputError
-from ...types import Array, Axes, Watch, unwatched
+from ...types import Array, Axes, Texts, Watch, unwatched
 from ..column import Column
 from ..domain import Domain
 from ..inputs import check_names, explained
 from ..readers import series, sound
-from .base import CHANGED, Chunk, Stamp, Tally, stamped
+from .base import Chunk, Stamp, Tally, stamped
 from .in_order import ReadInOrder
 from .processes import counted
 
@@ -60,12 +60,13 @@ class ParquetSource(ReadInOrder):
         return tuple(found)
 
     @cached_property
-    def _known(self) -> tuple[tuple[str, ...], list[tuple[Path, Stamp, list[int]]]]:
+    def _known(self) -> tuple[Texts, list[tuple[Path, Stamp, list[int]]]]:
         """The column names, and each file with its stamp and its rows by row group."""
-        columns: tuple[str, ...] | None = None
+        columns: Texts | None = None
         parts = []
         for file in self.files:
-            with _packed(file) as (packed, stamp):
+            with stamped(file) as (content, stamp):
+                packed = ParquetFile(content)
                 here = tuple(packed.schema_arrow.names)
                 check_names(here)
                 columns = here if columns is None else columns
@@ -81,7 +82,7 @@ class ParquetSource(ReadInOrder):
         return tuple((file, stamp) for file, stamp, _ in self._known[1])
 
     @property
-    def columns(self) -> tuple[str, ...]:
+    def columns(self) -> Texts:
         """The columns of the first file, in its order."""
         return self._known[0]
 
@@ -104,9 +105,8 @@ class ParquetSource(ReadInOrder):
             place += len(groups)
             if not mine:
                 continue
-            with _packed(file) as (packed, now):
-                if now != stamp:
-                    raise InputError(CHANGED)
+            with stamped(file, stamp) as (content, _):
+                packed = ParquetFile(content)
                 for g in mine:
                     yield from _pieces(packed, g, list(names), f"{file}, row group {g + 1}")
 
@@ -149,10 +149,3 @@ def _pieces(packed: ParquetFile, group: int, names: list[str], where: str) -> It
             table = sound(pa.Table.from_batches([batch]))
             yield ArrowChunk(table, where if not rows else f"{where}, rows from {rows + 1:,} on")
             rows += table.num_rows
-
-
-@contextmanager
-def _packed(path: Path) -> Iterator[tuple[ParquetFile, Stamp]]:
-    """An open Parquet file, and a stamp that changes when the file is written."""
-    with stamped(path) as (file, stamp):
-        yield ParquetFile(file), stamp

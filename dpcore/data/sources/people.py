@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import InputError
-from ...types import Array, frozen
+from ...types import Array, Texts, frozen
 from ..marks import persons
 from ..privacy_unit import PrivacyUnit, limit_rows
 from .base import Chunk, Source, SourceWrapper
@@ -24,7 +24,7 @@ class LimitedSource(SourceWrapper, ReadInOrder):
 
     person: str
     most: int
-    used: tuple[str, ...]
+    used: Texts
 
     def chunks(self, names: Sequence[str]) -> Iterator[Chunk]:
         """The chunks of whole people, with only the rows that are kept of them."""

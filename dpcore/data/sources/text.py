@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from ...errors import InputError
+from ...types import Texts
 from ..text_file import TextRows
 from ..text_format import UNSTATED, TextFormat
-from .base import CHANGED, Chunk, Stamp, stamped
+from .base import Chunk, Stamp, stamped
 from .in_order import ReadInOrder
 
 
@@ -30,7 +30,7 @@ class TextSource(ReadInOrder):
         return str(self.path)
 
     @cached_property
-    def _known(self) -> tuple[Stamp, tuple[str, ...]]:
+    def _known(self) -> tuple[Stamp, Texts]:
         """The file's stamp and its columns."""
         with stamped(self.path) as (file, stamp):
             return stamp, TextRows.of(file, self.format, self.path.suffix.lower()).names
@@ -41,16 +41,14 @@ class TextSource(ReadInOrder):
         return ((self.path, self._known[0]),)
 
     @property
-    def columns(self) -> tuple[str, ...]:
+    def columns(self) -> Texts:
         """The columns of the header."""
         return self._known[1]
 
     def chunks(self, names: Sequence[str]) -> Iterator[Chunk]:
         """The file's chunks, one after another."""
         first = 1
-        with stamped(self.path) as (file, now):
-            if now != self._known[0]:
-                raise InputError(CHANGED)
+        with stamped(self.path, self._known[0]) as (file, _):
             for frame in TextRows.of(file, self.format, self.path.suffix.lower()):
                 if len(frame):
                     yield Chunk(pd.DataFrame(frame[list(names)]), f"{self.path}, rows from {first:,} on")

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar
 
 from ...errors import InputError
 from ...types import Json
@@ -64,13 +64,20 @@ def _check_spend(name: str, value: float, failure: float) -> None:
         raise InputError(f"a spend's failure={failure} is outside [0, 1)")
 
 
+class Priced:
+    """A spend whose cost adds up, or does not where a kind says nothing of it."""
+
+    rho: Any = math.inf  # of zero-concentrated DP
+    pure: Any = math.inf  # the ε of pure DP
+    failure: Any = 0.0  # the part of δ that the spend takes
+
+
 @dataclass(frozen=True)
-class Gaussian:
+class Gaussian(Priced):
     """The spend of one release that is μ-GDP: Gaussian noise of deviation Δ₂/μ. Source: Dong, Roth, Su 2022."""
 
     mu: float
     failure: float = 0.0
-    pure = math.inf
 
     def __post_init__(self) -> None:
         _check_spend("mu", self.mu, self.failure)
@@ -82,7 +89,7 @@ class Gaussian:
 
 
 @dataclass(frozen=True)
-class _Ranged:
+class _Ranged(Priced):
     """An ε-DP spend whose log-likelihood ratios span at most s = `SPANS` · ε, so that it is s²/8-zCDP.
 
     Source: Cesar, Rogers 2021 (s²/8).
@@ -132,7 +139,7 @@ class Approximate(Pure):
 
 
 @dataclass(frozen=True)
-class SubsampledGaussian:
+class SubsampledGaussian(Priced):
     """The spend of one sum over a Poisson sample of the rows: rate q, clipped at C, noise of deviation zC.
 
     Its cost is known only together with all others like it, by privacy loss distributions (`subsampled_epsilon`).
@@ -141,8 +148,6 @@ class SubsampledGaussian:
     noise_multiplier: float
     rate: float
     failure: float = 0.0
-    pure = math.inf
-    rho = math.inf
 
     def __post_init__(self) -> None:
         _check_spend("noise_multiplier", self.noise_multiplier, self.failure)
@@ -151,29 +156,7 @@ class SubsampledGaussian:
 
 
 NoiseSpend = Gaussian | Pure  # for a number that is released with noise
-
-
-class Priced(Protocol):
-    """A spend whose cost adds up: ρ, ε where it is pure, and the probability that neither holds."""
-
-    @property
-    def rho(self) -> float:
-        """The ρ of zero-concentrated DP."""
-        ...
-
-    @property
-    def pure(self) -> float:
-        """The ε of pure DP; ∞ where the spend is not pure."""
-        ...
-
-    @property
-    def failure(self) -> float:
-        """The part of δ that the spend takes."""
-        ...
-
-
 Spend = Gaussian | BoundedRange | Pure | Approximate | SubsampledGaussian
-S = TypeVar("S", Gaussian, BoundedRange, Pure, Approximate, SubsampledGaussian)
 
 
 class Accounting(StrEnum):
@@ -276,15 +259,14 @@ def _joint(counted: list[tuple[Priced, int]]) -> Joint | None:
     """The joint cost of spends; None where one is of a kind that it does not take."""
     if not all(isinstance(s, (Gaussian, Pure, BoundedRange)) for s, _ in counted):
         return None
-    pures = [(s.epsilon, t) for s, t in counted if isinstance(s, Pure) and t]
-    draws = [(s.epsilon, t) for s, t in counted if isinstance(s, BoundedRange) and t]
-    return Joint(
-        math.fsum(t * s.mu**2 for s, t in counted if isinstance(s, Gaussian)),
-        max((e for e, _ in pures), default=0.0),
-        sum(t for _, t in pures),
-        max((e for e, _ in draws), default=0.0),
-        sum(t for _, t in draws),
-    )
+
+    def largest(kind: type[_Ranged]) -> tuple[float, int]:
+        """The largest ε of the spends of a kind, and their number."""
+        found = [(s.epsilon, t) for s, t in counted if isinstance(s, kind) and t]
+        return max((e for e, _ in found), default=0.0), sum(t for _, t in found)
+
+    mu_squared = math.fsum(t * s.mu**2 for s, t in counted if isinstance(s, Gaussian))
+    return Joint(mu_squared, *largest(Pure), *largest(BoundedRange))
 
 
 @dataclass(frozen=True)

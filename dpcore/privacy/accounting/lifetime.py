@@ -25,7 +25,7 @@ Failures are of two kinds. Let P, Q be the laws of all releases together about n
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -34,12 +34,12 @@ from scipy.special import log_expit, ndtri_exp
 from ...errors import InputError
 from ...numbers import ROOM, brief
 from ...types import Json
-from .budget import Accounting, Approximate, BoundedRange, Budget, Gaussian, Pure, Spend
+from .budget import Accounting, Approximate, BoundedRange, Budget, Gaussian, Priced, Pure, Spend
 from .ledger import Ledger, Plan
 
 
 @dataclass(frozen=True)
-class Concentrated:
+class Concentrated(Priced):
     """A spend of which only ρ-zCDP is known, as earlier versions charged for discrete Gaussian noise.
 
     Source: Canonne, Kamath, Steinke 2020.
@@ -47,7 +47,6 @@ class Concentrated:
 
     rho: float
     failure: float = 0.0
-    pure = math.inf
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ class Filtered(Concentrated):
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Drawn(Priced):
     """A draw whose law is off by at most `error` in total variation; another event pays for its exact law."""
 
     error: float
@@ -67,15 +66,14 @@ class Drawn:
             raise InputError(f"a draw's error={self.error} is outside [0, 1)")
 
 
-Event = Spend | Concentrated | Filtered | Drawn
-Events = Iterable[tuple[Event, int]]
-EVENTS: dict[str, type] = {
-    t.__name__: t for t in (Gaussian, BoundedRange, Pure, Approximate, Concentrated, Filtered, Drawn)
-}
+Event = Spend | Concentrated | Drawn
+Events = Collection[tuple[Event, int]]  # each with the number of times
+Listed = tuple[tuple[Event, int], ...]
 KNOWN = frozenset((Gaussian, BoundedRange, Pure, Approximate))  # kinds with a cost in every accounting
+EVENTS: dict[str, type] = {kind.__name__: kind for kind in (*KNOWN, Concentrated, Filtered, Drawn)}
 
 
-def planned(plan: Plan) -> tuple[tuple[Event, int], ...]:
+def planned(plan: Plan) -> Listed:
     """A plan's charges as events.
 
     A sampler's failure stands beside what the draw costs, as the error that it is.
@@ -91,7 +89,7 @@ def planned(plan: Plan) -> tuple[tuple[Event, int], ...]:
     return tuple(out)
 
 
-def reserved(plan: Plan, adaptive: bool) -> tuple[tuple[Event, int], ...]:
+def reserved(plan: Plan, adaptive: bool) -> Listed:
     """The events that a plan is charged with before its first touch: an upper bound on every path it may take.
 
     An adaptive algorithm may put other spends in place of the planned ones as long as they fit the plan's one
@@ -158,7 +156,7 @@ class Lifetime:
     failure: float
 
     def __post_init__(self) -> None:
-        if not self._pure and not 0 <= self.failure < self.budget.delta:
+        if self.accounting is not Accounting.PURE and not 0 <= self.failure < self.budget.delta:
             raise InputError(
                 f"total delta={brief(self.budget.delta)} allows no {self.accounting} beside {self.failure:g}"
             )
@@ -170,14 +168,13 @@ class Lifetime:
         Exact Gaussian and zCDP take all kinds of spends, Σε no Gaussian ones: Σε is taken where δ = 0, and where
         nothing else lets the first release in. Half of δ is kept for failures where the first release may fail.
         """
-        spends = list(first)
         if budget.delta == 0:
             return cls(budget, Accounting.PURE, 0.0)
-        failure = budget.delta / 2 if any(spend.failure or isinstance(spend, Drawn) for spend, _ in spends) else 0.0
+        failure = budget.delta / 2 if any(spend.failure or isinstance(spend, Drawn) for spend, _ in first) else 0.0
         every = [cls(budget, accounting, failure) for accounting in (Accounting.GDP, Accounting.ZCDP)]
-        best = min(every, key=lambda lifetime: lifetime.total(spends))
+        best = min(every, key=lambda lifetime: lifetime.total(first))
         pure = cls(budget, Accounting.PURE, budget.delta)
-        return pure if best.total(spends) > budget.epsilon >= pure.total(spends) else best
+        return pure if best.total(first) > budget.epsilon >= pure.total(first) else best
 
     def plus(self, before: Total, events: Events) -> Total:
         """A new total that also counts these events. Raises ValueError for an event with a negative cost."""
@@ -239,10 +236,6 @@ class Lifetime:
             return event.failure
         by_error = 1 + math.exp(min(self.budget.epsilon, 700.0))
         return by_error * (event.error if isinstance(event, Drawn) else event.failure / 2)
-
-    @property
-    def _pure(self) -> bool:
-        return self.accounting is Accounting.PURE
 
 
 def _exactly(parts: tuple[float, ...], x: float) -> tuple[float, ...]:

@@ -23,8 +23,7 @@ class Sampler:
 
     draw: Callable[[Density, float, Rng], Array]
     refuses: Callable[[Target], str | None]
-    error: str
-    needs_error: bool = False
+    inexact: str = ""  # why it is not exact up to rounding, or may end in one that is not
     too_long: Callable[..., str | None] = lambda *_: None
 
     def check(self, target: Target, k: float, error: float, n: int) -> None:
@@ -34,8 +33,7 @@ class Sampler:
 
     def unpaid(self, error: float) -> str | None:
         """The reason why the sampler needs a total variation that was paid for; None when it does not or has one."""
-        lacking = self.needs_error and error <= 0
-        return f"{self.error}: theta must be above 0, and delta too" if lacking else None
+        return f"{self.inexact}: theta must be above 0, and delta too" if self.inexact and error <= 0 else None
 
 
 def _refuses_rank(target: Target) -> str | None:
@@ -43,24 +41,22 @@ def _refuses_rank(target: Target) -> str | None:
 
 
 _ALL: dict[str, Sampler] = {
-    "rank": Sampler(line.draw_rank, _refuses_rank, "exact"),
-    "line": Sampler(line.draw, line.refuses, "exact"),
-    "gaussian": Sampler(envelope.draw_gaussian, envelope.refuses_gaussian, "exact"),
+    "rank": Sampler(line.draw_rank, _refuses_rank),
+    "line": Sampler(line.draw, line.refuses),
+    "gaussian": Sampler(envelope.draw_gaussian, envelope.refuses_gaussian),
     "logistic": Sampler(
         envelope.draw_logistic,
         envelope.refuses_logistic,
         "the sampler logistic may end in proximal, which mixes within τ",
-        True,
     ),
-    "plane": Sampler(plane.draw, plane.refuses, "exact", too_long=plane.too_long),
+    "plane": Sampler(plane.draw, plane.refuses, too_long=plane.too_long),
     "proximal": Sampler(
-        proximal.draw, proximal.refuses, "the sampler proximal mixes within τ, never exactly", True, proximal.too_long
+        proximal.draw, proximal.refuses, "the sampler proximal mixes within τ, never exactly", proximal.too_long
     ),  # fmt: skip
     "alternating": Sampler(
         alternating.draw,
         alternating.refuses,
         "the sampler alternating mixes and clips within τ, never exactly",
-        True,
         alternating.too_long,
     ),
 }

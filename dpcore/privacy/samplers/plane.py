@@ -55,7 +55,7 @@ class TangentBoxes:
             self._split()
             before, whole = whole, float(np.logaddexp.reduce(self.mass))
             settled = len(self.C) >= 2 ** len(low) * 8 and whole > before - SETTLED  # pilots cost as much as splits
-            if settled and self._accepted(PILOTS, rng)[1] >= ENOUGH * PILOTS:
+            if settled and len(self._accepted(PILOTS, rng)) >= ENOUGH * PILOTS:
                 break
 
     def _planes(self, C: Array, H: Array) -> tuple[Array, Array, Array]:
@@ -88,23 +88,23 @@ class TangentBoxes:
             np.concatenate([a[kept], b]) for a, b in zip(old, new, strict=True)
         )
 
-    def _accepted(self, size: int, rng: Rng) -> tuple[Array, int]:
-        """The accepted ones of `size` proposals, in order, and their number."""
+    def _accepted(self, size: int, rng: Rng) -> Array:
+        """The accepted ones of `size` proposals, in order."""
         box = picked(self.mass, size, rng)
         t = tilted(self.g[box], self.H[box], rng.random((size, self.C.shape[1])))
         X, u = self.C[box] + t, rng.standard_exponential(size)
         good = self.density.region.contains(X)
         gap = self.density.potential(X[good]) - self.f[box][good] - (self.g[box][good] * t[good]).sum(1)
         good[good] = u[good] >= gap
-        return X[good], int(good.sum())
+        return X[good]
 
     def draw(self, size: int, rng: Rng) -> Array:
         """Independent draws (size, d)."""
         found, count = [], 0
         while count < size:
-            X, accepted = self._accepted(max(8, min(4 * (size - count), 4096)), rng)
+            X = self._accepted(max(8, min(4 * (size - count), 4096)), rng)
             found.append(X)
-            count += accepted
+            count += len(X)
         return np.concatenate(found)[:size]
 
 

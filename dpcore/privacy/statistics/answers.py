@@ -7,7 +7,7 @@ here are those of n · P_n ("one row moves"), the curator divides by n.
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -130,7 +130,7 @@ class Sensitivity:
 
     l1: float
     l2: float
-    norms: ClassVar[float] = 1.0
+    norms = 1.0
 
 
 ONE_TABLE = Sensitivity(2.0, math.sqrt(2))  # a record leaves one cell of a table for another

@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from ...types import Array
+from ...types import Array, Kinds
 from ..accounting.budget import Gaussian, Pure
 
 
@@ -14,22 +14,19 @@ class Statistic:
     list of what a curator measures. What is said here holds where a statistic does not say otherwise.
     """
 
+    value: Any  # (rows): its value on the rows, before noise is added
     l1: Any  # Δ₁ for one record
     l2: Any  # Δ₂ for one record
     norms: Any = 1.0  # what the noise's deviation is multiplied by on what leaves: a number, or (m,)
     gridded: Any = True  # whether exact noise can replace its noise; for a class, in most cases
     answered: Any = None  # which answers of its workload the values are; None: they are none of them
-    shared: ClassVar[bool] = False  # whether several tables of its workload see the same noise
-    payable: ClassVar[tuple[type, ...]] = (Gaussian, Pure)
-    one_by_one: ClassVar[bool] = False  # whether it reads the records themselves, which counts of tables do not hold
-    of_answers: ClassVar[bool] = False  # whether `value` takes all answers of its workload (m,) and not the records
+    shared = False  # whether several tables of its workload see the same noise
+    payable: ClassVar[Kinds] = (Gaussian, Pure)
+    one_by_one = False  # whether it reads the records themselves, which counts of tables do not hold
+    of_answers = False  # whether `value` takes all answers of its workload (m,) and not the records
 
     def check(self) -> None:
         """Raise InputError for parameters whose sensitivity is not derived."""
-
-    def value(self, rows: Any) -> Array:
-        """The statistic's value on the rows, before noise is added."""
-        raise NotImplementedError
 
     def postprocess(self, noisy: Array) -> Array:
         """The released value: a public function of the noisy one."""

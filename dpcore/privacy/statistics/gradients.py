@@ -2,7 +2,6 @@
 
 import math
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
@@ -98,8 +97,8 @@ class RegularisedMinimiser(KnownRisk, Statistic):
     location: bool = False
     gridded = False
     one_by_one = True
-    TOLERANCE: ClassVar[float] = 1e-4
-    MOST: ClassVar[float] = 0.5
+    TOLERANCE = 1e-4
+    MOST = 0.5
 
     @cached_property
     def G(self) -> float:  # noqa: N802 - the paper's letter

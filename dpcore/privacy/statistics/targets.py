@@ -7,7 +7,7 @@ be follows from what is paid.
 
 import math
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.special import erfcx
@@ -88,10 +88,7 @@ class _Drawn(KnownRisk):
 
     mu: Any
     at: Any
-
-    def k(self, unit: float, spend: Any) -> float:
-        """The inverse temperature k that `spend` pays for."""
-        raise NotImplementedError
+    k: Any  # (unit, spend): the inverse temperature k that a spend pays for
 
     def density(self, rows: Rows, unit: float, spend: Any) -> Density:
         """The density that these rows define."""
@@ -114,7 +111,7 @@ class RegularisedRisk(_Drawn):
     mu: float
     location: bool = False
     at: Array | None = None
-    payable: ClassVar[tuple[type, ...]] = (Gaussian,)
+    payable = (Gaussian,)
 
     def check(self) -> None:
         """Raise InputError also for μ = 0 without strong convexity: its draw has no Gaussian guarantee."""
@@ -133,9 +130,9 @@ class _Ranged(_Drawn):
     loss: Loss
     region: Region
     location: bool = False
-    mu: ClassVar[float] = 0.0
-    at: ClassVar[None] = None
-    payable: ClassVar[tuple[type, ...]] = (BoundedRange,)
+    mu = 0.0
+    at = None
+    payable = (BoundedRange,)
 
 
 class PlainRisk(_Ranged):
@@ -201,7 +198,7 @@ class PerturbedRisk(KnownRisk):
     region: Region
     share: float
     location: bool = False
-    payable: ClassVar[tuple[type, ...]] = (Approximate,)
+    payable = (Approximate,)
 
     def check(self) -> None:
         """Raise InputError also for losses with kinks, and for the squared distance, whose slope has no bound."""

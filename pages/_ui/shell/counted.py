@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dpcore import Domain, InputError, Marginals, PrivacyUnit, Rows
-from dpcore.data.sources.base import CHANGED, SourceWrapper, stamped
+from dpcore.data.sources.base import SourceWrapper, stamped
 from dpcore.data.sources.counts import CONSTRAINED, LISTED, Counts
 from dpcore.data.sources.parquet import ParquetSource
 from dpcore.data.sources.text import TextSource
@@ -34,9 +34,8 @@ class Large:
     def check(self) -> None:
         """Refuse a file that is no longer the one that was read first."""
         for path, stamp in self.source.stamps:
-            with named(path), stamped(path) as (_, now):
-                if now != stamp:
-                    raise InputError(CHANGED)
+            with named(path), stamped(path, stamp):
+                pass
 
 
 @dataclass(frozen=True, eq=False)
