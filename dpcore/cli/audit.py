@@ -88,10 +88,10 @@ def _schema(chosen: argparse.Namespace) -> int:
     kept = all(evidence.kept for evidence in found)
     if chosen.json:
         print(json.dumps({"algorithm": SCHEMA, "kept": kept, "transcripts": [e.to_json() for e in found]}, indent=1))
-        return 0 if kept else 1
-    for evidence in found:
-        _tell_transcripts(evidence)
-    print(CONSISTENT if kept else BROKEN)
+    else:
+        for evidence in found:
+            _tell_transcripts(evidence)
+        print(CONSISTENT if kept else BROKEN)
     return 0 if kept else 1
 
 
