@@ -80,10 +80,7 @@ class DPFW(Algorithm):
             index = curator.select(SignedErrors(workload, reader.answers(D)), spend)
             j, s = index % workload.m, 1 if index < workload.m else -1
             gamma = schedules.frank_wolfe_step(rounds=T, alpha=alpha) if paper else 2 / (t + 2)
-            if gamma == 1:
-                u[:], scale = 0, 1.0
-            else:
-                scale *= 1 - gamma
+            scale *= 1 - gamma
             if scale < 1e-100:
                 u, scale = u * scale, 1.0
             ground.model.add_query(u, workload, j, gamma * s / scale)

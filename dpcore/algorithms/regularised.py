@@ -169,9 +169,7 @@ class Exponential(OneDraw):
         """The charge of one draw with the whole budget."""
         target = PlainRisk(problem.loss, problem.region, problem.location)
         target.check()
-        pure = budget.delta == 0
-        theta = 0.0 if pure else THETA
-        failure = theta * budget.delta
+        failure = THETA * budget.delta
         given = equal_draws(Budget(budget.epsilon, budget.delta - failure), 1)
         spend = BoundedRange(given.epsilon, failure)
         k, tau = target.k(problem.effective_n, spend), budget.sampler_error(failure)
