@@ -207,10 +207,20 @@ def as_csv(points: Sequence[SweepPoint]) -> str:
     lines = []
     for p in points:
         settings = " ".join(f"{name}={value}" for name, value in p.settings.items() if value is not None)
-        own = {"algorithm": p.algorithm, "settings": " ".join(settings.split()), "epsilon": p.epsilon, "delta": p.delta}
-        own |= {"seed": p.seed, "state": p.state} | {name: p.errors.get(name) for name in errors}
-        last = {"seconds": p.seconds, "message": " ".join(p.message.split())}
-        lines.append(own | {"epsilon_spent": p.spent.get("epsilon")} | last)
+        lines.append(
+            {
+                "algorithm": p.algorithm,
+                "settings": " ".join(settings.split()),
+                "epsilon": p.epsilon,
+                "delta": p.delta,
+                "seed": p.seed,
+                "state": p.state,
+                **{name: p.errors.get(name) for name in errors},
+                "epsilon_spent": p.spent.get("epsilon"),
+                "seconds": p.seconds,
+                "message": " ".join(p.message.split()),
+            }
+        )
     return neutral(pd.DataFrame(lines)).to_csv(index=False)
 
 
