@@ -83,7 +83,9 @@ class PrivateEvolution(Algorithm):
         if self.multiplicity and self.post != "threshold":
             raise InputError(f"multiplicity={self.multiplicity} goes with post=threshold only, not {self.post}")
         n, d, D = problem.effective_n, problem.d, problem.diameter
-        rounds = self._rounds(n, budget.epsilon)
+        factor, word = (2, "2 ") if self.schedule == "paper" else (1, "")
+        best = theory.voting_rounds(n=n, epsilon=budget.epsilon, factor=factor)
+        rounds = self.settled("rounds", best, f"{word}ln(nε), rounded: votes get noisier with every step more")
         T = rounds.value
         spend: Any = noise_share(budget, 1 / max(T, 1))
         sigma = deviation(Votes, spend, n)
@@ -91,7 +93,11 @@ class PrivateEvolution(Algorithm):
             spend = equal_thresholded(budget, max(T, 1))
         alpha = theory.finest(sigma=sigma, d=d, D=D)
         L = theory.levels(alpha=alpha, D=D)
-        kept = self._samples(problem.n, theory.samples(sigma=sigma, levels=L, d=d))
+        best, why = problem.n, "n, as Algorithm 1 starts with"
+        if not self.multiplicity:
+            best = theory.samples(sigma=sigma, levels=L, d=d)
+            why = "(2L + 1)^{1/max(d,2) − 1}/σ: noise and sampling balance (Theorem 4.1)"
+        kept = self.settled("samples", best, why)
         slow = self.post == "bounded-lipschitz" and d > 1
         most = MOST_PROJECTED if slow else MOST_CANDIDATES
         if kept.value * (2 * L + 1) > most:
@@ -109,18 +115,6 @@ class PrivateEvolution(Algorithm):
             Choice("levels", L, "⌈log₂(D/α)⌉ scales of variation"),
         )
         return Plan(budget, (Charge("measure", spend, T, Votes),) if T else (), choices)
-
-    def _rounds(self, n: float, epsilon: float) -> Choice:
-        """The choice of T: as given, or ln(nε) by the schedule."""
-        factor, word = (2, "2 ") if self.schedule == "paper" else (1, "")
-        why = f"{word}ln(nε), rounded: votes get noisier with every step more"
-        return self.settled("rounds", theory.voting_rounds(n=n, epsilon=epsilon, factor=factor), why)
-
-    def _samples(self, n: int, best: int) -> Choice:
-        """The choice of n_s: as given, n for Algorithm 1, or `best`."""
-        if self.multiplicity:
-            return self.settled("samples", n, "n, as Algorithm 1 starts with")
-        return self.settled("samples", best, "(2L + 1)^{1/max(d,2) − 1}/σ: noise and sampling balance (Theorem 4.1)")
 
     def steps(self, problem: PointRelease, plan: Plan, curator: PointCurator, rng: Rng) -> Iterator[Step]:
         """Steps of one variation, vote and resampling each; with no rounds, one step 0 with the initial points."""

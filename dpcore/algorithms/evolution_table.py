@@ -130,18 +130,13 @@ class _Coarse:
         """The bins (m,) of a column, changed as little as possible so that their shares are P."""
         m, k = len(column), len(self.P)
         wanted = np.bincount(systematic(self.P, m, rng), minlength=k)
+        order, out = np.lexsort((rng.random(m), column)), column.copy()
         if self.scale is not None:
-            order = np.lexsort((rng.random(m), column))
-            out = np.empty(m, dtype=np.int64)
             out[order] = np.repeat(np.arange(k), wanted)
             return out
-        surplus = np.maximum(np.bincount(column, minlength=k) - wanted, 0)
-        order = np.lexsort((rng.random(m), column))
-        rank = np.arange(m) - np.searchsorted(column[order], column[order])
-        moved = order[rank < surplus[column[order]]]
-        lack = np.maximum(wanted - np.bincount(column, minlength=k), 0)
-        out = column.copy()
-        out[moved] = rng.permutation(np.repeat(np.arange(k), lack))
+        surplus, sorted_ = np.bincount(column, minlength=k) - wanted, column[order]
+        moved = order[np.arange(m) - np.searchsorted(sorted_, sorted_) < surplus[sorted_]]
+        out[moved] = rng.permutation(np.repeat(np.arange(k), np.maximum(-surplus, 0)))
         return out
 
     def refine(self, column: Array, rng: Rng) -> Array:

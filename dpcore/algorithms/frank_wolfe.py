@@ -12,7 +12,7 @@ from ..privacy.statistics import SignedErrors
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease, query_words
 from ..theory import schedules
-from ..types import Json, Rng
+from ..types import Rng
 from .base import Algorithm, Step, model_cells
 from .ground import grounded, model_setup
 
@@ -80,10 +80,7 @@ class DPFW(Algorithm):
             index = curator.select(SignedErrors(workload, reader.answers(D)), spend)
             j, s = index % workload.m, 1 if index < workload.m else -1
             gamma = schedules.frank_wolfe_step(rounds=T, alpha=alpha) if paper else 2 / (t + 2)
-            if gamma == 1:
-                u[:], scale = 0, 1.0
-            else:
-                scale *= 1 - gamma
+            scale *= 1 - gamma
             if scale < 1e-100:
                 u, scale = u * scale, 1.0
             ground.model.add_query(u, workload, j, gamma * s / scale)
@@ -102,11 +99,11 @@ class DPFW(Algorithm):
         The shapes minimise a/√T + b√T (a/√T + bT for δ = 0) and 1/(αT) + α log k; the constants 1 and ½ were fitted on
         four public tables.
         """
-        public, log_k = _public(problem, budget), math.log(max(problem.domain.size, 2))
+        log_k = math.log(max(problem.domain.size, 2))
         if budget.delta > 0:
-            best = math.sqrt(log_k) / schedules.selection_noise(**public)
+            best = math.sqrt(log_k) / _loss(problem, budget)
         else:  # ε₀ = ε/T: selection noise 2ΔT log(2m)/ε, against u√(T/2) above
-            noise = public["width"] / public["n"] * math.log(2 * public["m"]) / budget.epsilon
+            noise = problem.width / problem.effective_n * math.log(2 * problem.workload.m) / budget.epsilon
             best = (math.sqrt(log_k) / (4 * math.sqrt(2) * noise)) ** (2 / 3)
         limits = f"{FEWEST_ROUNDS}..{MOST_ROUNDS}"
         why = f"selection noise overtakes the optimisation error at T = {best:.3g}, kept in {limits}"
@@ -118,16 +115,17 @@ class DPFW(Algorithm):
     def _paper(self, problem: QueryRelease, budget: Budget) -> tuple[Choice, Choice]:
         """The α* and T of Algorithm 1 as corrected; at δ = 0, ρ is pure DP's ε²/2."""
         alpha = self.settled("alpha", _alpha_star(problem, budget), "α* of eq. (8), corrected")
-        T = min(schedules.frank_wolfe_rounds(alpha=alpha.value, **_public(problem, budget)), 1_000_000)
+        T = min(schedules.frank_wolfe_rounds(loss=_loss(problem, budget), alpha=alpha.value), 1_000_000)
         return self.settled("rounds", T, "T of Algorithm 1, corrected"), alpha
 
 
-def _public(problem: QueryRelease, budget: Budget) -> Json:
-    """The public numbers that the schedules' formulas use."""
-    return {"n": problem.effective_n, "m": problem.workload.m, "width": problem.width, "rho": budget.rho}
+def _loss(problem: QueryRelease, budget: Budget) -> float:
+    """The loss u of selections that share ρ, by which the schedules go: see `schedules.selection_noise`."""
+    n, m = problem.effective_n, problem.workload.m
+    return schedules.selection_noise(n=n, m=m, width=problem.width, rho=budget.rho)
 
 
 def _alpha_star(problem: QueryRelease, budget: Budget) -> float:
     """The regularisation α* of eq. (8), corrected, kept within 1e-5..10."""
-    star = schedules.frank_wolfe_alpha(k=problem.domain.size, **_public(problem, budget))
+    star = schedules.frank_wolfe_alpha(loss=_loss(problem, budget), k=problem.domain.size)
     return min(max(star, 1e-5), 10.0)

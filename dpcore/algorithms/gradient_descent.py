@@ -11,7 +11,6 @@ from ..privacy.accounting import (
     Budget,
     Charge,
     Choice,
-    Gaussian,
     Plan,
     SubsampledGaussian,
     gaussian_share,
@@ -32,10 +31,15 @@ def _free(doc: str, symbol: str, auto: str) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Descent(Algorithm):
-    """The base of both algorithms: T steps along clipped gradients that are measured with noise."""
+class NoisyGD(Algorithm):
+    """Noisy gradient descent: x ← Π_K(x − step · (∇F(x) + noise)), T times, on the clipped mean gradient.
 
-    rounds: int
+    Each gradient is Gaussian(μ*/√T): noise of deviation Δ₂√T/(nμ*), Δ₂ = min(2C, G) (`MeanGradient`),
+    so all T are exactly μ*-GDP. Averages of iterates are post-processing. Raises InputError for δ = 0.
+    Source: Bassily, Smith, Thakurta 2014, full batch; Dong, Roth, Su 2022 for the accounting.
+    """
+
+    rounds: int = param(100, "gradient steps", symbol="T", low=1, high=100_000, log=True)
     step: float | None = _free("step size", "η", "R, T and the noise, for any convex loss")
     clip: float | None = _free(
         "length that gradients of single rows are cut to", "C", "the loss's steepest slope: nothing is cut"
@@ -63,17 +67,17 @@ class _Descent(Algorithm):
         )
         return Plan(budget, (Charge("measure", spend, T, MeanGradient),), choices)
 
-    def _spend(self, problem: RiskMinimisation, budget: Budget) -> Any:
-        """The spend of one gradient."""
-        raise NotImplementedError
+    def _spend(self, problem: RiskMinimisation, budget: Budget) -> Any:  # noqa: ARG002 - for others
+        """The spend of one gradient: Gaussian noise of μ/√T."""
+        return gaussian_share(budget, 1 / self.rounds)
 
     def _sampling(self, clip: float, n: float) -> float:  # noqa: ARG002 - for samples
         """The square of the length that sampling rows adds to a gradient: 0 without sampling."""
         return 0.0
 
     def _said(self, spend: Any) -> tuple[Choice, ...]:
-        """The choices that only this algorithm makes."""
-        raise NotImplementedError
+        """The choices that only this algorithm makes: the GDP parameter of the whole."""
+        return (Choice("s", spend.mu * math.sqrt(self.rounds), "GDP parameter of the whole"),)
 
     def steps(self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: Rng) -> Iterator[Step]:
         """Steps of one noisy gradient each."""
@@ -95,27 +99,7 @@ def _statistic(problem: RiskMinimisation, x: Array, clip: float) -> MeanGradient
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoisyGD(_Descent):
-    """Noisy gradient descent: x ← Π_K(x − step · (∇F(x) + noise)), T times, on the clipped mean gradient.
-
-    Each gradient is Gaussian(μ*/√T): noise of deviation Δ₂√T/(nμ*), Δ₂ = min(2C, G) (`MeanGradient`),
-    so all T are exactly μ*-GDP. Averages of iterates are post-processing. Raises InputError for δ = 0.
-    Source: Bassily, Smith, Thakurta 2014, full batch; Dong, Roth, Su 2022 for the accounting.
-    """
-
-    rounds: int = param(100, "gradient steps", symbol="T", low=1, high=100_000, log=True)
-
-    def _spend(self, problem: RiskMinimisation, budget: Budget) -> Gaussian:  # noqa: ARG002 - the same for all
-        """The spend of one gradient: Gaussian noise of μ/√T."""
-        return gaussian_share(budget, 1 / self.rounds)
-
-    def _said(self, spend: Gaussian) -> tuple[Choice, ...]:
-        """The choice that states the GDP parameter of the whole."""
-        return (Choice("s", spend.mu * math.sqrt(self.rounds), "GDP parameter of the whole"),)
-
-
-@dataclass(frozen=True, kw_only=True)
-class DPSGD(_Descent):
+class DPSGD(NoisyGD):
     """DP-SGD: gradient descent on Poisson samples, rate q: sums clipped at C with noise N(0, (zC)²), over qn.
 
     z is the smallest for which T such sums are (ε, δ)-DP by privacy loss distributions under replacement

@@ -89,7 +89,11 @@ class ObjectivePerturbation(OneDraw):
         """The charge of one draw with the whole (ε, δ)."""
         if budget.delta == 0:
             raise InputError("delta=0 cannot be promised with Gaussian noise; choose delta > 0")
-        spend, target = Approximate(budget.epsilon * MARGIN, budget.delta), self.target(problem)
+        loss = problem.loss
+        if isinstance(loss, PiecewiseLinear | Logistic):
+            loss = loss.smoothed(ROUND_OFF * problem.R)
+        spend = Approximate(budget.epsilon * MARGIN, budget.delta)
+        target = PerturbedRisk(loss, problem.region, self.share, problem.location)
         target.check()
         lam, sigma = target.settle(problem.n, problem.effective_n, spend)
         choices = (
@@ -100,10 +104,3 @@ class ObjectivePerturbation(OneDraw):
             Choice("mu", lam / problem.n, "Λ/n, the weight beside F"),
         )
         return Plan(budget, (Charge("draw", spend, statistic=target),), choices)
-
-    def target(self, problem: RiskMinimisation, _plan: Plan | None = None) -> PerturbedRisk:
-        """The tilted risk, with kinks rounded off."""
-        loss = problem.loss
-        if isinstance(loss, PiecewiseLinear | Logistic):
-            loss = loss.smoothed(ROUND_OFF * problem.R)
-        return PerturbedRisk(loss, problem.region, self.share, problem.location)

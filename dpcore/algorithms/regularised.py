@@ -30,9 +30,9 @@ class OneDraw(Algorithm):
     sampler_name: ClassVar[str] = ""  # of the curator's samplers; the one that the plan chose where there is no name
     note: ClassVar[str]  # with names of choices to fill in
 
-    def target(self, problem: RiskMinimisation, plan: Plan) -> Any:
-        """The density to draw from."""
-        raise NotImplementedError
+    def target(self, problem: RiskMinimisation, plan: Plan) -> Any:  # noqa: ARG002 - for others
+        """The density to draw from: the one that the plan charges for."""
+        return plan.charge("draw").statistic
 
     def steps(self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: Rng) -> Iterator[Step]:
         """One step with the draw."""
@@ -167,11 +167,9 @@ class Exponential(OneDraw):
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
         """The charge of one draw with the whole budget."""
-        target = self.target(problem)
+        target = PlainRisk(problem.loss, problem.region, problem.location)
         target.check()
-        pure = budget.delta == 0
-        theta = 0.0 if pure else THETA
-        failure = theta * budget.delta
+        failure = THETA * budget.delta
         given = equal_draws(Budget(budget.epsilon, budget.delta - failure), 1)
         spend = BoundedRange(given.epsilon, failure)
         k, tau = target.k(problem.effective_n, spend), budget.sampler_error(failure)
@@ -188,10 +186,6 @@ class Exponential(OneDraw):
         )
         return Plan(budget, (Charge("draw", spend, statistic=target),), choices)
 
-    def target(self, problem: RiskMinimisation, _plan: Plan | None = None) -> PlainRisk:
-        """The density ∝ exp(−kF(x))."""
-        return PlainRisk(problem.loss, problem.region, problem.location)
-
 
 @dataclass(frozen=True, kw_only=True)
 class RankExponential(OneDraw):
@@ -204,8 +198,10 @@ class RankExponential(OneDraw):
     sampler_name, note = "rank", "k = {k:.4g}"
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
-        """The charge of one draw with the whole budget."""
-        target = self.target(problem)
+        """The charge of one draw with the whole budget; InputError for any problem but a quantile."""
+        if not isinstance(problem.loss, PiecewiseLinear) or problem.loss.width:
+            raise InputError("rank_exponential is for a quantile of one column")
+        target = RankError(problem.loss, problem.region, problem.location)
         target.check()
         spend = equal_draws(budget, 1)
         choices = (
@@ -214,9 +210,3 @@ class RankExponential(OneDraw):
             Choice("k", target.k(problem.effective_n, spend), "ε₀n/2, on shares of rows"),
         )
         return Plan(budget, (Charge("draw", spend, statistic=target),), choices)
-
-    def target(self, problem: RiskMinimisation, _plan: Plan | None = None) -> RankError:
-        """The density of ranks; InputError for any problem but a quantile."""
-        if not isinstance(problem.loss, PiecewiseLinear) or problem.loss.width:
-            raise InputError("rank_exponential is for a quantile of one column")
-        return RankError(problem.loss, problem.region, problem.location)

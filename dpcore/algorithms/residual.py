@@ -20,7 +20,7 @@ from ..releases import Release, UnbiasedAnswers
 from ..theory.optimal_noise import optimum
 from ..types import Array, Rng
 from ..workloads import Marginals
-from ..workloads.residuals import spaces_of
+from ..workloads.residuals import centred, spaces_of
 from .base import Algorithm, Step
 from .evidence import TINY, Evidence
 from .fitting import staged
@@ -94,10 +94,7 @@ def unbiased(asked: Residuals, values: Array, stddev: float) -> UnbiasedAnswers:
     for S, kind in sets.items():
         sizes = domain.shape_of(S)
         end, factor = start + math.prod(sizes), float(asked.weights[kind]) * math.prod(sizes)
-        part = values[start:end].reshape(sizes) / factor
-        for axis in range(len(sizes)):
-            part = part - part.mean(axis=axis, keepdims=True)
-        parts.append(part.ravel())
+        parts.append(centred(values[start:end].reshape(sizes) / factor).ravel())
         variances.append((stddev / factor) ** 2)
         start = end
     return UnbiasedAnswers(domain, tuple(sets), np.concatenate(parts), np.array(variances), None)

@@ -83,15 +83,15 @@ def _schema(chosen: argparse.Namespace) -> int:
     """The evidence on a schema's counts, and on its values above a threshold, against their charges."""
     if chosen.set or chosen.runs:
         raise InputError(f"--algorithm {SCHEMA} has no parameters, and is judged by transcripts alone")
-    given = {"transcripts": chosen.transcripts or TRANSCRIPTS, "bug": chosen.bug, "seed": chosen.seed}
-    found = transcribe_schema(budget_of(chosen), **given)
+    transcripts = chosen.transcripts or TRANSCRIPTS
+    found = transcribe_schema(budget_of(chosen), transcripts=transcripts, bug=chosen.bug, seed=chosen.seed)
     kept = all(evidence.kept for evidence in found)
     if chosen.json:
         print(json.dumps({"algorithm": SCHEMA, "kept": kept, "transcripts": [e.to_json() for e in found]}, indent=1))
-        return 0 if kept else 1
-    for evidence in found:
-        _tell_transcripts(evidence)
-    print(CONSISTENT if kept else BROKEN)
+    else:
+        for evidence in found:
+            _tell_transcripts(evidence)
+        print(CONSISTENT if kept else BROKEN)
     return 0 if kept else 1
 
 

@@ -58,7 +58,7 @@ def execute(chosen: argparse.Namespace) -> None:
 
     runs = each_run(chosen, lambda seed: Run(algorithm, problem, rows, budget, seed=seed, every=every), summary)
     about = f"n={rows.n} d={len(names)} in {runs[0]['region']}"
-    report(runs, about, "distance W1 to the real points", _cells)
+    report(runs, about, "distance W1 to the real points", ("w1", "w1_error"))
 
 
 def _region(chosen: argparse.Namespace, names: tuple[str, ...]) -> Bounded:
@@ -68,7 +68,3 @@ def _region(chosen: argparse.Namespace, names: tuple[str, ...]) -> Bounded:
     if chosen.ball is None and chosen.low is not None and chosen.high is not None:
         return box(reals("--low", chosen.low), reals("--high", chosen.high), names)
     raise InputError("say where the points lie, which is public: --ball R, or --low L and --high H")
-
-
-def _cells(run: Json) -> Json:
-    return {name: run["final"][name] for name in ("w1", "w1_error")} | {"seconds": run["seconds"]}

@@ -2,8 +2,7 @@
 
 import argparse
 import warnings
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from ..errors import PrivacyWarning
 from ..evaluation.run import Record, Run
@@ -52,12 +51,14 @@ def spending(spent: Json) -> str:
     return f"used: epsilon={spent['epsilon']:.6g} delta={brief(spent['delta'])}{found} ({spent['accounting']})"
 
 
-def report(runs: list[Json], about: str, said: str, cells: Callable[[Json], Mapping[str, Any]]) -> None:
+def report(runs: list[Json], about: str, said: str, names: Sequence[str]) -> None:
     """Print runs of one algorithm: its settings, `about` the data, the spent budget, then `said` over a table.
 
-    `cells` are a run's numbers by name; the last line has their means, where every run has the number.
+    It shows each run's final errors of these `names`, and its seconds; the last line has their means, where every run
+    has the number.
     """
-    first, lines = runs[0], [dict(cells(run)) for run in runs]
+    first = runs[0]
+    lines = [{name: run["final"][name] for name in names} | {"seconds": run["seconds"]} for run in runs]
     print(
         f"{first['algorithm']}: " + ", ".join(f"{name}={shown(value)}" for name, value in first["parameters"].items())
     )

@@ -16,7 +16,7 @@ from .files import check_writable
 from .follow import each_run, report
 from .task import choose
 
-RISKS = ("excess_risk", "risk", "accuracy", "seconds")  # what is printed of each run
+RISKS = ("excess_risk", "risk", "accuracy")  # what is printed of each run
 PLANNED = ("s", "k", "mu", "tau", "stages", "risk_bound")  # keys of a summary that a plan may not have settled
 
 ARGUMENTS = (
@@ -39,13 +39,14 @@ def execute(chosen: argparse.Namespace) -> None:
     algorithm = choose(chosen.algorithm, chosen.set, RiskMinimisation)
     domain, unit = domain_from_json(read_json(chosen.schema)), unit_of(chosen)
     table = unit.limited(read_table(chosen.table, format=domain.file), domain.names)
-    place = {"radius": chosen.radius, "region": chosen.region, "group": unit.most_rows}
-    problem, rows = read_task(chosen.task, domain, table, **place)
+    problem, rows = read_task(
+        chosen.task, domain, table, radius=chosen.radius, region=chosen.region, group=unit.most_rows
+    )
     runs = each_run(chosen, lambda seed: Run(algorithm, problem, rows, budget, seed=seed, every=_every), summary)
     first = runs[0]
     about = f"n={first['n']} d={first['d']} loss={first['loss']} {first['region']}"
     about += f" R={first['R']:.6g} G={first['G']:.6g}"
-    report(runs, about, "risks on the real table", lambda run: {name: run[name] for name in RISKS})
+    report(runs, about, "risks on the real table", RISKS)
     print("released parameter" + f" (seed {first['seed']}):" * (len(runs) > 1))
     for name, value in zip(first["names"], first["parameter"], strict=True):
         print(f"  {name}: {value:.6g}")
@@ -58,7 +59,6 @@ def _every(rounds: int) -> int:
 
 def summary(run: Run) -> Json:
     """The summary of a run as --json writes it: the common fields, and the letters of learning."""
-    out, last = run.to_json(), run.records[-1].empirical.to_json()
-    found = run.release
-    x = found.x if isinstance(found, Parameter) else ()
-    return out | {name: out["parameters"].get(name) for name in PLANNED} | last | {"parameter": [float(v) for v in x]}
+    out, found = run.to_json(), run.release
+    x = found.x.tolist() if isinstance(found, Parameter) else []
+    return out | {name: out["parameters"].get(name) for name in PLANNED} | out["final"] | {"parameter": x}

@@ -83,7 +83,7 @@ def execute(chosen: argparse.Namespace) -> None:
     runs = each_run(chosen, lambda seed: task.run(algorithm, budget, seed), summary)
     first = runs[0]
     about = f"n={first['n']} combinations={first['cells']} queries={first['queries']}"
-    report(runs, about, "errors against the real table", _cells)
+    report(runs, about, "errors against the real table", ERRORS)
     if words := useful(first["final"]):
         print(f"seed {first['seed']}: {words} (do not publish)")
     for found in runs[0].get("answers", []):
@@ -119,7 +119,3 @@ def _line(rmse: float, least: float | None) -> Json | None:
     if least is None:
         return None
     return {"least_rmse": least, "ratio": rmse / least if least else None, "words": against_line(rmse, least)}
-
-
-def _cells(run: Json) -> Json:
-    return {name: run["final"][name] for name in ERRORS} | {"seconds": run["seconds"]}

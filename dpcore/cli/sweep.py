@@ -207,10 +207,20 @@ def as_csv(points: Sequence[SweepPoint]) -> str:
     lines = []
     for p in points:
         settings = " ".join(f"{name}={value}" for name, value in p.settings.items() if value is not None)
-        own = {"algorithm": p.algorithm, "settings": " ".join(settings.split()), "epsilon": p.epsilon, "delta": p.delta}
-        own |= {"seed": p.seed, "state": p.state} | {name: p.errors.get(name) for name in errors}
-        last = {"seconds": p.seconds, "message": " ".join(p.message.split())}
-        lines.append(own | {"epsilon_spent": p.spent.get("epsilon")} | last)
+        lines.append(
+            {
+                "algorithm": p.algorithm,
+                "settings": " ".join(settings.split()),
+                "epsilon": p.epsilon,
+                "delta": p.delta,
+                "seed": p.seed,
+                "state": p.state,
+                **{name: p.errors.get(name) for name in errors},
+                "epsilon_spent": p.spent.get("epsilon"),
+                "seconds": p.seconds,
+                "message": " ".join(p.message.split()),
+            }
+        )
     return neutral(pd.DataFrame(lines)).to_csv(index=False)
 
 
@@ -279,12 +289,12 @@ def _collect(
     run: Callable[[Sequence[Case], Callable[[], None]], Points],
 ) -> None:
     """Add points as they arrive, write them regularly, and print progress."""
-    progress, total = Progress(), len(points) + len(waiting)
-    written, fresh = 0.0, []
-
-    known: set[tuple] = set()
+    progress, before, written = Progress(), len(points), 0.0
+    total = before + len(waiting)
 
     def line(elapsed: float) -> str:
+        fresh = points[before:]
+        known = {point.key for point in fresh}
         ahead = [case for case in waiting if case.key not in known]
         last = "".join(f", last {p.algorithm} ε={p.epsilon:g} seed {p.seed}" for p in points[-1:])
         return f"{len(points)} of {total} points{last}{time_left(elapsed, fresh, ahead)}"
@@ -292,8 +302,6 @@ def _collect(
     with closing(run(waiting, lambda: progress.say(line))) as found:
         for point in found:
             points.append(point)
-            fresh.append(point)
-            known.add(point.key)
             progress.say(line)
             if (now := progress.elapsed) - written > WRITE_SECONDS:
                 keep()

@@ -70,8 +70,13 @@ class Audit:
         at = np.unique(np.linspace(0, len(self.hits) - 1, 101).astype(int))
         curve = {name: getattr(self, name)[at].tolist() for name in ("false_alarms", "hits", "limit")}
         facts = ("algorithm", "bug", "runs", "records", "promised", "epsilon_low", "accounted_low", "kept")
-        numbers = {"epsilon": self.budget.epsilon, "delta": self.budget.delta, "accounting": self.accounting}
-        return {name: getattr(self, name) for name in facts} | numbers | {"confidence": CONFIDENCE, "curve": curve}
+        return {name: getattr(self, name) for name in facts} | {
+            "epsilon": self.budget.epsilon,
+            "delta": self.budget.delta,
+            "accounting": self.accounting,
+            "confidence": CONFIDENCE,
+            "curve": curve,
+        }
 
 
 def check_bug(bug: str) -> None:

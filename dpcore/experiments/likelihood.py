@@ -8,6 +8,7 @@ import math
 from typing import Any
 
 import numpy as np
+from scipy.stats import laplace
 
 from ..data.domain import Rows
 from ..privacy.accounting import Pure
@@ -79,9 +80,8 @@ def selection_law(asked: Asked, rows: Rows) -> Array:
 def _sparse_law(values: Array, blur: float, scale: float) -> Array:
     """The probabilities of outcomes 0..b−1 and none, by quadrature over the threshold's noise."""
     u = (np.arange(NODES) + 0.5) / NODES
-    nu = -blur * np.sign(u - 0.5) * np.log1p(-2 * np.abs(u - 0.5))
-    gap = (nu[:, None] - values) / scale
-    tail = np.where(gap > 0, np.exp(-np.abs(gap)) / 2, 1 - np.exp(-np.abs(gap)) / 2)  # of a Laplace law
+    nu = laplace.ppf(u, scale=blur)
+    tail = laplace.sf((nu[:, None] - values) / scale)
     below = np.cumprod(1 - tail, axis=1)
     before = np.column_stack([np.ones(NODES), below[:, :-1]])
     return np.append((before * tail).mean(axis=0), below[:, -1].mean())

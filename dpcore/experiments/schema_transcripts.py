@@ -123,14 +123,10 @@ class _Passed:
         """Whether the category passed in a transcript."""
         return float(len(curator.frequent(1, self.plan.values).texts))  # type: ignore[arg-type]
 
-    def low(self, first: Array, second: Array, trust: float) -> float:
-        """A lower bound on δ₀: P(passes) on the second table minus that on the first."""
+    def bounds(self, first: Array, second: Array, trust: float) -> tuple[float, float | None]:
+        """A lower bound on δ₀, P(passes) on the second table minus that on the first; there is no upper one."""
         p, q = hit_rates((first.sum(), second.sum()), (len(first), len(second)), trust)
-        return float(max(p - q, 0.0) if first.any() else p)
-
-    def high(self, first: Array, second: Array, trust: float) -> float | None:  # noqa: ARG002
-        """The upper bound on δ₀, which is infinite."""
-        return None
+        return float(max(p - q, 0.0) if first.any() else p), None
 
 
 def _none(n: int) -> RawCells:

@@ -104,9 +104,15 @@ class Case:
 
     def point(self, state: str, **known: Any) -> SweepPoint:
         """The point of this case in one of its states (done, refused, failed), with what else is `known` of it."""
-        settings, budget = parameter_values(self.algorithm), self.budget
-        where = {"epsilon": budget.epsilon, "delta": budget.delta, "seed": self.seed}
-        return SweepPoint(algorithm=self.name, settings=settings, **where, state=state, **known)
+        return SweepPoint(
+            algorithm=self.name,
+            settings=parameter_values(self.algorithm),
+            epsilon=self.budget.epsilon,
+            delta=self.budget.delta,
+            seed=self.seed,
+            state=state,
+            **known,
+        )
 
     def done(self, summary: Json) -> SweepPoint:
         """The point of a finished run, from its `Run.to_json`."""
@@ -198,8 +204,14 @@ def sweep(
 
 def task(case: Case, problem: QueryRelease, rows: SharedRows, population: Array | None = None) -> JobSpec:
     """The job that runs a case in a pool's worker, on shared records."""
-    what = {"algorithm": case.algorithm, "problem": problem, "budget": case.budget, "population": population}
-    return JobSpec(**what, seeds=(case.seed,), block=rows.block)
+    return JobSpec(
+        algorithm=case.algorithm,
+        problem=problem,
+        budget=case.budget,
+        seeds=(case.seed,),
+        block=rows.block,
+        population=population,
+    )
 
 
 def point_of_job(case: Case, job: PoolJob) -> SweepPoint:

@@ -157,6 +157,7 @@ def judged(
     scores = np.array(seen, dtype=float).reshape(count, -1)
     first, second = scores[~coins].ravel(), scores[coins].ravel()
     _, false_alarms, hits = curve(first, second)
+    low, high = test.bounds(first, second, TRUST)
     return AuditResult(
         algorithm=name,
         budget=budget,
@@ -166,9 +167,9 @@ def judged(
         records=test.n,
         promised=test.promised,
         there=test.there,
-        low=test.low(first, second, TRUST),
-        sure_low=test.low(first, second, CONFIDENCE),
-        high=test.high(first, second, TRUST),
+        low=low,
+        sure_low=test.bounds(first, second, CONFIDENCE)[0],
+        high=high,
         false_alarms=false_alarms,
         hits=hits,
         limit=trade_off(test.kind, test.promised, false_alarms),
@@ -270,17 +271,11 @@ class Noise:
         slope = 2 * math.sqrt(a * (1 - a)) * math.sqrt(2 * math.pi) * math.exp(self.there**2 / 8)
         return math.ceil(min(((ndtri(TRUST) + SPARE) * slope / room) ** 2, MOST))
 
-    def _rates(self, first: Array, second: Array, trust: float) -> tuple[Any, Any]:
-        """Bounds on how often the ratio's sign is right, each with probability `trust`."""
-        return proportion((first < 0).sum() + (second >= 0).sum(), len(first) + len(second), 1 - trust)
-
-    def low(self, first: Array, second: Array, trust: float) -> float:
-        """The lower bound on μ."""
-        return float(max(2 * ndtri(self._rates(first, second, trust)[0]), 0.0))
-
-    def high(self, first: Array, second: Array, trust: float) -> float | None:
-        """The upper bound on μ, valid if the noise is Gaussian."""
-        return float(min(max(2 * ndtri(self._rates(first, second, trust)[1]), 0.0), 1e6))
+    def bounds(self, first: Array, second: Array, trust: float) -> tuple[float, float | None]:
+        """The bounds on μ, each with probability `trust`; the upper one is valid if the noise is Gaussian."""
+        right, count = (first < 0).sum() + (second >= 0).sum(), len(first) + len(second)
+        low, high = (max(2 * ndtri(rate), 0.0) for rate in proportion(right, count, 1 - trust))
+        return float(low), float(min(high, 1e6))
 
 
 class _AllNoise(Noise):
@@ -334,9 +329,6 @@ class _Selection:
         (answer,) = answers
         return self._chosen[np.atleast_1d(-1 if answer is None else answer)].astype(float)
 
-    def low(self, first: Array, second: Array, trust: float) -> float:
+    def bounds(self, first: Array, second: Array, trust: float) -> tuple[float, float | None]:
         p, q = hit_rates((first.sum(), second.sum()), (len(first), len(second)), trust)
-        return max(math.log(p / q), 0.0) if p else 0.0
-
-    def high(self, first: Array, second: Array, trust: float) -> float | None:
-        return None
+        return max(math.log(p / q), 0.0) if p else 0.0, None

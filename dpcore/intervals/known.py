@@ -13,7 +13,7 @@ from ..releases import Release, UnbiasedAnswers
 from ..types import Array, Axes
 from ..workloads import Marginals, TableQueries
 from ..workloads.marginals import subsets
-from ..workloads.residuals import MOST_WAYS
+from ..workloads.residuals import MOST_WAYS, centred
 
 Table = tuple[Axes, Array, float]  # columns (axes, rising), its noisy cells as shares, their noise
 
@@ -86,13 +86,6 @@ def combined(told: Sequence[UnbiasedAnswers]) -> UnbiasedAnswers:
         parts.append(np.average([one.parts[one.places[S]] for one in own], axis=0, weights=weights))
         variances.append(1 / weights.sum())
     return UnbiasedAnswers(domain, spaces, np.concatenate([np.zeros(0), *parts]), np.array(variances))
-
-
-def centred(table: Array, first: int = 0) -> Array:
-    """The table centred by ⊗(I − J/n): minus the mean along each axis, from axis number `first` on."""
-    for axis in range(first, table.ndim):
-        table = table - table.mean(axis=axis, keepdims=True)
-    return table
 
 
 def components(axes: Axes, g: Array) -> dict[Axes, Array]:

@@ -10,7 +10,7 @@ from ..errors import InputError
 from ..numbers import bisected
 from ..releases import UnbiasedAnswers
 from ..types import Array, Axes, Json, Rng
-from .known import centred
+from ..workloads.residuals import centred
 
 REPEATS, LEVEL = 999, 0.05
 BLOCK = 2_000_000  # numbers drawn at once

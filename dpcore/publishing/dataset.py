@@ -75,10 +75,15 @@ class DataSet:
     def to_json(self) -> Json:
         """The data set as a dictionary, as `ledger show --json` prints it."""
         budget, accounting = self.lifetime.budget, str(self.lifetime.accounting)
-        total = {"epsilon": budget.epsilon, "delta": budget.delta, "accounting": accounting}
-        spent = {"epsilon": self.spent, "delta": budget.delta}
-        facts = {"name": self.name, "unit": self.unit, "total": total, "spent": spent, "left_epsilon": self.left}
-        return facts | {"versions": list(self.versions), "releases": list(self.releases)}
+        return {
+            "name": self.name,
+            "unit": self.unit,
+            "total": {"epsilon": budget.epsilon, "delta": budget.delta, "accounting": accounting},
+            "spent": {"epsilon": self.spent, "delta": budget.delta},
+            "left_epsilon": self.left,
+            "versions": list(self.versions),
+            "releases": list(self.releases),
+        }
 
 
 def locate(

@@ -101,8 +101,7 @@ class Store:
                     time=now(),
                 )
             if version is None:
-                fields = {"dataset": place, "number": number, "fingerprint": kept}
-                version, _ = chain.append(db, "versions", **fields, time=now())
+                version, _ = chain.append(db, "versions", dataset=place, number=number, fingerprint=kept, time=now())
             totals[place], spent = after, promised.total(after)
             seq, entry = chain.append(
                 db,
@@ -139,8 +138,13 @@ class Store:
                 (found[0], release),
             ).fetchall()
             ledger = db.execute("SELECT ledger FROM meta").fetchone()[0]
-        budget = {"epsilon": fixed.budget.epsilon, "delta": fixed.budget.delta}
-        opened = {"ledger": ledger, **budget, "accounting": str(fixed.accounting), "failure": fixed.failure}
+        opened = {
+            "ledger": ledger,
+            "epsilon": fixed.budget.epsilon,
+            "delta": fixed.budget.delta,
+            "accounting": str(fixed.accounting),
+            "failure": fixed.failure,
+        }
         linked, previous = [], ""
         for row in [opened, *(dict(row) | {"events": json.loads(row["events"])} for row in rows)]:
             previous = verifier.link(previous, row)
@@ -256,9 +260,13 @@ class Book:
         """A release from its row: its stored facts, its version's number and its states."""
         story = [{name: state[name] for name in ("state", "note", "time")} for state in self._states[row["seq"]]]
         state = next((s["state"] for s in reversed(story) if s["state"] != "note"), "reserved, never finished")
-        facts = {"version": numbers.get(row["version"], {}).get("number"), "state": state, "states": story}
-        read = {"events": json.loads(row["events"]), "settings": json.loads(row["settings"])}
-        return {name: row[name] for name in KEPT} | facts | read
+        return {name: row[name] for name in KEPT} | {
+            "version": numbers.get(row["version"], {}).get("number"),
+            "state": state,
+            "states": story,
+            "events": json.loads(row["events"]),
+            "settings": json.loads(row["settings"]),
+        }
 
 
 def _by(rows: list[sqlite3.Row], column: str) -> dict[int, list[sqlite3.Row]]:

@@ -131,8 +131,14 @@ def proof_page(found: Proof) -> str:
             at = seen.setdefault(words, number)
             lines.append((name, f"As in step {at}." if at < number and len(words) > LONG else words))
         steps.append((step, lines))
-    shown = {"proof": found, "steps": steps, "total": sentence(found)}
-    return page(TEMPLATES / "proof.html", **shown, paragraphs=_paragraphs, typeset=_typeset)
+    return page(
+        TEMPLATES / "proof.html",
+        proof=found,
+        steps=steps,
+        total=sentence(found),
+        paragraphs=_paragraphs,
+        typeset=_typeset,
+    )
 
 
 def step_lines(step: ProofStep) -> list[tuple[str, str]]:

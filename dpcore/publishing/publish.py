@@ -26,8 +26,7 @@ def publish(ready: PreparedRelease, store: Store, folder: Path, progress: Progre
     """
     with draft(folder) as made:
         key = key_of(store.path)
-        place: Json = {"folder": str(folder.absolute()), "draft": str(made)}
-        reservation = ready.reserve(store, signed_by=key.public, **place)
+        reservation = ready.reserve(store, signed_by=key.public, folder=str(folder.absolute()), draft=str(made))
         schema: Json = {}
         try:
             account = store.account(reservation.number)

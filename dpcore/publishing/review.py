@@ -54,9 +54,14 @@ def review(facts: Facts) -> list[Answer]:
 def review_page(facts: Facts) -> str:
     """The answers as an HTML page to print."""
     answers = review(facts)
-    counts = Counter(answer.standing for answer in answers)
-    shown = {"answers": answers, "counts": counts, "levels": LEVELS, "meaning": MEANING}
-    return page(TEMPLATES / "review.html", dataset=facts["dataset"], **shown)
+    return page(
+        TEMPLATES / "review.html",
+        dataset=facts["dataset"],
+        answers=answers,
+        counts=Counter(answer.standing for answer in answers),
+        levels=LEVELS,
+        meaning=MEANING,
+    )
 
 
 def _algorithm(facts: Facts) -> Said:

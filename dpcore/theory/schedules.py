@@ -8,15 +8,14 @@ import math
 D_INF = 2.0  # diameter of conv(Q ∪ −Q) in the sup norm, for queries with values in [-1, 1]
 
 
-def frank_wolfe_rounds(*, n: float, m: int, width: float, rho: float, alpha: float) -> int:
-    """The number of rounds T = 2√(2ρ) D_∞^{3/2} / (√α Δ log 2m), at least 1; Δ = width/n.
+def frank_wolfe_rounds(*, loss: float, alpha: float) -> int:
+    """The number of rounds T = 2√2 D_∞^{3/2} / (√α u), at least 1; `loss` is u = Δ log(2m)/√ρ of `selection_noise`.
 
     Micali, Lezane, Betken 2025 (Algorithm 1) print D₁^{3/2} and the logarithm under the root; their proof gives
     neither. This is the same optimisation with exponential-mechanism selection: score gap ≤ β log 2m, β = 2Δ/ε₀ and
     ε₀ = √(8ρ/T).
     """
-    rounds = 2 * math.sqrt(2 * rho) * D_INF**1.5 * n / (math.sqrt(alpha) * width * math.log(2 * m))
-    return max(1, round(rounds))
+    return max(1, round(2 * math.sqrt(2) * D_INF**1.5 / (math.sqrt(alpha) * loss)))
 
 
 def frank_wolfe_step(*, rounds: int, alpha: float) -> float:
@@ -24,15 +23,15 @@ def frank_wolfe_step(*, rounds: int, alpha: float) -> float:
     return min(1.0, 2 * math.sqrt(alpha / (rounds * D_INF)))
 
 
-def frank_wolfe_alpha(*, n: float, k: int, m: int, width: float, rho: float) -> float:
-    """The regularisation α* = [Δ log 2m]^{2/5} / (ρ^{1/5} (log k)^{4/5}), which minimises gap(α) + α log k.
+def frank_wolfe_alpha(*, loss: float, k: int) -> float:
+    """The regularisation α* = u^{2/5} / (log k)^{4/5}, which minimises gap(α) + α log k; u as in `frank_wolfe_rounds`.
 
     A constant step gives gap ≤ 2D_∞/(γT) + γD_∞²/(2α) + β log 2m with β = 2Δ/ε₀ = Δ√(T/(2ρ)), which is
-    2D_∞^{3/2}/√(αT) + √T Δ log 2m/√(2ρ), and at the best T 4√u α^{-1/4} with u = Δ log 2m/√ρ and D_∞ = 2.
+    2D_∞^{3/2}/√(αT) + √T u/√2, and at the best T 4√u α^{-1/4} with D_∞ = 2.
     Source: Micali, Lezane, Betken 2025, eq. (8), whose rate this is, with our selection and
     accounting in place of theirs.
     """
-    return (selection_noise(n=n, m=m, width=width, rho=rho) / math.log(max(k, 2)) ** 2) ** 0.4
+    return (loss / math.log(max(k, 2)) ** 2) ** 0.4
 
 
 def selection_noise(*, n: float, m: int, width: float, rho: float) -> float:

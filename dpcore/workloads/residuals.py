@@ -139,6 +139,13 @@ def residual_spaces(tables: Marginals) -> ResidualSpaces:
     )
 
 
+def centred(table: Array, first: int = 0) -> Array:
+    """The table centred by ⊗(I − J/n): minus the mean along each axis, from axis number `first` on."""
+    for axis in range(first, table.ndim):
+        table = table - table.mean(axis=axis, keepdims=True)
+    return table
+
+
 def _classes(tables: dict[tuple[int, ...], Any], shape: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
     """The classes of exchangeable columns: of equal size, and an exchange of two maps the tables to themselves.
 

@@ -96,7 +96,7 @@ def test_the_bound_holds_with_the_stated_confidence():
     missed = 0
     for _ in range(2000):
         scores = rng.normal(-mu / 2, 1, 100), rng.normal(mu / 2, 1, 110)
-        missed += test.low(*scores, 0.99) > mu
+        missed += test.bounds(*scores, 0.99)[0] > mu
     assert missed <= binom.ppf(0.999, 2000, 0.01)
     assert missed > 0, "and is not far below"
 
