@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 from ..errors import BudgetError, InputError
 from ..params import Words, check_parameters, param, parameter_values
@@ -33,10 +33,10 @@ class Algorithm:
     What is said of an algorithm stands in `about.toml` under its name. Raises InputError for a parameter out of range.
     """
 
-    problem: ClassVar[type] = QueryRelease
-    enumerates: ClassVar[bool] = False  # whether it needs all k cells
-    graphical: ClassVar[bool] = False  # whether it takes a junction tree where they cannot be listed
-    adaptive: ClassVar[bool] = False  # whether charges depend on released values; the plan is then an upper bound
+    problem = QueryRelease
+    enumerates = False  # whether it needs all k cells
+    graphical = False  # whether it takes a junction tree where they cannot be listed
+    adaptive = False  # whether charges depend on released values; the plan is then an upper bound
     about = Words()
 
     def __post_init__(self) -> None:

@@ -5,7 +5,7 @@ One loop; the paper's Algorithms 1, 2, 3 and section 4.2 are settings of it, `ev
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -72,7 +72,7 @@ class PrivateEvolution(Algorithm):
 
     problem = PointRelease
 
-    presets: ClassVar[dict[str, dict[str, str]]] = PRESETS
+    presets = PRESETS
 
     def started_from(self, points: Array) -> "PrivateEvolution":
         """The same algorithm with `points` (r, d), which must be public, as S_0."""

@@ -82,8 +82,8 @@ class SelectAndMeasure(Algorithm):
 
     graphical = True
     who: ClassVar[str]  # its name in messages
-    measure: ClassVar[str] = "query"  # what a round measures: the query selected, or the "marginal" table that it is in
-    output: ClassVar[str] = "last"  # the distribution that is released, or the "average" over rounds
+    measure = "query"  # what a round measures: the query selected, or the "marginal" table that it is in
+    output = "last"  # the distribution that is released, or the "average" over rounds
     shares: ClassVar[dict[str, float]]  # of the budget for measurements, by what is measured
     rules: ClassVar[Rules]  # of T
     work: ClassVar[dict[str, int]]  # rounds times cells at the most, by what is measured; of the rule

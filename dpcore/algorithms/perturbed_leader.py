@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -63,7 +62,7 @@ class FEM(Algorithm):
     )
     seconds: float = param(0.25, "time limit of one best response, in seconds", low=1e-6, high=3600, log=True)
 
-    noise: ClassVar[str] = "exponential"
+    noise = "exponential"
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges of T equal selections; T, s and the scale from n, k and the budget unless given."""
@@ -113,7 +112,7 @@ class SepFEM(FEM):
     columns. Source: Vietri, Tian, Bun, Steinke, Wu 2020, sepFEM.
     """
 
-    noise: ClassVar[str] = "laplace"
+    noise = "laplace"
 
     def _asked(self, problem: QueryRelease) -> Workload:
         """The workload with the 1-way tables that it lacks; InputError for a query matrix."""

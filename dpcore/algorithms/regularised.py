@@ -27,7 +27,7 @@ class OneDraw(Algorithm):
     """The base of algorithms that draw one parameter from a density, and release it as a point of K."""
 
     problem = RiskMinimisation
-    sampler_name: ClassVar[str] = ""  # of the curator's samplers; the one that the plan chose where there is no name
+    sampler_name = ""  # of the curator's samplers; the one that the plan chose where there is no name
     note: ClassVar[str]  # with names of choices to fill in
 
     def target(self, problem: RiskMinimisation, plan: Plan) -> Any:  # noqa: ARG002 - for others

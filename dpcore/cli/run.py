@@ -28,7 +28,6 @@ Two examples:
 
 import argparse
 from functools import cache
-from typing import ClassVar
 
 from .. import Budget, QueryRelease, Run
 from ..algorithms import Algorithm
@@ -100,7 +99,7 @@ def execute(chosen: argparse.Namespace) -> None:
 class Known:
     """A table with a schema that is known; questions are read before anything runs."""
 
-    said: ClassVar[Json] = {}
+    said = {}
     which = ""
 
     def __init__(self, chosen: argparse.Namespace, algorithm: Algorithm, budget: Budget) -> None:

@@ -6,7 +6,7 @@ Everything here is computed from the real records, to explore by; nothing of it 
 import math
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +33,7 @@ class Baseline:
 
     words: str
     errors: Errors
-    tag: ClassVar[Tag] = Tag.PEEK
+    tag = Tag.PEEK
 
 
 def baselines(problem: QueryRelease, rows: Rows, population: Array | None = None) -> dict[str, Baseline]:
@@ -113,7 +113,7 @@ class Waterfall:
     reference: Array
     parts: dict[str, Array]
     released: Array
-    tag: ClassVar[Tag] = Tag.PEEK
+    tag = Tag.PEEK
 
 
 def waterfall(

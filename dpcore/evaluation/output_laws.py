@@ -9,7 +9,7 @@ straight. Cells are narrow where many records share a value.
 """
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -110,7 +110,7 @@ class LineLaw:
     mu: float
     k: float
     stages: int
-    tag: ClassVar[Tag] = Tag.PEEK
+    tag = Tag.PEEK
 
 
 @frozen
@@ -126,7 +126,7 @@ class PlaneLaw:
     excess: Array
     draws: Array
     optimum: Array
-    tag: ClassVar[Tag] = Tag.PEEK
+    tag = Tag.PEEK
 
 
 def _plan(problem: RiskMinimisation, budget: Budget, **settings: Any) -> Plan:

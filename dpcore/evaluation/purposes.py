@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.special import rel_entr
@@ -41,7 +41,7 @@ class Served:
     real: float | None
     sample: float | None
     nothing: float | None
-    tag: ClassVar[Tag] = Tag.PEEK
+    tag = Tag.PEEK
 
 
 @frozen

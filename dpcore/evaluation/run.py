@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -46,7 +46,7 @@ class Record:
     population: ReleaseErrors | None
     seconds: float
     note: str = ""
-    tag: ClassVar[Tag] = Tag.PEEK
+    tag = Tag.PEEK
 
     def to_json(self) -> Json:
         """The point as one flat dictionary; population errors carry the prefix population_."""
@@ -221,7 +221,7 @@ class Comparison:
     real: Array
     synthetic: Array
     n: int | None = None
-    tag: ClassVar[Tag] = Tag.PEEK
+    tag = Tag.PEEK
 
     @property
     def gaps(self) -> Array:
@@ -256,7 +256,7 @@ class Subgroups:
     labels: tuple[str, ...]
     share: Array
     error: Array
-    tag: ClassVar[Tag] = Tag.PEEK
+    tag = Tag.PEEK
 
 
 def subgroups(both: Comparison, column: str) -> Subgroups:

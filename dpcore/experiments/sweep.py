@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -60,7 +60,7 @@ class SweepPoint:
     spent: Json = field(default_factory=dict)
     seconds: float | None = None
     memory: int | None = None
-    tag: ClassVar[Tag] = Tag.PEEK
+    tag = Tag.PEEK
 
     @property
     def key(self) -> Key:

@@ -6,7 +6,6 @@ A record is (a, b): a public feature vector a (d,) with ‖a‖ ≤ 1, and a tar
 import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit
@@ -32,7 +31,7 @@ class PiecewiseLinear:
     width: float = 0.0
     offset: float = 0.0
     margin: bool = False
-    strength: ClassVar[float] = 0.0
+    strength = 0.0
 
     def __post_init__(self) -> None:
         if not (-math.inf < self.low < self.high < math.inf and 0 <= self.width < math.inf):
@@ -107,11 +106,11 @@ def huber(width: float) -> PiecewiseLinear:
 class Logistic:
     """The logistic loss log(1 + exp(−b⟨a, x⟩)), b = ±1."""
 
-    name: ClassVar[str] = "logistic"
-    steepest: ClassVar[float] = 1.0
-    curvature: ClassVar[float] = 0.25
-    strength: ClassVar[float] = 0.0
-    margin: ClassVar[bool] = True
+    name = "logistic"
+    steepest = 1.0
+    curvature = 0.25
+    strength = 0.0
+    margin = True
 
     def smoothed(self, width: float) -> "Logistic":  # noqa: ARG002 - it is smooth
         """The loss itself, as it is smooth."""
@@ -137,10 +136,10 @@ class SquaredDistance:
 
     low: tuple[float, ...]
     high: tuple[float, ...]
-    name: ClassVar[str] = "squared distance"
-    curvature: ClassVar[float] = 1.0
-    strength: ClassVar[float] = 1.0
-    margin: ClassVar[bool] = False
+    name = "squared distance"
+    curvature = 1.0
+    strength = 1.0
+    margin = False
 
     @property
     def spread(self) -> float:

@@ -1,8 +1,8 @@
 """The protocol of the statistics that a curator measures."""
 
-from typing import Any, ClassVar
+from typing import Any
 
-from ...types import Array, Kinds
+from ...types import Array
 from ..accounting.budget import Gaussian, Pure
 
 
@@ -21,7 +21,7 @@ class Statistic:
     gridded: Any = True  # whether exact noise can replace its noise; for a class, in most cases
     answered: Any = None  # which answers of its workload the values are; None: they are none of them
     shared = False  # whether several tables of its workload see the same noise
-    payable: ClassVar[Kinds] = (Gaussian, Pure)
+    payable = (Gaussian, Pure)
     one_by_one = False  # whether it reads the records themselves, which counts of tables do not hold
     of_answers = False  # whether `value` takes all answers of its workload (m,) and not the records
 
