@@ -43,10 +43,9 @@ def test_the_page_opens_on_a_finished_game_with_its_picture():
     app, found = open_page("audit"), audits.opening().found
     right, allowed = audits.guesses(found)
     assert (found.budget, times_in_100(allowed)) == (Budget(1.0, 1e-9), "54 times in 100"), "as other pages have it"
-    chance = 100 / np.sqrt(found.runs)
     told = "**Passes:** at a privacy budget (ε) of 1, someone who knows everyone else was right "
     told += f"{100 * right:.1f} times in 100. Promised: at most 54. A coin: 50. "
-    told += f"Chance alone moves this by {chance:.0f} (pale)."
+    told += f"Chance alone moves this by {100 / np.sqrt(found.runs):.0f} (pale)."
     assert told in plainly(app.success[0].value)
     assert f"This tool made {found.runs:,} releases of each of two invented tables" in said(app)
     (points,) = plotted(app)
