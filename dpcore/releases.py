@@ -116,6 +116,7 @@ class UnbiasedAnswers:
     less all that smaller tables say, one after the other in `parts` (Σ k_S,), as shares. Each has independent noise of
     variance `variances` (spaces,) on an orthonormal basis of what such a part can be. Parts of other sets were not
     measured and are taken to be 0: within a table inside some set nothing is missing, and its cells are unbiased.
+    `laplace` says that some of the noise is Laplace noise, whose quantiles are larger than normal ones.
     Rows are drawn from what `fit` makes of them when it is called, which is not.
     """
 
@@ -124,6 +125,7 @@ class UnbiasedAnswers:
     parts: Array
     variances: Array
     fit: Callable[[], Release] | None = None
+    laplace: bool = False
     tag: ClassVar[Tag] = Tag.PAID
 
     def answers(self, workload: Workload) -> Array:

@@ -14,7 +14,7 @@ import math
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -65,9 +65,8 @@ def execute(chosen: argparse.Namespace) -> None:
     _check_together(releases)
     known = combined([one.known for one in releases]) if chosen.others else releases[0].known
     domain, n = known.domain, independent(releases[0].facts["protects"])
-    laplace = any(one.facts["promise"]["delta"] == 0 for one in releases)
     if chosen.linked:
-        test = linked(known, chosen.linked, n, laplace=laplace)
+        test = linked(known, chosen.linked, n)
         print(json.dumps(test.to_json(), indent=1) if chosen.json else _of_link(test))
         return
     questions = [understand(text, domain) for text in chosen.questions]
@@ -79,13 +78,10 @@ def execute(chosen: argparse.Namespace) -> None:
     if chosen.compare:
         both = None if None in said else (said[0], said[1])
         found = [
-            compare_questions(known, *questions, n, chosen.compare, estimate=both, level=chosen.level, laplace=laplace)  # type: ignore[arg-type]
+            compare_questions(known, *questions, n, chosen.compare, estimate=both, level=chosen.level)  # type: ignore[arg-type]
         ]
     else:
-        found = [
-            answer(known, q, n, estimate=e, level=chosen.level, laplace=laplace)
-            for q, e in zip(questions, said, strict=True)
-        ]
+        found = [answer(known, q, n, estimate=e, level=chosen.level) for q, e in zip(questions, said, strict=True)]
     if any(one.facts["made_by"]["adaptive"] for one in releases):
         found = list(map(adaptively, found))
     more = [] if chosen.within is None else [_more(releases[0].facts, known, q, chosen) for q in questions]
@@ -168,7 +164,8 @@ def _read(name: str) -> _Told:
     with _part(folder / "tables.npz") as file, np.load(file, allow_pickle=False) as told:
         if (size := sum(part.file_size for part in told.zip.infolist())) > MOST_BYTES:
             raise InputError(f"unpacks into {size:,} bytes, at most {MOST_BYTES:,} are read")
-        return _Told(name, facts, from_arrays(domain, dict(told)))
+        known = from_arrays(domain, dict(told))
+    return _Told(name, facts, replace(known, laplace=facts["promise"]["delta"] == 0))
 
 
 def _check_together(releases: list[_Told]) -> None:
@@ -208,13 +205,13 @@ def _estimate(folder: Path | None, known: UnbiasedAnswers, question: Question) -
     return float(known.answers(question.workload)[0]) if there else None
 
 
-def told(known: UnbiasedAnswers, texts: list[str], run: Run, rows: Any, laplace: bool) -> list[dict]:
+def told(known: UnbiasedAnswers, texts: list[str], run: Run, rows: Any) -> list[dict]:
     """The questions of a run: real answers (not for publishing) beside the release's."""
     out = []
     for text in texts:
         question = understand(text, known.domain)
         both = compare(run.release, rows, question.workload)  # type: ignore[arg-type]
-        found = answer(known, question, run.problem.effective_n, estimate=float(both.synthetic[0]), laplace=laplace)
+        found = answer(known, question, run.problem.effective_n, estimate=float(both.synthetic[0]))
         found = adaptively(found) if run.algorithm.adaptive else found
         out.append({"real": float(both.real[0]), **found.to_json()})
     return out

@@ -74,8 +74,7 @@ def execute(chosen: argparse.Namespace) -> None:
         least = least_of(problem)
         if chosen.ask:
             known_now = known(run.release, run.measured, problem.domain)  # type: ignore[arg-type]
-            laplace = budget.delta == 0
-            told["answers"] = answers_told(known_now, chosen.ask, run, task.rows, laplace)
+            told["answers"] = answers_told(known_now, chosen.ask, run, task.rows)
             told["tags"] |= {"answers": Tag.PEEK}
         return told | {"line": _line(told["final"]["rmse"], least), "tags": told["tags"] | {"line": Tag.PEEK}}
 

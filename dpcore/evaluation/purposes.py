@@ -233,8 +233,7 @@ class Purposes:
             axes = self.domain.axes(names)
             counts = synthetic.count(axes, self.domain.shape_of(axes))
             chi.append(_chi_square(counts.reshape(self.domain.shape_of(axes))))
-            laplace = run.budget.delta == 0
-            test = linked(noisy, names, problem.effective_n, laplace=laplace, repeats=REPEATS, seed=run.seed)
+            test = linked(noisy, names, problem.effective_n, repeats=REPEATS, seed=run.seed)
             ours += [] if test.p_value is None else [test.p_value]
         return [
             Served(f"test a hypothesis: {name}", _below(values), "false alarms", LEVEL, LEVEL, LEVEL)

@@ -8,14 +8,12 @@ from ..workloads import Marginals
 from .levels import check_level, quantile, sampling_errors
 
 
-def cell_intervals(
-    known: UnbiasedAnswers, tables: Marginals, n: float, *, level: float = 0.95, laplace: bool = False
-) -> dict[str, Array]:
+def cell_intervals(known: UnbiasedAnswers, tables: Marginals, n: float, *, level: float = 0.95) -> dict[str, Array]:
     """The bounds `low`, `high`, `population_low`, `population_high` (m,) of all cells; NaN for unmeasured tables.
 
     As `questions.answer` of every cell: shares ± z standard errors, with what sampling n records adds, within [0, 1].
     """
-    z = quantile(check_level(level), laplace=laplace)
+    z = quantile(check_level(level), laplace=known.laplace)
     shares, errors = known.answers(tables), known.standard_errors(tables)
     both = np.hypot(errors, sampling_errors(shares, n, level))
     gone = np.where(np.isfinite(errors), 0.0, np.nan)

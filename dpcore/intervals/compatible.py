@@ -21,9 +21,7 @@ SAID = 1e-6  # a bound nearer to 0 or 1 is no information
 Band = tuple[float, float]
 
 
-def compatible_bounds(
-    known: UnbiasedAnswers, question: Question, n: float, level: float, *, laplace: bool = False
-) -> tuple[Band, Band] | None:
+def compatible_bounds(known: UnbiasedAnswers, question: Question, n: float, level: float) -> tuple[Band, Band] | None:
     """Bands of a question's share, in the table and in the population; None where no known table bounds it.
 
     Values of a column that the question treats alike are one, so that few cells x ≥ 0, Σx = 1, are left. Of them the
@@ -41,7 +39,7 @@ def compatible_bounds(
     A = csr_array(np.array([np.broadcast_to(f, g.shape).ravel() for f, _, _ in known_of], dtype=float))
     shares, noise = (np.array([one[i] for one in known_of]) for i in (1, 2))
     each = 1 - (1 - level) / len(known_of)
-    z, out = quantile(each, laplace=laplace), []
+    z, out = quantile(each, laplace=known.laplace), []
     for errors in (noise, np.hypot(noise, sampling_errors(shares, n, each))):
         low, high = _ends(A, shares, z * errors, g.ravel())
         if low <= SAID and high >= 1 - SAID:

@@ -3,6 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -23,7 +24,8 @@ def known(release: Release, measured: Sequence[MeasuredAnswers], domain: Domain)
     if isinstance(release, UnbiasedAnswers):
         return release
     shared = [pooled(domain, noisy_tables([m]), shared=True) for m in measured if m.shared]
-    return combined([pooled(domain, noisy_tables(m for m in measured if not m.shared)), *shared])
+    found = combined([pooled(domain, noisy_tables(m for m in measured if not m.shared)), *shared])
+    return replace(found, laplace=any(m.laplace for m in measured))
 
 
 def noisy_tables(measured: Iterable[MeasuredAnswers]) -> list[Table]:
@@ -85,7 +87,8 @@ def combined(told: Sequence[UnbiasedAnswers]) -> UnbiasedAnswers:
         weights = np.array([1 / max(one.variance[S], SMALLEST**2) for one in own])
         parts.append(np.average([one.parts[one.places[S]] for one in own], axis=0, weights=weights))
         variances.append(1 / weights.sum())
-    return UnbiasedAnswers(domain, spaces, np.concatenate([np.zeros(0), *parts]), np.array(variances))
+    laplace = any(one.laplace for one in told)
+    return UnbiasedAnswers(domain, spaces, np.concatenate([np.zeros(0), *parts]), np.array(variances), laplace=laplace)
 
 
 def components(axes: Axes, g: Array) -> dict[Axes, Array]:

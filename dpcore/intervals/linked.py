@@ -33,17 +33,16 @@ class Linked:
 
 
 def linked(
-    known: UnbiasedAnswers, columns: Sequence[str], n: float, *, laplace: bool = False, repeats: int = REPEATS,
-    seed: int = 0,
-) -> Linked:  # fmt: skip
+    known: UnbiasedAnswers, columns: Sequence[str], n: float, *, repeats: int = REPEATS, seed: int = 0
+) -> Linked:
     """The test of whether two columns are independent in the population of n rows, by noisy tables alone.
 
     The statistic is X = ‖table − product of its margins‖₂, which by parts is ‖part_ab − part_a part_bᵀ‖₂. Its law
     under independence comes from `repeats` tables of n rows, drawn from independent columns and given fresh noise of
     the same variances; p = (1 + #{X* as far above chance as X})/(repeats + 1), with chance as `_excess` says. The
     columns drawn from have the released margins, shrunk until they are as long (‖part‖²) as these are without their
-    noise: margins with noise on noise would be too uneven, and the test would find too little. With `laplace`
-    fresh noise is Laplace noise. Raises InputError for columns that are not two of the domain's.
+    noise: margins with noise on noise would be too uneven, and the test would find too little. Where some
+    noise is Laplace noise, fresh noise is. Raises InputError for columns that are not two of the domain's.
     """
     names, domain = tuple(columns), known.domain
     if len(names) != 2 or names[0] == names[1]:
@@ -63,8 +62,8 @@ def linked(
     for start in range(0, repeats, step := max(BLOCK // p.size, 1)):
         count = min(step, repeats - start)
         T = rng.multinomial(rows, p, size=count).reshape(count, *shape) / rows
-        drawn = [T.sum(axis=2), T.sum(axis=1), T]
-        fresh = [centred(x + _noise(x.shape, v, laplace, rng), first=1) for x, v in zip(drawn, variances, strict=True)]
+        drawn = zip((T.sum(axis=2), T.sum(axis=1), T), variances, strict=True)
+        fresh = [centred(x + _noise(x.shape, v, known.laplace, rng), first=1) for x, v in drawn]
         above += int((_excess(fresh, variances, rows)[1] >= far).sum())
     found = (1 + above) / (repeats + 1)
     return Linked(names, found, float(X[0]), repeats, _words(names, found))

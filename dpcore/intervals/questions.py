@@ -91,34 +91,31 @@ def measured_shares(known: UnbiasedAnswers, questions: Sequence[Question], n: fl
 
 
 def answer(
-    known: UnbiasedAnswers, question: Question, n: float, *, estimate: float | None = None, level: float = 0.95,
-    laplace: bool = False,
-) -> Interval:  # fmt: skip
-    """The interval of one question's share; with `laplace` noise quantiles are those of the Laplace distribution.
+    known: UnbiasedAnswers, question: Question, n: float, *, estimate: float | None = None, level: float = 0.95
+) -> Interval:
+    """The interval of one question's share; with Laplace noise quantiles are those of the Laplace distribution.
 
     What was not measured together has the bounds of `compatible`, and no unbiased share.
     """
-    return _answer(known, question, n, estimate, check_level(level), laplace=laplace)
+    return _answer(known, question, n, estimate, check_level(level))
 
 
-def _answer(
-    known: UnbiasedAnswers, question: Question, n: float, estimate: float | None, level: float, *, laplace: bool
-) -> Interval:
+def _answer(known: UnbiasedAnswers, question: Question, n: float, estimate: float | None, level: float) -> Interval:
     """The interval of one question's share at a level that was checked."""
     found = measured_shares(known, [question], n, level)
     if found.missing[0]:
-        bands = compatible_bounds(known, question, n, level, laplace=laplace)
+        bands = compatible_bounds(known, question, n, level)
         if bands is None:
             return _interval(question.text, level, f"cannot be bounded: {_unmeasured(found.missing)}", estimate)
         return _interval(question.text, level, _parts(found.missing), estimate, None, *bands)
-    share, z = float(found.shares[0]), quantile(level, laplace=laplace)
+    share, z = float(found.shares[0]), quantile(level, laplace=known.laplace)
     bands = [_inside(_band(share, float(both[0, 0]), z), 0, 1) for both in (found.noise, found.noise + found.sampling)]
-    return _interval(question.text, level, _how(laplace), estimate, share, *bands)
+    return _interval(question.text, level, _how(known.laplace), estimate, share, *bands)
 
 
 def compare_questions(
     known: UnbiasedAnswers, first: Question, second: Question, n: float, kind: str, *,
-    estimate: tuple[float, float] | None = None, level: float = 0.95, laplace: bool = False,
+    estimate: tuple[float, float] | None = None, level: float = 0.95,
 ) -> Interval:  # fmt: skip
     """The interval of a difference, a ratio or an odds ratio of two questions' shares.
 
@@ -133,9 +130,9 @@ def compare_questions(
     found = measured_shares(known, [first, second], n, check_level(level))
     value = None if estimate is None else _compared(kind, *estimate)
     if any(found.missing):
-        return _from_parts(known, (first, second), n, kind, text, value, level, laplace=laplace)
+        return _from_parts(known, (first, second), n, kind, text, value, level)
     a, b = (float(share) for share in found.shares)
-    how, z = _how(laplace), quantile(level, laplace=laplace)
+    how, z = _how(known.laplace), quantile(level, laplace=known.laplace)
     bands: list[Band | None] = []
     for covariance in (found.noise, found.noise + found.sampling):
         if kind == "difference":
@@ -144,7 +141,7 @@ def compare_questions(
         elif kind == "ratio":
             bands.append(_fieller(a, b, covariance, z))
         else:
-            band, careful = _odds(a, b, covariance, z, quantile((1 + level) / 2, laplace=laplace))
+            band, careful = _odds(a, b, covariance, z, quantile((1 + level) / 2, laplace=known.laplace))
             bands.append(band)
             how += "; conservative: near 0 or 1" if careful and "conservative: near" not in how else ""
     return _of_two(text, value, _compared(kind, a, b), bands, second, level, how)
@@ -152,12 +149,12 @@ def compare_questions(
 
 def _from_parts(
     known: UnbiasedAnswers, asked: tuple[Question, Question], n: float, kind: str, text: str, value: float | None,
-    level: float, *, laplace: bool,
+    level: float,
 ) -> Interval:  # fmt: skip
     """The comparison of two questions by their own intervals, each at half the error, so at least the stated
     level.
     """
-    each = [_answer(known, question, n, None, (1 + level) / 2, laplace=laplace) for question in asked]
+    each = [_answer(known, question, n, None, (1 + level) / 2) for question in asked]
     unknown = next((one for one in each if one.low is None), None)
     if unknown:
         return _interval(text, level, unknown.how, value)

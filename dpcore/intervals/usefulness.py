@@ -1,7 +1,7 @@
 """The usefulness of answers in everyday units: a sample's exactness, the field's score, fit purposes."""
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -55,7 +55,7 @@ def foreseen(problem: QueryRelease, plan: Plan) -> UnbiasedAnswers | None:
 
     None where nothing is sure to be measured before the run: the plan then names no tables.
     """
-    tables = []
+    tables, laplace = [], False
     for charge in plan.charges:
         asked, spend = charge.statistic, charge.spend
         if not isinstance(spend, Gaussian | Pure):
@@ -64,10 +64,10 @@ def foreseen(problem: QueryRelease, plan: Plan) -> UnbiasedAnswers | None:
             sizes = sum(problem.domain.cells(S) for S in spaces_of(asked.workload).type_of)
             return unbiased(asked, np.zeros(sizes), deviation(asked, spend, problem.effective_n))
         if isinstance(asked, Answers):
-            m = asked.workload.m
+            m, laplace = asked.workload.m, laplace or isinstance(spend, Pure)
             errors = np.broadcast_to(deviation(asked, spend, problem.effective_n), m)
             tables += noisy_tables([MeasuredAnswers(asked.workload, np.zeros(m), errors)])
-    return pooled(problem.domain, tables) if tables else None
+    return replace(pooled(problem.domain, tables), laplace=laplace) if tables else None
 
 
 def foreseen_errors(known: UnbiasedAnswers | None, workload: Workload) -> Array | None:
@@ -81,15 +81,15 @@ def foreseen_errors(known: UnbiasedAnswers | None, workload: Workload) -> Array 
     return errors if np.isfinite(errors).all() else None
 
 
-def foreseen_sizes(known: UnbiasedAnswers | None, workload: Workload, *, laplace: bool) -> tuple[float, float] | None:
+def foreseen_sizes(known: UnbiasedAnswers | None, workload: Workload) -> tuple[float, float] | None:
     """The typical error of an answer by noise alone, and the error that at least 19 of 20 answers do not exceed.
 
     Both are shares. None where `foreseen_errors` knows none.
     """
     errors = foreseen_errors(known, workload)
-    if errors is None:
+    if known is None or errors is None:
         return None
-    return MEAN * float(errors.mean()), quantile(0.95, laplace=laplace) * float(errors.max())
+    return MEAN * float(errors.mean()), quantile(0.95, laplace=known.laplace) * float(errors.max())
 
 
 def foreseen_exactness(known: UnbiasedAnswers | None, workload: Workload, n: int, shares: Array) -> float | None:
@@ -129,7 +129,7 @@ class Uses:
         return asdict(self) | {"sentence": self.sentence}
 
 
-def uses(known: UnbiasedAnswers | None, n: float, *, tolerance: float = POINT, laplace: bool = False) -> Uses:
+def uses(known: UnbiasedAnswers | None, n: float, *, tolerance: float = POINT) -> Uses:
     """The uses that noisy tables suit, by the half-widths of their cells' intervals.
 
     `n` rows count. Every cell of a table has the same half-width h; tables of one column and of pairs are looked at. A
@@ -137,7 +137,7 @@ def uses(known: UnbiasedAnswers | None, n: float, *, tolerance: float = POINT, l
     """
     good, bad, group = [], [], None
     for ways, words in ((1, "one"), (2, "two")):
-        half = None if known is None else _half_width(known, ways, quantile(0.95, laplace=laplace))
+        half = None if known is None else _half_width(known, ways, quantile(0.95, laplace=known.laplace))
         if half is None:
             continue
         (good if half <= tolerance else bad).append(words)

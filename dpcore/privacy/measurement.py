@@ -55,13 +55,15 @@ class Measurement:
 class MeasuredAnswers:
     """A workload's answers (m,), averaged over all its measurements, and standard errors (m,); NaN: not measured.
 
-    Noise is independent on the cells of one table. `shared` says that different tables may see the same noise.
+    Noise is independent on the cells of one table. `shared` says that different tables may see the same noise,
+    `laplace` that some of it is Laplace noise.
     """
 
     workload: Workload
     answers: Array
     errors: Array
     shared: bool = False
+    laplace: bool = False
 
 
 class MeasurementRecorder:
@@ -70,6 +72,7 @@ class MeasurementRecorder:
     def __init__(self) -> None:
         self._sums: dict[int, tuple[Workload, Array, Array]] = {}  # Σ precision · answer, Σ precision
         self._shared: set[int] = set()
+        self._laplace: set[int] = set()
 
     def add(self, measurement: Measurement, sealed: Any) -> None:
         """Add one measurement of a workload's answers. `sealed` is the statistic that no caller can change.
@@ -86,6 +89,8 @@ class MeasurementRecorder:
         precision[part] += weight
         if sealed.shared:
             self._shared.add(id(workload))
+        if isinstance(measurement.spend, Pure):
+            self._laplace.add(id(workload))
 
     def averages(self) -> list[MeasuredAnswers]:
         """The averaged answers measured so far, in new arrays."""
@@ -94,5 +99,6 @@ class MeasurementRecorder:
             with np.errstate(divide="ignore", invalid="ignore"):
                 there = precision > 0
                 mean, error = np.where(there, weighted / precision, np.nan), np.where(there, precision**-0.5, np.nan)
-            out.append(MeasuredAnswers(workload, mean, error, id(workload) in self._shared))
+            key = id(workload)
+            out.append(MeasuredAnswers(workload, mean, error, key in self._shared, key in self._laplace))
         return out

@@ -57,9 +57,9 @@ def write(
     """
     release, measurements, workload = drawn.release, drawn.measurements, ready.problem.workload
     found = known(release, measurements, workload.domain)
-    n, laplace = independent(facts["protects"]), facts["promise"]["delta"] == 0
-    tables = {"answers": _answers(workload, release, measurements, found, n, laplace=laplace)}
-    tables |= _links(found, n, laplace=laplace)
+    n = independent(facts["protects"])
+    tables = {"answers": _answers(workload, release, measurements, found, n)}
+    tables |= _links(found, n)
     np.savez_compressed(made / "tables.npz", allow_pickle=False, **to_arrays(found))
     if drawn.rows is not None:
         tables["synthetic"] = drawn.rows
@@ -78,9 +78,9 @@ def write(
         _put_json(made / "schema.json", schema)
     files = {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted(made.iterdir())}
     rows, shares = facts["protects"]["records"], tables["answers"]["answer"].to_numpy()
-    utility = uses(found, rows, laplace=laplace).to_json()
+    utility = uses(found, rows).to_json()
     utility["as_exact_as_sample"] = foreseen_exactness(found, workload, rows, shares)
-    utility["noise"] = foreseen_sizes(found, workload, laplace=laplace)
+    utility["noise"] = foreseen_sizes(found, workload)
     facts["promise"] = facts["promise"] | {"means": Promise.of_release(facts).to_json()}
     facts = facts | {"files": files, "errors": _errors(tables["answers"]), "utility": utility}
     _put_json(made / "release.json", facts)
@@ -126,9 +126,8 @@ def harmless(value: Any) -> Any:
 
 
 def _answers(
-    workload: Workload, release: Release, measurements: Sequence[MeasuredAnswers], known: UnbiasedAnswers, n: float,
-    *, laplace: bool,
-) -> pd.DataFrame:  # fmt: skip
+    workload: Workload, release: Release, measurements: Sequence[MeasuredAnswers], known: UnbiasedAnswers, n: float
+) -> pd.DataFrame:
     """Every query with the release's answer and, if measured, the noisy answer with its standard error.
 
     Cells of tables also have intervals at 95%, for the table and for the population; empty where there are none.
@@ -140,19 +139,19 @@ def _answers(
         if m.workload is workload:
             table["noisy_answer"], table["standard_error"] = m.answers, m.errors
     if isinstance(workload, Marginals):
-        for name, values in cell_intervals(known, workload, n, laplace=laplace).items():
+        for name, values in cell_intervals(known, workload, n).items():
             table[name] = values
     return table
 
 
-def _links(known: UnbiasedAnswers, n: float, *, laplace: bool) -> dict[str, pd.DataFrame]:
+def _links(known: UnbiasedAnswers, n: float) -> dict[str, pd.DataFrame]:
     """The test of a link for each pair of columns measured together, as `ask --linked`; no file where there is none."""
     found, cells = [], 0
     for S in sorted(S for S in known.places if len(S) == 2):
         cells += np.prod([known.domain.shape[axis] for axis in S])
         if cells > MOST_TESTED:
             break
-        test = linked(known, [known.domain.names[axis] for axis in S], n, laplace=laplace)
+        test = linked(known, [known.domain.names[axis] for axis in S], n)
         found.append((*test.columns, test.p_value, test.statistic, test.words))
     columns = pd.Index(["column", "other_column", "p_value", "statistic", "in_words"])
     return {"links": pd.DataFrame(found, columns=columns)} if found else {}

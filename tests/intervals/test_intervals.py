@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -157,6 +158,7 @@ def test_releases_put_together_are_least_squares_over_all_their_tables():
         assert both.parts[both.places[S]] == approx(one.parts[one.places[S]], abs=1e-14)
         assert both.variance[S] == approx(one.variance[S])
     more = pooled(DOMAIN, [((0, 2), np.full(4, 0.25), 0.02)])
+    assert combined([both, replace(more, laplace=True)]).laplace
     assert set(combined([both, more]).spaces) == {*both.spaces, (0, 2)}, "a table that only one of them measured"
     with refused("their schemas are the same"):
         combined([both, pooled(codes(2, 3), [])])

@@ -1,13 +1,15 @@
 """Usefulness in units: a sample's exactness by simulation, the field's score, and what noise alone lets answers do."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run, TableQueries, domain_from_json
 from dpcore.algorithms.base import make_plan
 from dpcore.intervals.known import known
 from dpcore.intervals.usefulness import as_exact_as_sample, foreseen, foreseen_exactness, k_marginal, uses
-from dpcore.params import build
-from tests.helpers import BUDGET, all_tables, approx, codes, parametrize, plan_of, rows_of, seeded
+from dpcore.privacy.accounting import Pure
+from tests.helpers import BUDGET, all_tables, approx, codes, finished, parametrize, plan_of, rows_of, seeded
 
 N = 4000
 DOMAIN = codes(3, 4, 2)
@@ -51,18 +53,18 @@ def test_the_score_of_many_columns_is_that_of_two_hundred_public_pairs():
     assert k_marginal(np.array([0.0, 2.0])) == 500
 
 
-@parametrize("name, settings", [("gaussian_maxent", {}), ("residual", {})])
-def test_what_a_plan_foresees_is_the_noise_that_comes(name, settings):
+@parametrize("name", ["gaussian_maxent", "residual"])
+def test_what_a_plan_foresees_is_the_noise_that_comes(name):
     """Variances before the run are those after it, and the exactness foretold is that of raw noise."""
-    algorithm, budget = build(ALGORITHMS[name], settings), BUDGET
-    before = foreseen(PROBLEM, make_plan(algorithm, PROBLEM, budget))
+    algorithm = ALGORITHMS[name]()
+    before = foreseen(PROBLEM, make_plan(algorithm, PROBLEM, BUDGET))
     assert before is not None
-    run = Run(algorithm, PROBLEM, ROWS, budget).finish()
+    run = Run(algorithm, PROBLEM, ROWS, BUDGET).finish()
     after = known(run.release, run.measured, DOMAIN)
     assert {S: v for S, v in before.variance.items()} == approx(after.variance)
     truth, found = PAIRS.answers_of_rows(ROWS), []
     for seed in range(60):
-        run = Run(algorithm, PROBLEM, ROWS, budget, seed=seed).finish()
+        run = Run(algorithm, PROBLEM, ROWS, BUDGET, seed=seed).finish()
         noisy = known(run.release, run.measured, DOMAIN).answers(PAIRS)
         found.append(((noisy - truth) ** 2).sum())
     foretold = foreseen_exactness(before, PAIRS, N, truth)
@@ -80,6 +82,8 @@ def test_uses_follow_from_half_widths():
     assert rough.not_for[0].startswith("shares by one column")
     assert exact.smallest_group == approx(10 * worst * N, abs=1)
     assert not any("two columns" in words for words in (*exact.good_for, *exact.not_for)), "no pair is measured"
+    pure = replace(plan, charges=(replace(plan.charges[0], spend=Pure(1.0)),))
+    assert foreseen(single, pure).laplace
     both = uses(foreseen(PROBLEM, plan_of("gaussian_maxent", PROBLEM, Budget(50.0, 1e-6))), N)
     assert both.sentence.startswith("Good for: shares by one or two columns within 1 point")
     assert "Not for: groups under" in both.sentence
@@ -90,3 +94,6 @@ def test_nothing_is_known_of_an_algorithm_that_decides_on_the_way():
     assert foreseen(PROBLEM, plan) is None
     assert foreseen_exactness(None, PAIRS, N, np.zeros(1)) is None
     assert "not known" in uses(None, N).sentence
+    for delta in (0, 1e-6):
+        run = finished("mwem", PROBLEM, ROWS, Budget(1.0, delta))
+        assert known(run.release, run.measured, DOMAIN).laplace is (delta == 0)

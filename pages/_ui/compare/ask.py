@@ -142,7 +142,7 @@ def _told(
     plan = make_plan(algorithm, problem, Budget(epsilon, delta))
     guess = Promise(epsilon, delta) if table.trial else Promise.of_plan(plan, adaptive=algorithm.adaptive)
     tiles = [(f"All {problem.workload.m:,} answers are within", near, often), guess_tile(guess.guess())]
-    place = show_tiles(tiles, uses(foreseen(problem, plan), problem.n, laplace=not delta).sentence)
+    place = show_tiles(tiles, uses(foreseen(problem, plan), problem.n).sentence)
     with place.popover(":material/info:", type="tertiary", help="How this is known"):
         st.caption(
             f"With {TITLES[found.name]}, {_percent(found.chance)} of releases at this ε are so near. The noise's "

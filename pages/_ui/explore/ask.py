@@ -1,7 +1,5 @@
 """A question typed by hand, or two compared: what the runs answer, and what may be said of it from a release alone."""
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -47,11 +45,11 @@ def ask(table: Table, chosen: Chosen, runs: list[Result]) -> None:
         asked = []
     for question in asked:
         answers(table, problem.domain, runs, question)
-        found = bounds(runs[0], problem, chosen.budget.delta, [question])
+        found = bounds(runs[0], problem, [question])
         alone = f"{plain(question.text, 200)}: **synthetic {found.estimate or 0:.2%}**. " if stakeholder() else ""
         st.markdown(alone + in_words(found))
     if len(asked) > 1:
-        found = bounds(runs[0], problem, chosen.budget.delta, asked, kind)
+        found = bounds(runs[0], problem, asked, kind)
         value = "–" if found.estimate is None else _number(found.estimate, kind)
         st.markdown(f"**{KINDS[kind].capitalize()}: {value}.** {in_words(found, kind)}")
     for note in dict.fromkeys(note for question in asked for note in question.notes):
@@ -79,20 +77,18 @@ def answers(table: Table, domain: Domain, runs: list[Result], question: Question
         st.caption("Set Repeats under More to 5 or more, to see how far the synthetic answer varies.")
 
 
-def bounds(
-    result: Result, problem: QueryRelease, delta: float, asked: list[Question], kind: str | None = None
-) -> Interval:
+def bounds(result: Result, problem: QueryRelease, asked: list[Question], kind: str | None = None) -> Interval:
     """The interval of one question, or of two compared, from what a run released.
 
     For the population a person's rows count as one: no more than `effective_n` records are independent.
     """
     known = evidence(result)
     estimates = [float(result.release.answers(question.workload)[0]) for question in asked]
-    how: dict[str, Any] = {"level": LEVEL, "laplace": delta == 0}
     if kind is None:
-        return intervals.answer(known, asked[0], problem.effective_n, estimate=estimates[0], **how)
+        return intervals.answer(known, asked[0], problem.effective_n, estimate=estimates[0], level=LEVEL)
     both = (estimates[0], estimates[1])
-    return intervals.compare_questions(known, asked[0], asked[1], problem.effective_n, kind, estimate=both, **how)
+    n = problem.effective_n
+    return intervals.compare_questions(known, asked[0], asked[1], n, kind, estimate=both, level=LEVEL)
 
 
 def in_words(found: Interval, kind: str | None = None) -> str:
@@ -143,8 +139,8 @@ def cells(result: Result, tables: Marginals, chosen: Chosen) -> str:
 
 def bounds_of_cells(result: Result, tables: Marginals, chosen: Chosen) -> dict[str, np.ndarray]:
     """What noisy tables say of all cells without bias, and the ends of their intervals; NaN where nothing does."""
-    known, laplace = evidence(result), chosen.budget.delta == 0
-    bound = cell_intervals(known, tables, chosen.problem.effective_n, level=LEVEL, laplace=laplace)
+    known = evidence(result)
+    bound = cell_intervals(known, tables, chosen.problem.effective_n, level=LEVEL)
     return {"unbiased": np.where(np.isnan(bound["low"]), np.nan, known.answers(tables)), **bound}
 
 

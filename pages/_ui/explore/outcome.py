@@ -132,7 +132,7 @@ def _uses(chosen: Chosen) -> str:
             plan = make_plan(algorithm, problem, budget)
         else:
             plan = share.planned(algorithm, problem, budget, exact=False)[1]
-        return uses(foreseen(problem, plan), problem.n, laplace=not budget.delta).sentence
+        return uses(foreseen(problem, plan), problem.n).sentence
 
     key = (problem.domain, tuple(chosen.texts), problem.effective_n, algorithm, budget, share)
     return session().memo("uses", key, found)

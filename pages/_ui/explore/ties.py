@@ -21,7 +21,7 @@ from .setup import Chosen
 def linked(result: Result, chosen: Chosen) -> None:
     """The square of ties, then two columns to choose and whether the release shows a link between them."""
     _draw(result.release, result.summary["reasons"])
-    _test(result, chosen.problem, chosen.budget.delta)
+    _test(result, chosen.problem)
 
 
 def _draw(release: Release | None, reasons: dict[str, str]) -> None:
@@ -43,7 +43,7 @@ def _draw(release: Release | None, reasons: dict[str, str]) -> None:
     )
 
 
-def _test(result: Result, problem: QueryRelease, delta: float) -> None:
+def _test(result: Result, problem: QueryRelease) -> None:
     """Two columns to choose, and whether the release shows a link between them; nothing is read for it."""
     heading("Are two columns linked?")
     names = problem.domain.names
@@ -55,7 +55,7 @@ def _test(result: Result, problem: QueryRelease, delta: float) -> None:
     if result.known is None or len(set(chosen)) < 2:
         st.caption("Choose two different columns.")
         return
-    found = links.linked(result.known, chosen, problem.effective_n, laplace=delta == 0)
+    found = links.linked(result.known, chosen, problem.effective_n)
     st.markdown(plain(found.words, 400))
     shares = links.signals(result.known, problem.effective_n)
     if not shares:

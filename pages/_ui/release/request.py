@@ -130,14 +130,14 @@ def reason(table: Table) -> tuple[bool, str]:
 def verdict(ready: PreparedRelease, of: tuple) -> None:
     """Draw the tiles of a release that was not made yet, from its plan alone."""
     problem, budget = ready.problem, ready.request.budget
-    n, asked, group, laplace = problem.n, problem.workload, ready.request.unit.most_rows, not budget.delta
+    n, asked, group = problem.n, problem.workload, ready.request.unit.most_rows
     known = None
     if not isinstance(ready, OpenRelease):
         known = session().memo("foreseen", of, lambda: foreseen(problem, ready.plan))
-    tiles = tiled.foretold(foreseen_sizes(known, asked, laplace=laplace), None, n, noun(group))
+    tiles = tiled.foretold(foreseen_sizes(known, asked), None, n, noun(group))
     tiles = tiles or [("Error", "known after the release", "Explore shows it with repeats of fresh noise")]
     guess = Promise(budget.epsilon, budget.delta, ready.events).guess()
-    show_tiles([*tiles, guess_tile(guess)], uses(known, n, laplace=laplace).sentence)
+    show_tiles([*tiles, guess_tile(guess)], uses(known, n).sentence)
     if ready.plan.accounting is Accounting.ZCDP:
         st.caption(CAUTION)
 

@@ -83,7 +83,7 @@ def test_laplace_noise_is_covered_with_its_own_quantile():
     errors = np.concatenate([np.full(t.stop - t.start, s) for t, s in zip(TABLES.tables, SIGMAS, strict=True)])
     for _ in range(400):
         noise = rng.laplace(size=TABLES.m) * errors / math.sqrt(2)
-        found = answer(of(MeasuredAnswers(TABLES, truth + noise, errors)), question("b = 2 and c = 1"), N, laplace=True)
+        found = answer(of(MeasuredAnswers(TABLES, truth + noise, errors, laplace=True)), question("b = 2 and c = 1"), N)
         inside.append(found.low <= share("b = 2 and c = 1")(P) <= found.high)
         assert found.how.startswith("conservative")
     assert np.mean(inside) >= 0.93
