@@ -102,9 +102,10 @@ def read_matrix(source: Source) -> Array:
 def _text(file: BinaryIO, ending: str, format: TextFormat, told: Watch) -> LoadedTable:
     size = file.seek(0, io.SEEK_END)
     file.seek(0)
-    rows, frames = TextRows.of(file, format, ending), []
+    rows, frames, done = TextRows.of(file, format, ending), [], 0
     for frame in rows:
-        told(file.tell() / size)
+        if file.tell() > done:  # a short last piece was read together with the one before it
+            told((done := file.tell()) / size)
         frames.append(frame)
     frame = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=pd.Index(rows.names), dtype=str)
     return LoadedTable(frame, rows.format.words, format)

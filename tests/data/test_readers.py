@@ -423,7 +423,7 @@ def test_a_long_reading_says_how_far_it_is_and_can_be_ended(tmp_path, monkeypatc
     told = []
     assert len(tables.read(path, told=told.append).frame) == 10_000
     assert len(told) >= 3
-    assert told == sorted(told)
+    assert told == sorted(set(told))
     assert 0 <= told[0] < 0.4
     assert 0.6 < told[-1] <= 1
 
