@@ -3,7 +3,6 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -24,8 +23,9 @@ def known(release: Release, measured: Sequence[MeasuredAnswers], domain: Domain)
     if isinstance(release, UnbiasedAnswers):
         return release
     shared = [pooled(domain, noisy_tables([m]), shared=True) for m in measured if m.shared]
-    found = combined([pooled(domain, noisy_tables(m for m in measured if not m.shared)), *shared])
-    return replace(found, laplace=any(m.laplace for m in measured))
+    laplace = any(m.laplace for m in measured)
+    apart = pooled(domain, noisy_tables(m for m in measured if not m.shared), laplace=laplace)
+    return combined([apart, *shared])
 
 
 def noisy_tables(measured: Iterable[MeasuredAnswers]) -> list[Table]:
@@ -41,7 +41,7 @@ def noisy_tables(measured: Iterable[MeasuredAnswers]) -> list[Table]:
     return out
 
 
-def pooled(domain: Domain, tables: Iterable[Table], *, shared: bool = False) -> UnbiasedAnswers:
+def pooled(domain: Domain, tables: Iterable[Table], *, shared: bool = False, laplace: bool = False) -> UnbiasedAnswers:
     """The least-squares combination of noisy tables: exact, as different column sets' parts have independent noise.
 
     A table on M with independent noise of variance σ² on its k_M cells, summed out to the columns S ⊆ M, has noise of
@@ -50,7 +50,7 @@ def pooled(domain: Domain, tables: Iterable[Table], *, shared: bool = False) -> 
     parts are orthogonal and noise is equal on all cells of a table.
 
     With `shared` noise on all k cells of the domain, of variance σ², a table on M has σ² k/k_M: every M ⊇ S says the
-    same part, of variance σ² k/k_S, so that only the first is read.
+    same part, of variance σ² k/k_S, so that only the first is read. `laplace` says that some noise is Laplace noise.
     """
     precision: defaultdict[Axes, float] = defaultdict(float)
     sums: dict[Axes, Array] = {}
@@ -68,7 +68,7 @@ def pooled(domain: Domain, tables: Iterable[Table], *, shared: bool = False) -> 
             precision[S] += weight
     parts = [sums[S] / precision[S] for S in sums]
     variances = np.array([1 / precision[S] for S in sums])
-    return UnbiasedAnswers(domain, tuple(sums), np.concatenate([np.zeros(0), *parts]), variances)
+    return UnbiasedAnswers(domain, tuple(sums), np.concatenate([np.zeros(0), *parts]), variances, laplace=laplace)
 
 
 def combined(told: Sequence[UnbiasedAnswers]) -> UnbiasedAnswers:

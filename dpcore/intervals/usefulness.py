@@ -1,7 +1,7 @@
 """The usefulness of answers in everyday units: a sample's exactness, the field's score, fit purposes."""
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import combinations
 
 import numpy as np
@@ -67,7 +67,7 @@ def foreseen(problem: QueryRelease, plan: Plan) -> UnbiasedAnswers | None:
             m, laplace = asked.workload.m, laplace or isinstance(spend, Pure)
             errors = np.broadcast_to(deviation(asked, spend, problem.effective_n), m)
             tables += noisy_tables([MeasuredAnswers(asked.workload, np.zeros(m), errors)])
-    return replace(pooled(problem.domain, tables), laplace=laplace) if tables else None
+    return pooled(problem.domain, tables, laplace=laplace) if tables else None
 
 
 def foreseen_errors(known: UnbiasedAnswers | None, workload: Workload) -> Array | None:
