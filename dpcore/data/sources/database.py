@@ -196,10 +196,11 @@ class DatabaseSource(Source):
                 refusals.append((outside, cells, f"is not one of the allowed values {column.allowed}"))
         else:
             floor = _builtin("floor", "float64", "float64")  # Ibis's own makes whole numbers of 64 bits
-            wrong = [(floats.isinf(), "is not a finite number")] * kind.is_floating()
-            wrong += [(floats != floor(floats), f"is not a whole number in {column.allowed}")] * (
-                column.kind == "integer"
-            )
+            wrong = []
+            if kind.is_floating():
+                wrong.append((floats.isinf(), "is not a finite number"))
+            if column.kind == "integer":
+                wrong.append((floats != floor(floats), f"is not a whole number in {column.allowed}"))
             for bad, why in wrong:
                 if column.unreadable == "missing":
                     absent = absent | bad
