@@ -46,6 +46,11 @@ def test_a_release_answers_with_intervals_without_its_table(here, capsys, algori
     assert both[0]["low"] < both[0]["unbiased"] < both[0]["high"]
 
 
+def test_a_release_without_failure_is_asked_with_the_quantiles_of_laplace_noise(here, capsys):
+    assert release(algorithm="aim", epsilon=5, delta=0, total=("40", "0")) == 0
+    assert "Laplace noise" in asked(capsys, "sex = m")[0]["how"]
+
+
 def test_what_was_not_measured_together_is_bounded_by_its_parts(here, capsys):
     assert rich(queries='marginals:[["age"],["sex"]]') == 0
     parts, both, other = asked(capsys, "sex = m", "sex = m and age > 21", "sex = m and edu = x and edu = y")
