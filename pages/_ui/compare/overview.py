@@ -159,7 +159,9 @@ def _luck(found: pd.DataFrame, floor: float) -> str:
     """What the luck of the sample means for the choice of ε: from where on it is larger than the error."""
     less = found["epsilon"][found["error"] <= floor]
     luck = f"the luck of the sample ({points(floor / 100)} points)"
-    return f"From ε = {less.iloc[0]:g} on, {luck} outweighs the error." if len(less) else f"Every error shown exceeds {luck}."
+    if less.empty:
+        return f"Every error shown exceeds {luck}."
+    return f"From ε = {less.iloc[0]:g} on, {luck} outweighs the error."
 
 
 def _best(sweep: Sweep, measure: Measure, found: pd.DataFrame, kept: pd.Series) -> str:
