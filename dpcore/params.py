@@ -12,7 +12,7 @@ from typing import Any, TypeVar, get_args, get_type_hints
 
 from .errors import InputError
 from .numbers import read_number
-from .types import Json
+from .types import Json, by_name
 
 T = TypeVar("T")
 
@@ -57,7 +57,7 @@ class Words:
         return next(About(**ABOUT[c.__name__]) for c in cls.__mro__ if c.__name__ in ABOUT)
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class Param:
     """The declaration of one parameter. A `default` of None means that `plan` chooses it, as `auto` describes.
 

@@ -26,3 +26,9 @@ def unwatched(_done: Any) -> None:
 def frozen(cls: type[T]) -> type[T]:
     """The class as a dataclass that never changes and equals itself alone: arrays have no one truth value."""
     return dataclass(frozen=True, eq=False)(cls)
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def by_name(cls: type[T]) -> type[T]:
+    """The class as a dataclass that never changes, and whose fields are given by name."""
+    return dataclass(frozen=True, kw_only=True)(cls)

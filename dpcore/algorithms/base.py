@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ..errors import BudgetError, InputError
@@ -10,7 +10,7 @@ from ..params import Words, check_parameters, param, parameter_values
 from ..privacy.accounting import Budget, Choice, Plan
 from ..problems import QueryRelease
 from ..releases import Release
-from ..types import Rng, frozen
+from ..types import Rng, by_name, frozen
 from .evidence import tables_read
 
 KEPT = "the schema's constraints are public: what they forbid has no mass, and noise there is known to be noise"
@@ -26,7 +26,7 @@ class Step:
     note: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class Algorithm:
     """The base of all algorithms: a dataclass whose fields are its parameters, and which sees a Curator, never records.
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from ..privacy.statistics import AcceptProbabilities, SignedErrors, bit_range
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..releases import Records
-from ..types import Array, Rng
+from ..types import Array, Rng, by_name
 from .base import Algorithm, Step
 from .oracles import Counter, Oracle
 from .past_measurements import balanced_rounds
@@ -26,7 +25,7 @@ REJECTED = 2.1  # draws are planned to be kept with probability e^(−2.1 ηw): 
 LOWEST, HIGHEST, HALVINGS = 1e-12, 1e12, 26  # step sizes ηw that are searched, to a millionth of them
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class DualQuery(Algorithm):
     """Draw queries from weights that favour what the rows so far answer badly; add the row that answers the draws best.
 
@@ -90,7 +89,7 @@ class DualQuery(Algorithm):
         return (rounds, samples, Choice("eta", eta, why), *self.given("memory", "seconds"))
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class DQRS(DualQuery):
     """DualQuery that keeps some of the last round's draws, by rejection sampling, and pays for fresh ones only.
 

@@ -1,11 +1,11 @@
 """PEP: select, measure, project by entropy on what was measured. Sees a Curator, never records."""
 
 import math
-from dataclasses import dataclass
 from functools import partial
 
 from ..params import param
 from ..privacy.accounting import Choice
+from ..types import by_name
 from .evidence import TINY
 from .ground import Ground
 from .past_measurements import LONGEST, Fact, Queries, Rules, SelectAndMeasure
@@ -16,7 +16,7 @@ SWEEPS = (3, 20)  # over past measurements, each round and in the last one
 NEVER = 1e-9  # an indicator's share is moved to no less than this, and no more than 1 − this
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class PEP(SelectAndMeasure):
     """Select the worst-answered query, measure it, and project D_0 by entropy on all that was measured.
 

@@ -4,7 +4,7 @@ One loop; the paper's Algorithms 1, 2, 3 and section 4.2 are settings of it, `ev
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from ..privacy.statistics import Votes
 from ..problems import PointRelease
 from ..releases import Points, systematic
 from ..theory import evolution as theory
-from ..types import Array, Rng
+from ..types import Array, Rng, by_name
 from .base import Algorithm, Step
 from .evolution_parts import PRESETS, Given, Random, Variation, copies, gaussians, treat, uniform
 
@@ -28,7 +28,7 @@ MOST_CANDIDATES = 5_000_000
 MOST_PROJECTED = 20_000  # in two dimensions and more, by post = bounded-lipschitz: half a minute a round, growing as N²
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class PrivateEvolution(Algorithm):
     """Refine random points by private votes: T times vary S, count votes of the private points, add noise, resample.
 

@@ -1,7 +1,6 @@
 """Private Evolution on a table with mixed columns, without a foundation model. Sees a Curator, never records."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from ..privacy.statistics import Answers, CodeVotes
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..releases import Records, systematic, within
-from ..types import Array, Rng
+from ..types import Array, Rng, by_name
 from ..workloads import Marginals
 from .base import Algorithm, Step
 from .evidence import TINY, Evidence, nearest, shares_of
@@ -24,7 +23,7 @@ MANY = 50  # codes from which on a column of codes is taken to be a binned numbe
 MOST_ROWS = 200_000  # released; more would only make them slower to use
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class PrivateEvolutionTable(Algorithm):
     """Evolve rows by votes of the real ones, starting from noisy 1-way marginals, and fit them to these at the end.
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,14 +11,14 @@ from ..privacy.statistics import SignedErrors
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease, query_words
 from ..theory import schedules
-from ..types import Rng
+from ..types import Rng, by_name
 from .base import Algorithm, Step, model_cells
 from .ground import grounded, model_setup
 
 FEWEST_ROUNDS, MOST_ROUNDS = 12, 3000  # limits of the default rule
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class DPFW(Algorithm):
     """Select the worst-answered query, add a little of it to the potential q, answer from D = softmax(q/α); repeat.
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from ..errors import InputError
@@ -21,7 +20,7 @@ from ..privacy.risk_curator import RiskCurator
 from ..privacy.statistics import MeanGradient
 from ..problems import RiskMinimisation
 from ..releases import Parameter
-from ..types import Array, Rng
+from ..types import Array, Rng, by_name
 from .base import Algorithm, Step
 
 
@@ -30,7 +29,7 @@ def _free(doc: str, symbol: str, auto: str) -> Any:
     return param(None, doc, symbol=symbol, low=1e-9, high=1e9, log=True, auto=auto)
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class NoisyGD(Algorithm):
     """Noisy gradient descent: x ← Π_K(x − step · (∇F(x) + noise)), T times, on the clipped mean gradient.
 
@@ -98,7 +97,7 @@ def _statistic(problem: RiskMinimisation, x: Array, clip: float) -> MeanGradient
     return MeanGradient(problem.loss, problem.region, x, clip, problem.location)
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class DPSGD(NoisyGD):
     """DP-SGD: gradient descent on Poisson samples, rate q: sums clipped at C with noise N(0, (zC)²), over qn.
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from ..privacy.statistics import ONE_TABLE, SomeAnswers, TableErrors
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..releases import Records, Release
-from ..types import Array, Rng
+from ..types import Array, Rng, by_name
 from ..workloads import Marginals
 from ..workloads.marginals import subsets
 from .base import Algorithm, Step, model_cells
@@ -31,7 +30,7 @@ DRAWN = (2, 10_000, 100_000)  # rows that stand for D on a tree when candidates 
 FIT_ROUNDS, LAST_FIT_ROUNDS = 60, 200  # iterations of the fit in each round and in the last one
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class AIM(Algorithm):
     """Measure the 1-way tables, then in each round the table that D answers worst for the workload, and refit D to all.
 

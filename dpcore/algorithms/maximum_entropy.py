@@ -3,7 +3,7 @@
 import math
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 
 import numpy as np
@@ -16,7 +16,7 @@ from ..privacy.measurement import deviation
 from ..privacy.statistics import Answers
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
-from ..types import Array, Rng
+from ..types import Array, Rng, by_name
 from ..workloads import Marginals, Union, Workload
 from .base import Algorithm, Step, model_cells
 from .evidence import TINY, Evidence, columns_read, singles_of, tables_of, tables_read
@@ -27,7 +27,7 @@ CHOSEN = 0.35  # factor on alpha where a tree was chosen: each of its fewer tabl
 WHY_ALPHA = "in units of μ·n, so that the prior weighs alike at every ε"
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class GaussianMaxEnt(Algorithm):
     """Measure all answers once with the whole budget, then fit D by regularised maximum entropy.
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease, query_words
 from ..theory import schedules
 from ..theory.width import gaussian_width_bound
-from ..types import Array, Rng
+from ..types import Array, Rng, by_name
 from ..workloads import Explicit, Marginals, Workload
 from .base import Algorithm, Step, model_cells
 from .evidence import TINY, tables_read
@@ -29,7 +28,7 @@ LONGEST, GROWTH = 0.5, 1.3  # bound and growth of the step θ = η_t/A_t
 SUBSPACE_WINS = 0.5  # the noise on cells is taken where it promises less than this share of the variance
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class DPAM(Algorithm):
     """Accelerated mirror descent on max_q ⟨q, y − D⟩ + α H(D), H the negative entropy and y noisy answers.
 

@@ -1,9 +1,8 @@
 """MWEM: select, measure, multiply, replay. Sees a Curator, never records."""
 
-from dataclasses import dataclass
-
 from ..params import param
 from ..privacy.accounting import Choice
+from ..types import by_name
 from .past_measurements import Rules, SelectAndMeasure
 
 SHARES = {"query": 0.25, "marginal": 0.65}  # share of the budget for measurements; all constants fitted on two tables
@@ -14,7 +13,7 @@ RULE: Rules = {  # T = constant · signal^power, by what is measured and whether
 MOST_WORK = {"query": 2 * 10**8, "marginal": 2 * 10**7}  # limit of the rule: rounds times cells
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class MWEM(SelectAndMeasure):
     """Select the worst-answered query, measure it, reweight D multiplicatively until it explains what was measured.
 

@@ -16,7 +16,7 @@ from ..privacy.measurement import deviation
 from ..privacy.statistics import ONE_TABLE, Sensitivity, SignedErrors, SomeAnswers
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease, query_words
-from ..types import Array, Rng
+from ..types import Array, Rng, by_name
 from ..workloads import Workload
 from .base import Algorithm, Step, model_cells, rounds_param
 from .evidence import TINY, Pool, tables_read
@@ -73,7 +73,7 @@ def noise_choice(problem: QueryRelease, measure: str, spend: Gaussian | Pure) ->
     return Choice("sigma", sigma, f"standard deviation of the noise on every {what}, at the most")
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class SelectAndMeasure(Algorithm):
     """The base of mwem and pep: select the worst-answered query, measure it, and let D explain all measurements."""
 

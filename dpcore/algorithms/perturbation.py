@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ..errors import InputError
 from ..learning.losses import Logistic, PiecewiseLinear
@@ -13,14 +12,14 @@ from ..privacy.risk_curator import RiskCurator
 from ..privacy.statistics import PerturbedRisk, RegularisedMinimiser
 from ..problems import RiskMinimisation
 from ..releases import Parameter
-from ..types import Rng
+from ..types import Rng, by_name
 from .base import Algorithm, Step
 from .regularised import OneDraw
 
 ROUND_OFF = 0.01  # width over which kinks are rounded off, as a share of R
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class OutputPerturbation(Algorithm):
     """Output perturbation: argmin F(x) + μ‖x − c‖²/2 over R^d, plus Gaussian noise, projected onto K.
 
@@ -72,7 +71,7 @@ def _minimiser(problem: RiskMinimisation, mu: float) -> RegularisedMinimiser:
     return RegularisedMinimiser(problem.loss, problem.region, mu, width, problem.n, problem.location)
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class ObjectivePerturbation(OneDraw):
     """Objective perturbation: argmin of F(x) + Λ‖x − c‖²/(2n) + ⟨ξ, x⟩/n, ξ Gaussian, projected onto K.
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from ..privacy.statistics import SignedErrors
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease, query_words
 from ..releases import Records
-from ..types import Rng
+from ..types import Rng, by_name
 from ..workloads import Marginals, Union, Workload
 from .base import Algorithm, Step
 from .oracles import Counter, Oracle
@@ -26,7 +25,7 @@ STEADY = 7.0  # scale of the random scores = √T/STEADY
 WINDOW = 10.0  # recent rows: a tenth of the rounds
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class FEM(Algorithm):
     """Select the worst-answered query; answer all selected ones with rows that are best up to random scores; repeat.
 
@@ -102,7 +101,7 @@ class FEM(Algorithm):
         return problem.workload
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class SepFEM(FEM):
     """FEM with Laplace scores on the queries of a separator set, a set of queries that tells any two cells apart.
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from ..privacy.accounting import Budget, Charge, Choice, Plan, Pure, select_and_
 from ..privacy.statistics import AbsoluteErrors, SomeAnswers, sparse_scales
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease, query_words
-from ..types import Array, Rng
+from ..types import Array, Rng, by_name
 from .base import Algorithm, Step, model_cells
 from .ground import grounded, model_setup
 from .past_measurements import Rules, asked_statistic, measured_rounds, past_of
@@ -26,7 +25,7 @@ HIGHEST = 0.3  # level of the first of several passes
 LEVEL = 0.25  # of the last pass, in units of log(m passes) times the noise of a comparison
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class PMW(Algorithm):
     """Answer queries from D as they arrive; measure only where a noisy comparison says that D is wrong.
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..errors import InputError
@@ -16,13 +15,13 @@ from ..privacy.statistics import PlainRisk, RankError, RegularisedRisk
 from ..problems import RiskMinimisation
 from ..releases import Parameter
 from ..theory import learning as theory
-from ..types import Array, Rng
+from ..types import Array, Rng, by_name
 from .base import Algorithm, Step
 
 THETA = 0.01
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class OneDraw(Algorithm):
     """The base of algorithms that draw one parameter from a density, and release it as a point of K."""
 
@@ -41,7 +40,7 @@ class OneDraw(Algorithm):
         yield Step(1, Parameter(problem.names, problem.region.project(x)), self.note.format_map(plan))
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class RegularizedExponential(Algorithm):
     """Draw x ∝ exp(−k(F(x) + μ‖x − c‖²/2)) on K; with m stages, again with c the last draw and a larger μ.
 
@@ -122,7 +121,7 @@ def _target(problem: RiskMinimisation, centre: Array, mu: float) -> RegularisedR
     return RegularisedRisk(problem.loss, problem.region, mu, problem.location, centre)
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class AlternatingSampler(OneDraw):
     """The same law as regularized_exponential in one stage, by the paper's own sampler: single records, one at a time.
 
@@ -153,7 +152,7 @@ class AlternatingSampler(OneDraw):
         return _target(problem, problem.region.centre, plan["mu"])
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class Exponential(OneDraw):
     """Draw x ∝ exp(−kF(x)) on a bounded K, k = ε₀n/(2RG): ε₀-bounded range, hence ε₀-DP with δ = 0 (`PlainRisk`).
 
@@ -187,7 +186,7 @@ class Exponential(OneDraw):
         return Plan(budget, (Charge("draw", spend, statistic=target),), choices)
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class RankExponential(OneDraw):
     """Draw x with probability density ∝ exp(−ε₀|#{z ≤ x} − qn|/2) on the column's public range (`RankError`).
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -14,7 +13,7 @@ from ..privacy.statistics import Answers, SignedErrors, SomeAnswers
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease, query_words
 from ..releases import ProductMixture
-from ..types import Array, Rng
+from ..types import Array, Rng, by_name
 from ..workloads import Marginals, Workload
 from ..workloads.products import Products, blocks, require_readable
 from .base import Algorithm, Step, rounds_param
@@ -38,7 +37,7 @@ COLUMNS = "columns"  # the name of the charge for single columns
 COMPONENTS = "product distributions in the mixture"
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class _Mixture(Algorithm):
     """The base of gem and rap: select, measure, and fit a mixture of product distributions.
 
@@ -116,7 +115,7 @@ class _Mixture(Algorithm):
             yield Step(t, release, "worst: " + "; ".join(worst))
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class GEM(_Mixture):
     """Select the worst-answered query, measure it, and train a small network whose output explains what was measured.
 
@@ -137,7 +136,7 @@ class GEM(_Mixture):
     logits, most_updates = Generator, 50
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class RAP(_Mixture):
     """Select the q worst-answered queries, measure them, and move relaxed rows until they explain what was measured.
 

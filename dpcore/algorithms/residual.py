@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -18,7 +18,7 @@ from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..releases import Release, UnbiasedAnswers
 from ..theory.optimal_noise import optimum
-from ..types import Array, Rng
+from ..types import Array, Rng, by_name
 from ..workloads import Marginals
 from ..workloads.residuals import centred, spaces_of
 from .base import Algorithm, Step
@@ -30,7 +30,7 @@ from .tree_choice import model_of
 FIT_ROUNDS, ALPHA = 200, 0.8  # iterations and prior of a non-negative fit, as in gaussian_maxent
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class Residual(Algorithm):
     """Measure the part of each table beyond its margins, once, with the noise split to keep the answers' error least.
 

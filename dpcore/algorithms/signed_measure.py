@@ -1,7 +1,6 @@
 """The Private Signed Measure Mechanism: count on a grid, add noise, project. Sees a Curator, never records."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from ..privacy.statistics import Votes
 from ..problems import PointRelease
 from ..releases import Points
 from ..theory import evolution as theory
-from ..types import Array, Rng
+from ..types import Array, Rng, by_name
 from .base import Algorithm, Step
 from .evolution_parts import treat
 
@@ -23,7 +22,7 @@ MOST_CELLS = 8_000  # limit of the rule: beyond it the projection takes long
 SHARE = {1: 8}  # of the theorem's cells, by dimension: it balances bounds, and 8 times fewer are better for d = 1
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class PSMM(Algorithm):
     """Count the points in each cell of a grid with noise, and project the counts on the nearest distribution.
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
@@ -11,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError, shortened
-from ..types import Array, Rng, Texts
+from ..types import Array, Rng, Texts, by_name
 from .cell import MISSING_TEXTS, counted, distinct, written
 from .readings import ANY_CASE, AS_WRITTEN, category_of, folded, number_of
 
@@ -21,7 +20,7 @@ OTHER = "(other)"  # the category of all that is not listed, where a column has 
 MAX_COLUMN_CELLS = 1_000_000
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class Column:
     """One public column: `values` for categories, `low`..`high` for whole numbers one cell each, `edges` for bins.
 

@@ -1,14 +1,12 @@
 """The format of a text file, as a schema states it."""
 
-from dataclasses import dataclass
-
-from ..types import Json
+from ..types import Json, by_name
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 ENCODINGS = {"utf-8": "UTF-8", "windows-1252": "Windows-1252", "utf-16": "UTF-16"}
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class TextFormat:
     r"""The format of a text file as a schema states it, so that nothing is inferred from its rows.
 

@@ -32,7 +32,7 @@ from ..intervals.known import known
 from ..privacy.accounting import Budget
 from ..releases import Release, UnbiasedAnswers
 from ..schemas.plan import SchemaShare
-from ..types import Array, Axes, Json, frozen
+from ..types import Array, Axes, Json, by_name, frozen
 
 DRAWN_RECORDS = 300  # points of a convergence curve that a page draws
 REPORT_SECONDS = 0.1
@@ -69,7 +69,7 @@ class SharedRows:
             self._memory.unlink()
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class JobSpec:
     """An algorithm on a data set with a budget, once for each seed; public except for the block it names.
 

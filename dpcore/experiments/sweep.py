@@ -7,7 +7,7 @@ import hashlib
 import math
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, field, fields
 from functools import partial
 from typing import Any
 
@@ -23,7 +23,7 @@ from ..params import parameter_values
 from ..privacy.accounting.budget import Budget
 from ..problems import PublicStart, QueryRelease
 from ..tags import Tag
-from ..types import Array, Json
+from ..types import Array, Json, by_name
 from ..workloads import Explicit, Marginals, TableQueries, Union, Workload
 from .pool import JobSpec, PoolJob, SharedRows, WorkerPool
 
@@ -39,7 +39,7 @@ def is_error(value: Any) -> bool:
     return value is None or isinstance(value, (int, float))
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class SweepPoint:
     """One run of a sweep. `algorithm` is its name in the sweep, `settings` its parameters (None: by the plan).
 
@@ -88,7 +88,7 @@ class SweepPoint:
         return point
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class Case:
     """A planned point: its algorithm, the algorithm's name, its budget and its seed."""
 

@@ -8,7 +8,6 @@ seen, so every transcript counts towards the bound.
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, permutations
 from typing import Any
@@ -35,7 +34,7 @@ PARTS = 8  # parts into which a tried table is divided; cells get whole parts
 SPARE = 2.5  # standard deviations by which a bound may be unlucky and still show its share
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@frozen
 class AuditResult:
     """The evidence of transcripts on a promise: on μ where all noise is Gaussian, else on one selection's ε₀.
 

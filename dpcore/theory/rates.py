@@ -11,9 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..errors import InputError
+from ..types import by_name
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class Setting:
     """The public numbers that rates depend on: n records, k cells, m unsigned queries, the budget, and w = w(Q).
 
