@@ -44,7 +44,7 @@ class Pool:
 
     def add_all(self, tables: Marginals, values: Array, stddev: Array) -> None:
         """Add joint measurements of several tables, with standard deviations (m,) that are equal within a table."""
-        for axes, table in zip(tables.axes, tables.tables, strict=True):
+        for axes, table in tables.slices.items():
             self.add(axes, values[table], float(stddev[table.start]))
 
     @property
@@ -130,7 +130,7 @@ def summed(evidence: Evidence, workload: Workload) -> Evidence:
     source, place = found
     noisy, sigma = evidence.y[place], evidence.sigma[place]
     y, precision = np.zeros(workload.m), np.zeros(workload.m)
-    for axes, table in zip(workload.axes, workload.tables, strict=True):
+    for axes, table in workload.slices.items():
         for larger, shape, part in zip(source.axes, source.shapes, source.tables, strict=True):
             if set(axes) <= set(larger):
                 gone = tuple(i for i, a in enumerate(larger) if a not in axes)

@@ -75,7 +75,7 @@ def staged(
             yield D, f"fit {number} of {len(stages)}"
         if known is not None and (tables := tables_of(workload)):
             found = (phi / own.sigma / (share * weight))[tables[1]]
-            for axes, table in zip(tables[0].axes, tables[0].tables, strict=True):
+            for axes, table in tables[0].slices.items():
                 known[number, axes] = found[table]
 
 
@@ -86,7 +86,7 @@ def signals(evidence: Evidence, before: Array) -> Array:
     """
     out = np.ones(evidence.workload.m)
     tables: Marginals = evidence.workload  # type: ignore[assignment]
-    for axes, table in zip(tables.axes, tables.tables, strict=True):
+    for axes, table in tables.slices.items():
         if len(axes) > 1:
             noise, distance = ((part[table] ** 2).sum() for part in (evidence.sigma, evidence.y - before))
             out[table] = np.clip(1 - noise / max(distance, noise), LITTLE, 1)
@@ -98,7 +98,7 @@ def begun(evidence: Evidence, weight: float, known: Known | None, stage: int) ->
     phi = np.zeros(evidence.workload.m)
     if known and (tables := tables_of(evidence.workload)):
         part = phi[tables[1]]
-        for axes, table in zip(tables[0].axes, tables[0].tables, strict=True):
+        for axes, table in tables[0].slices.items():
             part[table] = known.get((stage, axes), 0.0)
     return phi * evidence.sigma * weight
 

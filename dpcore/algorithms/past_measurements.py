@@ -130,7 +130,7 @@ def asked_statistic(workload: Workload, measure: str, j: int) -> SomeAnswers:
     if measure == "query":
         return SomeAnswers(workload, slice(j, j + 1))
     tables = tables_read(workload, "measure=marginal")
-    return SomeAnswers(tables, tables.tables[tables.axes.index(workload.support(j)[0])])
+    return SomeAnswers(tables, tables.slices[workload.support(j)[0]])
 
 
 def past_of(measure: str, ground: Ground) -> "Queries | Tables":
@@ -151,10 +151,6 @@ class Fact:
         """Average one more noisy answer into the fact, weighted by precision."""
         self.answer = (self.precision * self.answer + precision * answer) / (self.precision + precision)
         self.precision += precision
-
-    def turn(self, step: float) -> None:
-        """Change the fact's θ by `step`."""
-        self.theta += step
 
 
 def likeliest(fact: Fact, p: float, variance: float) -> float:
@@ -206,7 +202,7 @@ class Queries:
         changed = part * np.exp(step * q)
         grown = float(changed.sum() - part.sum())
         whole[fact.at.cells] = changed
-        fact.turn(step)
+        fact.theta += step
         return grown
 
 

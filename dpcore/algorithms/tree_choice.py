@@ -278,7 +278,7 @@ def choose_tree(
     singles, pairs = singles_of(tables), pairs_of(tables)
     pool, paid = Pool(tables), [charge for charge in plan.charges if charge.name == BATCH]
     batches = paid[0].times if paid else 1
-    for axes, table in zip(singles.axes, singles.tables, strict=True):
+    for axes, table in singles.slices.items():
         m = curator.measure(SomeAnswers(singles, table), plan.spend(single(table.stop - table.start)))
         pool.add(axes, m.values, m.stddev)
     shares = {}

@@ -14,7 +14,7 @@ import pandas as pd
 
 from ..algorithms import registered_name
 from ..algorithms.base import Algorithm, Step, make_plan
-from ..data.domain import Countable, Domain
+from ..data.domain import Countable, Domain, projected
 from ..errors import InputError, PrivacyWarning
 from ..intervals.usefulness import counts_rows
 from ..numbers import check_rows
@@ -268,10 +268,11 @@ def subgroups(both: Comparison, column: str) -> Subgroups:
     real = np.zeros(0)
     for axes, shape, table in zip(pairs.axes, pairs.shapes, pairs.tables, strict=True):
         if axis in axes:
-            gone = tuple(i for i, a in enumerate(axes) if a != axis)
-            gaps.append(both.gaps[table].reshape(shape).sum(axis=gone))
-            said.append((np.abs(both.synthetic[table]) + both.real[table]).reshape(shape).sum(axis=gone))
-            real = both.real[table].reshape(shape).sum(axis=gone)
+            mass = np.abs(both.synthetic[table]) + both.real[table]
+            parts = (part.reshape(shape) for part in (both.gaps[table], mass, both.real[table]))
+            off, whole, real = (projected(part, axes, [axis]) for part in parts)
+            gaps.append(off)
+            said.append(whole)
     error = np.divide(np.sum(gaps, axis=0), np.sum(said, axis=0), out=np.full(len(real), np.nan), where=real > 0)
     return Subgroups(pairs.domain.columns[axis].labels, real, error)
 

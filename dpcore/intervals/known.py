@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from ..data.domain import Domain
+from ..data.domain import Domain, projected
 from ..errors import InputError
 from ..privacy.measurement import SMALLEST, MeasuredAnswers
 from ..releases import Release, UnbiasedAnswers
@@ -34,7 +34,7 @@ def noisy_tables(measured: Iterable[MeasuredAnswers]) -> list[Table]:
     for m in measured:
         for tables, place in m.workload.members:
             answers, noise = m.answers[place], m.errors[place]
-            for axes, table in zip(tables.axes, tables.tables, strict=True) if isinstance(tables, Marginals) else ():
+            for axes, table in tables.slices.items() if isinstance(tables, Marginals) else ():
                 values, errors = answers[table], noise[table]
                 if np.isfinite(errors).all():
                     out.append((axes, values, float(errors.max())))
@@ -62,7 +62,7 @@ def pooled(domain: Domain, tables: Iterable[Table], *, shared: bool = False, lap
         for S in subsets(tuple(a for a in axes if domain.shape[a] > 1), MOST_WAYS):
             if shared and S in sums:
                 continue
-            part = centred(cells.sum(axis=tuple(i for i, a in enumerate(axes) if a not in S)))
+            part = centred(projected(cells, axes, S))
             weight = part.size / (max(error, SMALLEST) ** 2 * cells.size)
             sums[S] = sums.get(S, 0.0) + weight * part.ravel()
             precision[S] += weight

@@ -80,6 +80,11 @@ class Marginals(Workload):
         return dict(total)
 
     @cached_property
+    def slices(self) -> dict[Axes, slice]:
+        """The slice of each table's cells among all, by its columns."""
+        return dict(zip(self.axes, self.tables, strict=True))
+
+    @cached_property
     def _tree(self) -> tuple[tuple[int, int, tuple[int, int, int], int], ...]:
         """The order of summation: (node, parent, (before, summed, after), table or -1), parents first; 0 is the domain.
 

@@ -139,17 +139,21 @@ class _WholeTable:
         self.cut = 1 + min(range(len(sizes)), key=lambda i: sum(sizes[i]))
         self.left, self.right = sizes[self.cut - 1]
 
-    def _pieces(self, count: int) -> Iterator[slice]:
-        """Slices of the components whose products take bounded memory."""
+    def _pieces(self, p: Array, weights: Array) -> Iterator[tuple[slice, list[Array], Array, Array]]:
+        """Slices of the components, so that products take bounded memory, with factors and the products on each side
+        of the cut, of which the right ones are weighted.
+        """
         step = max(1, BLOCK // (self.left + self.right))
-        return (slice(i, i + step) for i in range(0, count, step))
+        for i in range(0, p.shape[1], step):
+            piece = slice(i, i + step)
+            factors = [p[part, piece] for part in self.parts]
+            left, right = _multiplied(factors[: self.cut]), _multiplied(factors[self.cut :], weights[piece])
+            yield piece, factors, left, right
 
     def answers(self, p: Array, weights: Array) -> Array:
         """The shares of the table's cells, or of those in `only`, in the mixture with these weights (C,)."""
         total = np.zeros((self.left, self.right))
-        for piece in self._pieces(p.shape[1]):
-            factors = [p[part, piece] for part in self.parts]
-            left, right = _multiplied(factors[: self.cut]), _multiplied(factors[self.cut :], weights[piece])
+        for _, _, left, right in self._pieces(p, weights):
             total += left @ right.T
         return total.ravel() if self.only is None else total.ravel()[self.only]
 
@@ -159,9 +163,7 @@ class _WholeTable:
             v, some = np.zeros(self.left * self.right), v
             v[self.only] = some
         v = v.reshape(self.left, self.right)
-        for piece in self._pieces(p.shape[1]):
-            factors = [p[part, piece] for part in self.parts]
-            left, right = _multiplied(factors[: self.cut]), _multiplied(factors[self.cut :], weights[piece])
+        for piece, factors, left, right in self._pieces(p, weights):
             _add_factors(out, self.parts[: self.cut], factors[: self.cut], v @ right, piece)
             if self.cut < len(factors):
                 _add_factors(out, self.parts[self.cut :], factors[self.cut :], (v.T @ left) * weights[piece], piece)

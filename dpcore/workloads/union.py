@@ -116,8 +116,8 @@ def _merged(several: Iterable[Marginals]) -> Marginals:
 
 def _coefficients(w: Workload, base: Marginals) -> csr_array:
     """The coefficients (m, base.m) of a member's queries on the cells of the shared tables."""
-    place = dict(zip(base.axes, base.tables, strict=True))
-    shared = np.concatenate([np.arange(place[axes].start, place[axes].stop) for axes in w.base.axes])
+    places = (base.slices[axes] for axes in w.base.axes)
+    shared = np.concatenate([np.arange(place.start, place.stop) for place in places])
     if w.matrix is None:
         return csr_array((np.ones(w.m), shared, np.arange(w.m + 1)), (w.m, base.m))
     return csr_array((w.matrix.data, shared[w.matrix.indices], w.matrix.indptr), (w.m, base.m))
