@@ -12,7 +12,7 @@ from typing import Any, TypeVar, get_args, get_type_hints
 
 from .errors import InputError
 from .numbers import read_number
-from .types import Json, by_name
+from .types import Json, Texts, by_name
 
 T = TypeVar("T")
 
@@ -71,7 +71,7 @@ class Param:
     symbol: str = ""
     low: float | None = None
     high: float | None = None
-    choices: tuple[str, ...] = ()
+    choices: Texts = ()
     log: bool = False
     auto: str = ""
     also: str = ""

@@ -12,7 +12,7 @@ from .errors import InputError, check_rows
 from .geometry.regions import Bounded, Region
 from .learning.losses import Loss, SquaredDistance, difference
 from .learning.risks import Risk
-from .types import Array, Json, frozen
+from .types import Array, Json, Texts, frozen
 from .workloads import Marginals, Workload
 
 MAX_CELLS = 10_000_000
@@ -182,7 +182,7 @@ class RiskMinimisation(Grouped):
     loss: Loss
     region: Region
     n: int
-    names: tuple[str, ...]
+    names: Texts
     location: bool = False
     group: int = 1
     peeked: bool = False
@@ -245,7 +245,7 @@ class PointRelease(Grouped):
 
     region: Bounded
     n: int
-    names: tuple[str, ...]
+    names: Texts
     group: int = 1
 
     def __post_init__(self) -> None:

@@ -10,8 +10,8 @@ import pandas as pd
 
 from .data.domain import Domain, Rows
 from .errors import InputError
-from .tags import Tag
-from .types import Array, Axes, Rng, frozen
+from .tags import Paid, Tag
+from .types import Array, Axes, Rng, Texts, frozen
 from .workloads import Marginals, Workload
 from .workloads.marginals import subsets
 from .workloads.products import MOST_JOINT, Products, blocks
@@ -34,12 +34,11 @@ class Release(Protocol):
 
 
 @frozen
-class Histogram:
+class Histogram(Paid):
     """A released distribution D (k,) over the cells of a domain: non-negative, summing to 1."""
 
     domain: Domain
     D: Array
-    tag: ClassVar[Tag] = Tag.PAID
 
     def answers(self, workload: Workload) -> Array:
         """The answers ⟨q_j, D⟩ (m,)."""
@@ -56,7 +55,7 @@ class Histogram:
 
 
 @frozen
-class Records:
+class Records(Paid):
     """Synthetic rows: distinct `codes` (r, d) and their whole `counts` (r,), not all zero.
 
     Its answers need a pass over the rows for every table and never the k cells, except for explicit matrices.
@@ -65,7 +64,6 @@ class Records:
     domain: Domain
     codes: Array
     counts: Array
-    tag: ClassVar[Tag] = Tag.PAID
 
     @classmethod
     def of(cls, domain: Domain, codes: Array) -> "Records":
@@ -83,7 +81,7 @@ class Records:
 
 
 @frozen
-class ProductMixture:
+class ProductMixture(Paid):
     """A released mixture of C product distributions over the columns of a domain with any number of cells.
 
     `probabilities` (C, Σ d_i): one block a column, each summing to 1; `weights` (C,): non-negative, summing to 1.
@@ -92,7 +90,6 @@ class ProductMixture:
     domain: Domain
     probabilities: Array
     weights: Array
-    tag: ClassVar[Tag] = Tag.PAID
 
     def answers(self, workload: Workload) -> Array:
         """The answers Σ_c w_c ⟨q_j, p_c⟩ (m,); InputError for an explicit matrix over too many cells."""
@@ -109,7 +106,7 @@ class ProductMixture:
 
 
 @frozen
-class UnbiasedAnswers:
+class UnbiasedAnswers(Paid):
     """Unbiased answers to all tables: consistent with each other, but possibly negative, so no distribution.
 
     `spaces` are sets of columns (axes, in rising order), each with its part of the answers: the table on these columns
@@ -126,7 +123,6 @@ class UnbiasedAnswers:
     variances: Array
     fit: Callable[[], Release] | None = None
     laplace: bool = False
-    tag: ClassVar[Tag] = Tag.PAID
 
     def answers(self, workload: Workload) -> Array:
         """The answers (m,); InputError for a query matrix over too many cells."""
@@ -190,13 +186,12 @@ class UnbiasedAnswers:
 
 
 @frozen
-class Points:
+class Points(Paid):
     """A released distribution on `points` (r, d) with `weights` (r,) that sum to 1; `names` of the columns."""
 
     points: Array
     weights: Array
-    names: tuple[str, ...]
-    tag: ClassVar[Tag] = Tag.PAID
+    names: Texts
 
     def answers(self, workload: Workload) -> Array:
         """Raise InputError: points have no cells to answer queries about."""
@@ -261,15 +256,14 @@ def _strides(count: Array) -> Array:
 
 
 @frozen
-class Parameter:
+class Parameter(Paid):
     """A released vector x (d,) of a learning task; `names` (d,) says what each coordinate belongs to.
 
     It is no distribution over records, so it refuses to answer queries and to draw rows.
     """
 
-    names: tuple[str, ...]
+    names: Texts
     x: Array
-    tag: ClassVar[Tag] = Tag.PAID
 
     def answers(self, workload: Workload) -> Array:  # noqa: ARG002 - the protocol's
         """Raise InputError: a parameter answers no queries."""

@@ -1,6 +1,7 @@
 """Tags of shown things: what each thing costs. Every object that reaches a person carries one."""
 
 from enum import StrEnum
+from typing import ClassVar
 
 
 class Tag(StrEnum):
@@ -20,3 +21,9 @@ class Tag(StrEnum):
             Tag.PAID: "Released by the private algorithm. It has used up privacy budget, and may be published.",
             Tag.PEEK: "Computed from the real rows without noise. The promise does not cover it: for your eyes only.",
         }[self]
+
+
+class Paid:
+    """The base of whatever a private algorithm released."""
+
+    tag: ClassVar[Tag] = Tag.PAID

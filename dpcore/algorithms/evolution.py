@@ -18,7 +18,7 @@ from ..privacy.statistics import Votes
 from ..problems import PointRelease
 from ..releases import Points, systematic
 from ..theory import evolution as theory
-from ..types import Array, Rng, by_name
+from ..types import Array, Rng, Texts, by_name
 from .base import Algorithm, Step
 from .evolution_parts import PRESETS, Given, Random, Variation, copies, gaussians, treat, uniform
 
@@ -141,6 +141,6 @@ class PrivateEvolution(Algorithm):
             yield Step(t, self._points(S, problem.names) if last else Points(V, weights, problem.names), note)
 
     @staticmethod
-    def _points(S: Array, names: tuple[str, ...]) -> Points:
+    def _points(S: Array, names: Texts) -> Points:
         """The release of the points S (r, d), all with the same weight."""
         return Points(S, np.full(len(S), 1 / len(S)), names)

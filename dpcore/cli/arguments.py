@@ -9,7 +9,7 @@ from ..algorithms import solving
 from ..numbers import MAX_ROWS, read_number
 from ..privacy.accounting import LARGEST, SMALLEST, SMALLEST_DELTA
 from ..privacy.accounting.budget import LARGEST_DELTA
-from ..types import Json
+from ..types import Json, Texts
 
 Argument = tuple[str, Json]  # its name, and what argparse is told of it
 
@@ -37,7 +37,7 @@ def reals(name: str, text: str) -> Sequence[float]:
     return [read_number(part, name, float) for part in text.split(",")]
 
 
-def argument(name: str, value: str | tuple[str, ...] | None, words: str, **how: Any) -> Argument:
+def argument(name: str, value: str | Texts | None, words: str, **how: Any) -> Argument:
     """An argument of a command, as argparse takes it; its help is `words` and its default.
 
     `value` is what the help writes in place of a value, or of several; None for the name in capitals, or the choices.

@@ -12,7 +12,7 @@ import numpy as np
 from .. import InputError, PointRelease, Run, read_table
 from ..algorithms.evolution_parts import PRESETS
 from ..geometry.regions import Ball, Bounded, box, point_rows
-from ..types import Json
+from ..types import Json, Texts
 from .arguments import RUNS, algorithm, argument, budget, budget_of, real, reals, rows, whole_number
 from .files import check_writable
 from .follow import each_run, report
@@ -61,7 +61,7 @@ def execute(chosen: argparse.Namespace) -> None:
     report(runs, about, "distance W1 to the real points", ("w1", "w1_error"))
 
 
-def _region(chosen: argparse.Namespace, names: tuple[str, ...]) -> Bounded:
+def _region(chosen: argparse.Namespace, names: Texts) -> Bounded:
     """The public region that --ball, or --low and --high, describe."""
     if chosen.ball is not None and chosen.low is None and chosen.high is None:
         return Ball(np.zeros(len(names)), chosen.ball)

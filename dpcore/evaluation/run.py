@@ -24,7 +24,7 @@ from ..privacy.measurement import MeasuredAnswers
 from ..releases import Release
 from ..tags import Tag
 from ..theory.meaning import Promise
-from ..types import Array, Json, Rng, frozen
+from ..types import Array, Json, Rng, Texts, frozen
 from ..workloads import Marginals, Workload
 from .memory import Peak
 from .metrics import Errors, ReleaseErrors, errors
@@ -253,7 +253,7 @@ class Subgroups:
     noise weighs more on a small group. NaN where nobody is in it. A private peek.
     """
 
-    labels: tuple[str, ...]
+    labels: Texts
     share: Array
     error: Array
     tag = Tag.PEEK

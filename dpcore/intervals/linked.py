@@ -9,7 +9,7 @@ from ..algorithms.evidence import nearest
 from ..errors import InputError
 from ..numbers import bisected
 from ..releases import UnbiasedAnswers
-from ..types import Array, Axes, Json, Rng
+from ..types import Array, Axes, Json, Rng, Texts
 from ..workloads.residuals import centred
 
 REPEATS, LEVEL = 999, 0.05
@@ -132,7 +132,7 @@ def _shrunk(part: Array, variance: float) -> Array:
     return p / p.sum()
 
 
-def _words(names: tuple[str, ...], p: float) -> str:
+def _words(names: Texts, p: float) -> str:
     """The result of a test in a sentence."""
     often = f"{1000 * p:.0f} of 1,000" if p < 0.1 else f"{100 * p:.0f} of 100"
     seen = "shows a link" if p < LEVEL else "shows no link"

@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import InputError
 from ..parsing.questions import Question
 from ..releases import UnbiasedAnswers
-from ..types import Array, Json, frozen
+from ..types import Array, Json, Texts, frozen
 from ..workloads.residuals import MOST_WAYS
 from .compatible import Band, compatible_bounds
 from .known import components, share_of, spread_of, values_of
@@ -59,7 +59,7 @@ class MeasuredShares:
     shares: Array
     noise: Array
     sampling: Array
-    missing: tuple[str, ...]
+    missing: Texts
 
 
 def measured_shares(known: UnbiasedAnswers, questions: Sequence[Question], n: float, level: float) -> MeasuredShares:

@@ -12,7 +12,7 @@ from ..privacy.measurement import MeasuredAnswers, deviation
 from ..privacy.statistics import Answers, Residuals
 from ..problems import QueryRelease
 from ..releases import UnbiasedAnswers
-from ..types import Array, Json
+from ..types import Array, Json, Texts
 from ..workloads import Marginals, Workload
 from ..workloads.residuals import spaces_of
 from .known import noisy_tables, pooled
@@ -111,8 +111,8 @@ class Uses:
     the size of which the half-width of a group's count is a tenth, None where no group's count has an interval.
     """
 
-    good_for: tuple[str, ...]
-    not_for: tuple[str, ...]
+    good_for: Texts
+    not_for: Texts
     tolerance: float
     smallest_group: int | None
 

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import field
 from functools import cached_property
 from itertools import combinations
-from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,7 @@ import pandas as pd
 from ..data.domain import Domain, projected
 from ..errors import InputError
 from ..releases import systematic, within
-from ..tags import Tag
+from ..tags import Paid
 from ..types import Array, Axes, Rng, frozen
 from ..workloads import Marginals, Workload
 from .junction import JunctionTree
@@ -23,7 +22,7 @@ KEPT = 20_000_000  # cells of messages that are kept for other tables, all toget
 
 
 @frozen
-class Graphical:
+class Graphical(Paid):
     """A distribution on a junction tree, given by its cliques' marginal tables, `beliefs` (cells,), one after
     another.
 
@@ -34,7 +33,6 @@ class Graphical:
     domain: Domain
     junction: JunctionTree
     beliefs: Array
-    tag: ClassVar[Tag] = Tag.PAID
     _messages: dict[tuple[int, Axes], Array] = field(default_factory=dict, repr=False)
 
     @cached_property

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from ..errors import BudgetError
 from ..privacy.accounting.budget import Gaussian, NoiseSpend
 from ..privacy.column_curator import ColumnCurator
 from ..privacy.statistics.columns import KindCounts, Magnitudes
-from ..tags import Tag
+from ..tags import Paid
 from ..types import Array, Watch, frozen, unwatched
 from .numbers import BEYOND, SURE, Leaves, even_cuts, grid, quantile_cuts
 from .plan import SchemaPlan
@@ -24,7 +23,7 @@ MOSTLY = 0.9  # share of present cells that makes a column one of numbers, or of
 
 
 @frozen
-class ColumnFindings:
+class ColumnFindings(Paid):
     """The findings on one column, in words, with its noisy counts by cell: released, and protected.
 
     `nothing` says that no value passed, or no number was seen.
@@ -33,16 +32,14 @@ class ColumnFindings:
     column: Column
     words: str
     nothing: bool = False
-    tag: ClassVar[Tag] = Tag.PAID
 
 
 @frozen
-class MeasuredSchema:
+class MeasuredSchema(Paid):
     """The measured domain, and the findings on each of its columns."""
 
     domain: Domain
     found: tuple[ColumnFindings, ...]
-    tag: ClassVar[Tag] = Tag.PAID
 
 
 def measure_schema(

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array, issparse
 
 from ..data.domain import Column, Domain
 from ..errors import InputError
-from ..types import Array, Axes, Rng
+from ..types import Array, Axes, Rng, Texts
 from .base import BLOCK, Label, Workload, extremes, largest_distance
 from .marginals import Marginals, components
 
@@ -188,7 +188,7 @@ class TableQueries(Workload):
             yield self.matrix[self._owner == table][:, place]
 
 
-def parts_of(base: Marginals, matrix: Any, owner: Array) -> Iterator[tuple[tuple[str, ...], csr_array]]:
+def parts_of(base: Marginals, matrix: Any, owner: Array) -> Iterator[tuple[Texts, csr_array]]:
     """The columns and the query matrix of each run of neighbouring queries that read the same table, `owner` (m,)."""
     rows = 0
     for table, together in groupby(owner.tolist()):
