@@ -50,8 +50,7 @@ class Histogram(Paid):
         This rounds far closer than independent draws, whose error 1/√rows would hide the algorithm's own.
         """
         cells = systematic(self.D, rows, rng)
-        codes = np.column_stack(np.unravel_index(cells, self.domain.shape))
-        return self.domain.published(codes, rng)
+        return self.domain.published(self.domain.codes_of(cells), rng)
 
 
 @frozen

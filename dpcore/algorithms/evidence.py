@@ -1,19 +1,18 @@
 """Noisy answers as evidence, with their precisions, averages and sums. Sees noisy answers, never records."""
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..errors import InputError
-from ..types import Array, Axes
+from ..types import Array, Axes, frozen
 from ..workloads import Marginals, Workload
 
 FLOOR = 1e-4  # least share of a category in the product of noisy 1-way marginals
 TINY = 1e-12  # standard deviation where nothing moves, so that residuals can be scaled by it
 
 
-@dataclass(frozen=True)
+@frozen
 class Evidence:
     """Noisy answers y (m,) of a workload with standard deviations (m,)."""
 

@@ -76,7 +76,7 @@ class Oracle:
                 field += values
                 cells[i] = field.argmax()
                 found[i] = field[cells[i]]
-        return BestResponses(np.column_stack(np.unravel_index(cells, self.shape)), found)
+        return BestResponses(self.workload.domain.codes_of(cells), found)
 
 
 class Counter:

@@ -207,12 +207,16 @@ class Domain:
         """The codes (n, d) grouped into distinct rows and their counts."""
         if self.size < 2**62:
             index, counts = np.unique(self.index(codes), return_counts=True)
-            return Rows(np.column_stack(np.unravel_index(index, self.shape)), counts)
+            return Rows(self.codes_of(index), counts)
         return Rows(*np.unique(codes, axis=0, return_counts=True))
 
     def index(self, codes: Array) -> Array:
         """The cell number (n,) of each row of codes (n, d); the last column varies fastest."""
         return np.asarray(np.ravel_multi_index(tuple(codes.T), self.shape))
+
+    def codes_of(self, cells: Array) -> Array:
+        """The codes (n, d) of each numbered cell (n,), as `index` numbers them."""
+        return np.column_stack(np.unravel_index(cells, self.shape))
 
     def decode(self, codes: Array, rng: Rng) -> pd.DataFrame:
         """A table for codes (n, d), with numbers drawn uniformly in their bins."""

@@ -65,7 +65,7 @@ def census(n: int = 20_000, seed: int = 0) -> Sample:
     P = _population(domain, found["logits"])
     rng = np.random.default_rng(seed)
     cells = np.repeat(np.arange(domain.size), rng.multinomial(n, P))
-    codes = np.column_stack(np.unravel_index(rng.permutation(cells), domain.shape))
+    codes = domain.codes_of(rng.permutation(cells))
     source = f"Invented: {n:,} people drawn from known probabilities, so the truth is known."
     return Sample(domain.decode(codes, rng), domain, source, P)
 

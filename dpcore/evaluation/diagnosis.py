@@ -92,7 +92,7 @@ def draw(domain: Domain, P: Array, n: int, rng: Rng) -> Rows:
     """A table of n records drawn from a known population P (k,)."""
     counts = rng.multinomial(n, P / P.sum())
     cells = np.flatnonzero(counts)
-    return Rows(np.column_stack(np.unravel_index(cells, domain.shape)), counts[cells])
+    return Rows(domain.codes_of(cells), counts[cells])
 
 
 def counted(values: Array, counts: Array) -> Rows:

@@ -6,7 +6,6 @@ only records and releases come back.
 
 import contextlib
 import math
-import multiprocessing
 import signal
 import threading
 import time
@@ -24,7 +23,7 @@ import numpy as np
 from ..algorithms import Algorithm
 from ..data.domain import Rows
 from ..data.sources.counts import Counts
-from ..data.sources.processes import hidden_main
+from ..data.sources.processes import spawned
 from ..errors import PrivacyWarning, in_words
 from ..evaluation.purposes import Purposes
 from ..evaluation.run import Record, Run
@@ -197,7 +196,7 @@ class WorkerPool:
             return job
 
     def _serve(self) -> None:
-        process, pipe = _start_worker()
+        process, pipe = spawned(_work)
         while job := self._next():
             try:
                 if job._cancelled.is_set():
@@ -209,7 +208,7 @@ class WorkerPool:
                 words = f"the worker process ended unexpectedly (exit code {process.exitcode}); try again"
                 job.end("cancelled" if job._cancelled.is_set() else "failed", words)
                 pipe.close()
-                process, pipe = _start_worker()
+                process, pipe = spawned(_work)
             finally:
                 self._running.discard(job)
         process.kill()  # it is idle, or still starting: there is nothing to wait for
@@ -242,17 +241,6 @@ def _follow(job: PoolJob, pipe: Connection, process: BaseProcess) -> None:
         else:
             job.end(kind, content)
             return
-
-
-def _start_worker() -> tuple[BaseProcess, Connection]:
-    """A new worker process and the parent's end of its pipe."""
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=_work, args=(theirs,), daemon=True)
-    with hidden_main():
-        process.start()
-    theirs.close()
-    return process, ours
 
 
 def _work(pipe: Connection) -> None:

@@ -2,11 +2,10 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from ..types import Array, Rng
+from ..types import Array, Rng, frozen
 from ..workloads import Workload
 from ..workloads.products import Products, blocks
 
@@ -59,7 +58,7 @@ class Generator:
         return [below @ self.z.T, below.sum(axis=1, keepdims=True), g @ self.h.T, g.sum(axis=1, keepdims=True)]
 
 
-@dataclass(frozen=True)
+@frozen
 class Target:
     """Noisy answers y (J,), as a function of product distributions, and their precisions 1/σ² (J,)."""
 

@@ -4,7 +4,7 @@ Of a release that measures its schema first, public facts alone are planned; it 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -64,7 +64,7 @@ class PreparedRelease:
         )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@frozen
 class Opening:
     """The part of a release that is unknown at first: its schema, the queries' reading in it, and a given share."""
 

@@ -4,10 +4,11 @@ import multiprocessing
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import reduce
 from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
 from operator import add
 from typing import Any
 
@@ -33,6 +34,17 @@ def hidden_main() -> Iterator[None]:
             main.__dict__.update(hidden)
 
 
+def spawned(work: Callable[..., None], *given: Any) -> tuple[BaseProcess, Connection]:
+    """A new process that does `work(pipe, *given)`, and the other end of its pipe."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=work, args=(theirs, *given), daemon=True)
+    with hidden_main():
+        process.start()
+    theirs.close()
+    return process, ours
+
+
 def counted(source: Source, domain: Domain, tables: Sequence[Axes], watch: Watch, workers: int) -> Tally:
     """The counts of all shares together, by `workers` processes; in this process where one is enough.
 
@@ -40,18 +52,13 @@ def counted(source: Source, domain: Domain, tables: Sequence[Axes], watch: Watch
     """
     if workers < 2:
         return ReadInOrder.count(source, domain, tables, watch)
-    context = multiprocessing.get_context("spawn")
     done, found = [0] * workers, list[Tally]()
     pipes: dict[Any, int] = {}
     processes = []
     try:
         for i in range(workers):
-            ours, theirs = context.Pipe(duplex=False)
-            process = context.Process(target=_share, args=(theirs, source, domain, tables, (i, workers)), daemon=True)
-            with hidden_main():
-                process.start()
-            theirs.close()
-            pipes[ours] = i
+            process, pipe = spawned(_share, source, domain, tables, (i, workers))
+            pipes[pipe] = i
             processes.append(process)
         while pipes:
             for pipe in wait(list(pipes)):
@@ -83,7 +90,7 @@ def _share(pipe: Connection, source: Source, domain: Domain, tables: Sequence[Ax
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle: it ends this one
     try:
         pipe.send(ReadInOrder.count(source, domain, tables, pipe.send, share))
-    except BrokenPipeError:
+    except ConnectionError:
         return
     except InputError as error:
         pipe.send(error)

@@ -40,27 +40,29 @@ def _refuses_rank(target: Target) -> str | None:
     return None if isinstance(target, RankError) else "the sampler rank needs a target of ranks"
 
 
-_ALL: dict[str, Sampler] = {
-    "rank": Sampler(line.draw_rank, _refuses_rank),
-    "line": Sampler(line.draw, line.refuses),
-    "gaussian": Sampler(envelope.draw_gaussian, envelope.refuses_gaussian),
-    "logistic": Sampler(
-        envelope.draw_logistic,
-        envelope.refuses_logistic,
-        "the sampler logistic may end in proximal, which mixes within τ",
-    ),
-    "plane": Sampler(plane.draw, plane.refuses, too_long=plane.too_long),
-    "proximal": Sampler(
-        proximal.draw, proximal.refuses, "the sampler proximal mixes within τ, never exactly", proximal.too_long
-    ),  # fmt: skip
-    "alternating": Sampler(
-        alternating.draw,
-        alternating.refuses,
-        "the sampler alternating mixes and clips within τ, never exactly",
-        alternating.too_long,
-    ),
-}
-SAMPLERS: Mapping[str, Sampler] = MappingProxyType(_ALL)  # what is put in here would be shown the records
+# What is put in here would be shown the records.
+SAMPLERS: Mapping[str, Sampler] = MappingProxyType(
+    {
+        "rank": Sampler(line.draw_rank, _refuses_rank),
+        "line": Sampler(line.draw, line.refuses),
+        "gaussian": Sampler(envelope.draw_gaussian, envelope.refuses_gaussian),
+        "logistic": Sampler(
+            envelope.draw_logistic,
+            envelope.refuses_logistic,
+            "the sampler logistic may end in proximal, which mixes within τ",
+        ),
+        "plane": Sampler(plane.draw, plane.refuses, too_long=plane.too_long),
+        "proximal": Sampler(
+            proximal.draw, proximal.refuses, "the sampler proximal mixes within τ, never exactly", proximal.too_long
+        ),  # fmt: skip
+        "alternating": Sampler(
+            alternating.draw,
+            alternating.refuses,
+            "the sampler alternating mixes and clips within τ, never exactly",
+            alternating.too_long,
+        ),
+    }
+)
 AUTOMATIC = ("line", "gaussian", "logistic", "plane", "proximal")
 
 
