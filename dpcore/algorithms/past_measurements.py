@@ -152,6 +152,10 @@ class Fact:
         self.answer = (self.precision * self.answer + precision * answer) / (self.precision + precision)
         self.precision += precision
 
+    def turn(self, step: float) -> None:
+        """Change the fact's θ by `step`."""
+        self.theta += step
+
 
 def likeliest(fact: Fact, p: float, variance: float) -> float:
     """The step of θ towards argmin ½ Σ (⟨q, D⟩ − answer)² precision + PRIOR · KL(D ‖ D_0), from p = ⟨q, D⟩."""
@@ -202,7 +206,7 @@ class Queries:
         changed = part * np.exp(step * q)
         grown = float(changed.sum() - part.sum())
         whole[fact.at.cells] = changed
-        fact.theta += step
+        fact.turn(step)
         return grown
 
 
