@@ -2,7 +2,8 @@
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate, pairwise
 from typing import Any, TypeVar
 
 from .errors import InputError
@@ -34,6 +35,11 @@ def bisected(below: Callable[[float], bool], low: float, high: float, halvings: 
         middle = (low + high) / 2
         low, high = (middle, high) if below(middle) else (low, middle)
     return low, high
+
+
+def consecutive(sizes: Iterable[int]) -> tuple[slice, ...]:
+    """The slices of parts of these sizes, one after the other."""
+    return tuple(slice(a, b) for a, b in pairwise(accumulate(sizes, initial=0)))
 
 
 def mean_of_all(values: Sequence[Any]) -> float | None:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from .data.domain import Domain, Rows
 from .errors import InputError
+from .numbers import consecutive
 from .tags import Paid, Tag
 from .types import Array, Axes, Rng, Texts, frozen
 from .workloads import Marginals, Workload
@@ -151,8 +152,7 @@ class UnbiasedAnswers(Paid):
     @cached_property
     def places(self) -> dict[Axes, slice]:
         """The slice of each column set's part in the vector of all parts."""
-        ends = np.cumsum([0, *(self.domain.cells(S) for S in self.spaces)]).tolist()
-        return {S: slice(a, b) for S, a, b in zip(self.spaces, ends[:-1], ends[1:], strict=True)}
+        return dict(zip(self.spaces, consecutive(map(self.domain.cells, self.spaces)), strict=True))
 
     @cached_property
     def variance(self) -> dict[Axes, float]:

@@ -4,8 +4,9 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, combinations, pairwise
+from itertools import combinations
 
+from ..numbers import consecutive
 from ..types import Array, Axes, Shape
 
 
@@ -35,8 +36,7 @@ class JunctionTree:
     @cached_property
     def places(self) -> tuple[slice, ...]:
         """The slice of each clique's cells in one vector (cells,) of all of them."""
-        ends = accumulate((cells(self.shape, clique) for clique in self.cliques), initial=0)
-        return tuple(slice(a, b) for a, b in pairwise(ends))
+        return consecutive(cells(self.shape, clique) for clique in self.cliques)
 
     @property
     def cells(self) -> int:

@@ -4,12 +4,13 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, reduce
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import numpy as np
 
 from ..data.domain import Countable, Domain
 from ..errors import InputError
+from ..numbers import consecutive
 from ..types import Array, Axes
 from .base import Label, Workload
 
@@ -42,7 +43,7 @@ class Marginals(Workload):
         self.shapes = tuple(domain.shape_of(axes) for axes in self.axes)
         self.sizes = [math.prod(s) for s in self.shapes]  # cells of each table
         self._ends = np.cumsum(self.sizes)
-        self.tables = tuple(slice(a, b) for a, b in pairwise([0, *self._ends.tolist()]))
+        self.tables = consecutive(self.sizes)
         self.m = self.tables[-1].stop
 
     @classmethod

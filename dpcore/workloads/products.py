@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 
 from ..data.domain import Domain
 from ..errors import InputError
+from ..numbers import consecutive
 from ..types import Array
 from .base import BLOCK, Workload
 from .marginals import Marginals
@@ -27,7 +28,7 @@ PIECE = 4096  # cells multiplied out at once
 
 def blocks(domain: Domain) -> tuple[slice, ...]:
     """The slice of each column's values in the Σ d_i rows of `p`."""
-    return tuple(slice(a, b) for a, b in pairwise([0, *accumulate(domain.shape)]))
+    return consecutive(domain.shape)
 
 
 def require_readable(workload: Workload) -> None:

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import cached_property
-from itertools import accumulate, chain, pairwise
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from scipy.sparse import csr_array, vstack
 
 from ..data.domain import Countable
 from ..errors import InputError
+from ..numbers import consecutive
 from ..types import Array, Axes
 from .base import Label, Workload
 from .explicit import Explicit
@@ -35,7 +36,7 @@ class Union(Workload):
         self.domain = flat[0].domain
         if any(w.domain != self.domain for w in flat):
             raise InputError("the questions of a union must be about one domain")
-        places = [slice(a, b) for a, b in pairwise([0, *accumulate(w.m for w in flat)])]
+        places = consecutive(w.m for w in flat)
         self._members = tuple(zip(flat, places, strict=True))
         self.m = places[-1].stop
         self.width = max(w.width for w in flat)
