@@ -5,7 +5,6 @@ Nothing is written here, and nothing but the ledger read.
 
 import math
 import sqlite3
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -15,7 +14,7 @@ from ..data.privacy_unit import PrivacyUnit
 from ..data.sources.base import Source
 from ..errors import InputError, OverspendError
 from ..numbers import brief
-from ..privacy.accounting import Accounting, Budget, Event, Lifetime
+from ..privacy.accounting import Accounting, Budget, Events, Lifetime
 from ..privacy.accounting.lifetime import Total
 from ..types import Json
 
@@ -111,7 +110,7 @@ def locate(
 
 def promise_of(
     db: sqlite3.Connection, name: str, row: sqlite3.Row | None, total: Budget | None, unit: str,
-    events: Sequence[tuple[Event, int]],
+    events: Events,
 ) -> Lifetime:  # fmt: skip
     """The total promise of a data set, which the first use of it fixes; `row` is None then.
 
@@ -141,7 +140,7 @@ def lifetime(row: sqlite3.Row) -> Lifetime:
     return Lifetime(Budget(row["epsilon"], row["delta"]), Accounting[row["accounting"]], row["failure"])
 
 
-def check_fits(name: str, promised: Lifetime, before: Total, events: Sequence[tuple[Event, int]], after: Total) -> None:
+def check_fits(name: str, promised: Lifetime, before: Total, events: Events, after: Total) -> None:
     """Raise OverspendError, with a remedy, where a data set's total after these events is beyond its promise."""
     if (lost := promised.lost(after)) > promised.failure:
         kept = f"steps that may fail would take δ={lost:.3g} in all, of δ={promised.failure:.3g} kept for them"

@@ -13,7 +13,7 @@ import hmac
 import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,7 +23,7 @@ import pandas as pd
 from ..data.fingerprint import fingerprint
 from ..data.sources.base import Source
 from ..errors import InputError
-from ..privacy.accounting.lifetime import Event, Total, events_from_json, events_to_json
+from ..privacy.accounting.lifetime import Events, Total, events_from_json, events_to_json
 from ..types import Json
 from . import chain, verifier
 from .chain import CHECKED, now, open_regular
@@ -60,7 +60,7 @@ class Store:
     def reserve(
         self,
         request: BudgetRequest,
-        events: Sequence[tuple[Event, int]],
+        events: Events,
         *,
         algorithm: str = "",
         settings: Any = None,

@@ -21,8 +21,8 @@ from ..data.sources.base import Source
 from ..data.sources.counts import Counts, gather
 from ..data.sources.people import limited
 from ..errors import InputError
-from ..privacy.accounting import Choice, Event, Plan, reserved
-from ..privacy.accounting.lifetime import Filtered
+from ..privacy.accounting import Choice, Plan, reserved
+from ..privacy.accounting.lifetime import Filtered, Listed
 from ..privacy.column_curator import ColumnCurator
 from ..privacy.curator import check_readable
 from ..problems import QueryRelease
@@ -45,7 +45,7 @@ class PreparedRelease:
     problem: QueryRelease
     rows: Rows | Counts
     plan: Plan
-    events: tuple[tuple[Event, int], ...]
+    events: Listed
 
     def reserve(self, store: Store, *, preview: bool = False, **leaving: str) -> Reservation:
         """Charge the release in the ledger, or with `preview` only show the charge; see `Store.reserve`.
@@ -116,7 +116,7 @@ class SettledRelease(PreparedRelease):
     found: MeasuredSchema
     measuring: Plan
     division: Division
-    measured_events: tuple[tuple[Event, int], ...]
+    measured_events: Listed
 
 
 @frozen

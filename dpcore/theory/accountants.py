@@ -19,6 +19,7 @@ from ..privacy.accounting import (
     Concentrated,
     Drawn,
     Event,
+    Events,
     Gaussian,
     Lifetime,
     Pure,
@@ -70,7 +71,7 @@ def curves(charges: Sequence[Charge], deltas: Array, times: int = 1, own: float 
     return out
 
 
-def ledger_curves(lifetime: Lifetime, events: Sequence[tuple[Event, int]], deltas: Array) -> dict[str, Array]:
+def ledger_curves(lifetime: Lifetime, events: Events, deltas: Array) -> dict[str, Array]:
     """The ε at each δ of all charges of a ledger to a data set, by name of every accountant that applies.
 
     They hold for releases that were all settled before the first was seen. Where later ones were chosen in view of
@@ -98,7 +99,7 @@ def lifetime_curve(lifetime: Lifetime, deltas: Array) -> Array:
     return _each(left, lambda d: lifetime.accounting.epsilon(capacity, d))
 
 
-def _curves(spends: Sequence[tuple[Event, int]], deltas: Array) -> dict[str, Array]:
+def _curves(spends: Events, deltas: Array) -> dict[str, Array]:
     """The ε at each δ of some spends, by name of every accountant that applies to all of them."""
     sums = Sums.of(spends)
     if any(isinstance(spend, SubsampledGaussian) for spend, _ in spends):
@@ -181,7 +182,7 @@ def renyi(spend: Event, orders: Array) -> Array:
     return np.clip(found, 0, a * spend.rho)  # zCDP bounds it too, where rounding has eaten the digits
 
 
-def _renyi(spends: Sequence[tuple[Event, int]], left: Array) -> Array:
+def _renyi(spends: Events, left: Array) -> Array:
     """The ε at each δ by Rényi divergences, added up order by order; ∞ where no δ is left."""
     from dp_accounting.rdp.rdp_privacy_accountant import compute_epsilon
 

@@ -2,11 +2,10 @@
 
 import math
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..numbers import bisected
-from ..privacy.accounting import Drawn, Event, Plan, Sums, events_from_json, guarantee, reserved
+from ..privacy.accounting import Drawn, Events, Plan, Sums, events_from_json, guarantee, reserved
 from ..types import Json
 
 SUSPICION = 0.1  # before a release: the example of what it may become
@@ -21,7 +20,7 @@ class Promise:
 
     epsilon: float
     delta: float
-    events: Sequence[tuple[Event, int]] = ()
+    events: Events = ()
     releases: int = 1
 
     @classmethod

@@ -35,4 +35,4 @@ from .calibrations import (
 from .conversions import gdp_epsilon, gdp_log_delta, gdp_mu, root, zcdp_epsilon
 from .guarantee import cautions, worst_profile
 from .ledger import Charge, Choice, Plan
-from .lifetime import Concentrated, Drawn, Event, Lifetime, events_from_json, gaussian_cost, reserved
+from .lifetime import Concentrated, Drawn, Event, Events, Lifetime, events_from_json, gaussian_cost, reserved
