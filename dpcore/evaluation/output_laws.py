@@ -48,7 +48,7 @@ def risk_values(risk: Risk, x: Array) -> Array:
     """The risk F (m,) at points x (m,) of a location risk with a kink, from running sums instead of all pairs."""
     order = np.argsort(risk.b)
     b, w = risk.b[order], risk.w[order]
-    W, B = np.concatenate([[0.0], np.cumsum(w)]), np.concatenate([[0.0], np.cumsum(w * b)])
+    W, B = np.append(0.0, np.cumsum(w)), np.append(0.0, np.cumsum(w * b))
     i, loss = np.searchsorted(b, x, side="right"), risk.loss
     if not isinstance(loss, PiecewiseLinear):
         raise InputError("a loss of two slopes is needed")
@@ -68,7 +68,7 @@ def first(density: Density) -> CellLaw:
 def following(before: CellLaw, risk: Risk, region: tuple[float, float], k: float, mu: float) -> CellLaw:
     """The law of a draw whose centre is a draw from `before`; `region` holds the ends of K."""
     edges, mass = before
-    cumulative = np.concatenate([[0.0], np.cumsum(mass)]) / mass.sum()
+    cumulative = np.append(0.0, np.cumsum(mass)) / mass.sum()
     c = np.interp((np.arange(PLACES) + 0.5) / PLACES, cumulative, edges)
     ends = np.interp([OUTSIDE, 1 - OUTSIDE], cumulative, edges)
     x = _edges(risk, k, ends, region)
@@ -154,7 +154,7 @@ def line_law(
     density = _line(problem, rows, plan)
     truth = smallest(density.risk, problem.region)
     places, each = law = _last_stage(density, plan)
-    cumulative = np.concatenate([[0.0], np.cumsum(each)]) / each.sum()
+    cumulative = np.append(0.0, np.cumsum(each)) / each.sum()
     ends = np.interp([SHOWN, 1 - SHOWN], cumulative, places)
     span = max(ends[1] - ends[0], 1e-9)
     edges = np.linspace(max(ends[0] - span / 5, places[0]), min(ends[1] + span / 5, places[-1]), POINTS + 1)

@@ -61,7 +61,7 @@ class Leaves:
         little too wide costs less than one that cuts rows off. No more rows than said lie beyond the two ends, but for
         5 of 100 columns; all of an outermost cell may, as the numbers beyond all cells are counted there.
         """
-        sums = np.concatenate([[0.0], np.cumsum(self.counts)])
+        sums = np.append(0.0, np.cumsum(self.counts))
         i, cells = np.arange(len(sums) - 1), np.full(len(sums) - 1, len(sums) - 1)
         below, above = (self.noisy.stddev * self.tree.deviations(*ends) for ends in ((0 * i, i + 1), (i, cells)))
 
@@ -192,7 +192,7 @@ def quantile_cuts(leaves: Leaves, first: int, last: int, bins: int) -> tuple[Arr
 
     A cell that surely holds half a bin's rows is a bin of its own; what is beyond an end belongs to the cell there.
     """
-    below = _rising(np.concatenate([[0.0], np.cumsum(leaves.counts)]))
+    below = _rising(np.append(0.0, np.cumsum(leaves.counts)))
     below[: first + 1], below[last:] = 0.0, below[-1]
     edges, below = leaves.edges[first : last + 1], np.maximum(below[first : last + 1], 0.0)
     inside, total = np.diff(below), below[-1]

@@ -51,7 +51,7 @@ class PiecewiseGaussian:
         self.alpha = density.k * density.mu
         self.width = np.diff(self.edges)
         offset = self.edges - density.centre[0]
-        risen = np.concatenate([[0.0], np.cumsum(density.k * slope * self.width)])
+        risen = np.append(0.0, np.cumsum(density.k * slope * self.width))
         self.gamma = density.k * slope + self.alpha * offset[:-1]
         log_mass = log_piece(self.width, self.alpha, self.gamma) - risen[:-1] - self.alpha * offset[:-1] ** 2 / 2
         if infinite:  # the two outer pieces, mirrored where they run to the left
@@ -70,7 +70,7 @@ class PiecewiseGaussian:
         self.log_share = log_mass - log_mass.max()
         total = np.exp(self.log_share).sum()
         self.log_share -= np.log(total)
-        self.cumulative = np.concatenate([[0.0], np.cumsum(np.exp(self.log_share))])
+        self.cumulative = np.append(0.0, np.cumsum(np.exp(self.log_share)))
 
     def _within(self, piece: Array, t: Array) -> Array:
         """The probability that a draw from a piece lies within t of the piece's left end."""
