@@ -11,7 +11,7 @@ Two examples:
 """
 
 import argparse
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from operator import itemgetter
 from typing import Any
@@ -24,7 +24,7 @@ from ..experiments.sweep import Case, SweepPoint, is_error, rows_digest, run_mad
 from ..numbers import brief
 from ..parsing.questions import understand
 from ..publishing.files import neutral
-from ..types import Json
+from ..types import Json, Tick
 from .arguments import algorithm, argument, grid
 from .files import check_writable
 from .sweep import Points, budgets_of, means, points_of
@@ -61,7 +61,7 @@ def execute(chosen: argparse.Namespace) -> None:
     print("\n".join(report(points)))
 
 
-def _each(asked: Purposes, problem: QueryRelease, waiting: Iterable[Case], watch: Callable[[], None]) -> Points:
+def _each(asked: Purposes, problem: QueryRelease, waiting: Iterable[Case], watch: Tick) -> Points:
     """The point of each case as it is run here, with the scores of the purposes in place of errors."""
     for case in waiting:
         make = partial(Run, case.algorithm, problem, asked.train, case.budget, seed=case.seed, every=seldom)

@@ -51,7 +51,7 @@ from ..params import parameter_values
 from ..parsing.queries import split_names
 from ..publishing.files import neutral
 from ..tags import Tag
-from ..types import Json
+from ..types import Json, Tick
 from .arguments import argument, grid, reals, settings, whole_number
 from .files import Progress, check_writable, tell, warn, write, write_json
 from .measured import Measured
@@ -63,6 +63,7 @@ TAGS = {"task": Tag.PUBLIC, "parameters": Tag.PUBLIC, "table_sha256": Tag.PEEK, 
 ERRORS = {"max_error": "max error", "mean_l1": "mean L1"}  # that are printed
 
 Points = Generator[SweepPoint]
+Runner = Callable[[Sequence[Case], Tick], Points]
 
 CLUSTER = "run on a Dask cluster, tls://HOST:PORT or tcp://127.0.0.1:PORT, instead"
 ARGUMENTS = (
@@ -114,7 +115,7 @@ def _execute(chosen: argparse.Namespace, budgets: list[Budget], algorithms: Json
 
 def _known(
     chosen: argparse.Namespace, client: Any, problem: QueryRelease, rows: Rows | Counts,
-    waiting: Sequence[Case], watch: Callable[[], None],
+    waiting: Sequence[Case], watch: Tick,
 ) -> Points:  # fmt: skip
     """The points of a known schema, run on a cluster, by several processes, or in this one."""
     if chosen.scheduler:
@@ -126,7 +127,7 @@ def _known(
         yield from sweep(waiting, problem, rows, pool=pool, watch=watch)
 
 
-def _each(measured: Measured, waiting: Iterable[Case], watch: Callable[[], None]) -> Points:
+def _each(measured: Measured, waiting: Iterable[Case], watch: Tick) -> Points:
     """The point of each case, run in this process, with the numbers of `run`."""
     for case in waiting:
         yield run_made(case, partial(measured.run, case.algorithm, case.budget, case.seed, every=seldom), watch)
@@ -235,7 +236,7 @@ def budgets_of(chosen: argparse.Namespace, algorithms: int) -> list[Budget]:
 
 def points_of(
     chosen: argparse.Namespace, algorithms: Json, budgets: Sequence[Budget], problem: QueryRelease, digest: str,
-    run: Callable[[Sequence[Case], Callable[[], None]], Points], csv: Callable[[Sequence[SweepPoint]], str], own: Json,
+    run: Runner, csv: Callable[[Sequence[SweepPoint]], str], own: Json,
     sound: Callable[[Any], bool] = is_error,
 ) -> list[SweepPoint]:  # fmt: skip
     """The points of every algorithm at every budget with every seed that `grid` asks for, sorted.
@@ -286,7 +287,7 @@ def _collect(
     points: list[SweepPoint],
     waiting: Sequence[Case],
     keep: Callable[[], None],
-    run: Callable[[Sequence[Case], Callable[[], None]], Points],
+    run: Runner,
 ) -> None:
     """Add points as they arrive, write them regularly, and print progress."""
     progress, before, written = Progress(), len(points), 0.0

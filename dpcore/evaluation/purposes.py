@@ -18,7 +18,7 @@ from ..intervals.linked import LEVEL, linked
 from ..parsing.questions import Question
 from ..problems import QueryRelease
 from ..tags import Tag
-from ..types import Array, Json, Rng, frozen
+from ..types import Array, Json, Rng, Tick, frozen
 from ..workloads import Marginals
 from .diagnosis import counted, held_out
 from .run import Run
@@ -81,7 +81,7 @@ class Purposes:
             _sklearn()
         return asked
 
-    def served(self, run: Run, watch: Callable[[], None] = lambda: None) -> list[Served]:
+    def served(self, run: Run, watch: Tick = lambda: None) -> list[Served]:
         """The scores of all purposes by the last release of a finished run on `train`; `watch` is called regularly."""
         release, exact = run.release, run.records[-1].to_json()["as_exact_as_sample"]
         if release is None:
@@ -97,7 +97,7 @@ class Purposes:
                 out += about(release, synthetic, like)
         return out + self._alarms(run, rng, watch)
 
-    def summary(self, run: Run, watch: Callable[[], None] = lambda: None) -> Json:
+    def summary(self, run: Run, watch: Tick = lambda: None) -> Json:
         """The run's summary, with the score of each purpose, by name, in place of errors."""
         return run.to_json() | {"final": {found.purpose: asdict(found) for found in self.served(run, watch)}}
 
@@ -213,7 +213,7 @@ class Purposes:
         value = float(release.answers(workload)[0])
         return [Served(f"answer: {self.question.text}", value, "share of rows", real, sampled, nothing)]
 
-    def _alarms(self, run: Run, rng: Rng, watch: Callable[[], None]) -> list[Served]:
+    def _alarms(self, run: Run, rng: Rng, watch: Tick) -> list[Served]:
         """The rate at which tests find links in a table of independent columns, released by the same plan.
 
         Its columns have the shares of the release. χ² takes synthetic rows for as many real ones; ours knows the noise.

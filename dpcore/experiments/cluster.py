@@ -18,7 +18,7 @@ from ..data.sources.in_order import ReadInOrder
 from ..data.sources.parquet import ParquetSource
 from ..errors import InputError
 from ..problems import QueryRelease
-from ..types import Axes, Watch, frozen, unwatched
+from ..types import Axes, Tick, Watch, frozen, unwatched
 from .sweep import POLL_SECONDS, Case, SweepPoint, run_case
 
 CONNECT_SECONDS = 10
@@ -120,7 +120,7 @@ def sweep_on(
     problem: QueryRelease,
     rows: Rows | Counts,
     *,
-    watch: Callable[[], None] = lambda: None,
+    watch: Tick = lambda: None,
 ) -> Iterator[SweepPoint]:
     """The points of `sweep.sweep`, run on a cluster, in the order in which they arrive.
 
@@ -139,7 +139,7 @@ def sweep_on(
 
 
 def _worked_out(
-    client: Any, function: Callable[..., V], items: Sequence[T], shared: list[Any], watch: Callable[[], None]
+    client: Any, function: Callable[..., V], items: Sequence[T], shared: list[Any], watch: Tick
 ) -> Iterator[tuple[T, V | None]]:
     """The results of `function(item, *shared)`, in order of arrival; None where the cluster lost one.
 

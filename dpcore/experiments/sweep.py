@@ -23,7 +23,7 @@ from ..params import parameter_values
 from ..privacy.accounting.budget import Budget
 from ..problems import PublicStart, QueryRelease
 from ..tags import Tag
-from ..types import Array, Json, by_name
+from ..types import Array, Json, Tick, by_name
 from ..workloads import Explicit, Marginals, TableQueries, Union, Workload
 from .pool import JobSpec, PoolJob, SharedRows, WorkerPool
 
@@ -171,7 +171,7 @@ def sweep(
     rows: Rows | Counts,
     *,
     pool: WorkerPool | None = None,
-    watch: Callable[[], None] = lambda: None,
+    watch: Tick = lambda: None,
 ) -> Iterator[SweepPoint]:
     """The point of each case as soon as it is ready: run in this process, or by a pool's workers.
 
@@ -221,15 +221,13 @@ def point_of_job(case: Case, job: PoolJob) -> SweepPoint:
     return case.point("failed", message=job.error or job.state)
 
 
-def run_case(
-    case: Case, problem: QueryRelease, rows: Rows | Counts, watch: Callable[[], None] = lambda: None
-) -> SweepPoint:
+def run_case(case: Case, problem: QueryRelease, rows: Rows | Counts, watch: Tick = lambda: None) -> SweepPoint:
     """The point of a case, run in this process."""
     return run_made(case, partial(Run, case.algorithm, problem, rows, case.budget, seed=case.seed, every=seldom), watch)
 
 
 def run_made(
-    case: Case, make: Callable[[], Run], watch: Callable[[], None], found: Callable[[Run], Json] = Run.to_json
+    case: Case, make: Callable[[], Run], watch: Tick, found: Callable[[Run], Json] = Run.to_json
 ) -> SweepPoint:
     """The point of a case whose run `make` creates, as with a measured schema; an InputError refuses it.
 
