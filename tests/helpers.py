@@ -169,6 +169,11 @@ def matrix(workload):
     return np.array([workload.answers(cell) for cell in np.eye(workload.domain.size)]).T
 
 
+def contents(folder):
+    """The bytes of every file of a folder, by name."""
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
 def told(rows):
     """All that is known of some records, to be compared."""
     return [rows.values.tolist(), rows.weights.tolist(), rows.n, rows.values.dtype, rows.weights.dtype]

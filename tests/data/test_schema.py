@@ -71,7 +71,7 @@ BAD_COLUMNS = {
     "low nan": (numeric(math.nan, 1, 3), "low=nan is not a finite number"),
     "high above 1e15": (numeric(0, 1.1e15, 3), "is not a finite number in -1e15..1e15"),
     "equal": (numeric(1, 1, 3), "low=1 must be below high=1"),
-    "no bins": (numeric(0, 1, None), "bins=None is outside 1..1000000; give bins or edges"),
+    "bins true": (numeric(0, 1, True), "bins=True is outside 1..1000000; give bins or edges"),
     "too many bins": (numeric(0, 1, 10**7), "is outside 1..1000000"),
     "bins finer than floats": (
         numeric(1, 1.0000000000000004, 9),

@@ -31,16 +31,13 @@ from dpcore.privacy.accounting.lifetime import Filtered, Total
 from dpcore.publishing import chain, ledger_store
 from dpcore.publishing.ledger_store import Store, verify
 from tests.helpers import parametrize, refused, seeded, within
-from tests.publishing.charges import TOTAL, charge
+from tests.publishing.charges import TOTAL, charge, opened
 
 
 @pytest.fixture
 def store(tmp_path):
     """A ledger with one release, made and noted."""
-    store = Store(tmp_path / "l.sqlite", create=True)
-    first = charge(store, dataset="people", total=TOTAL)
-    store.note(first.number, "released", "{}")
-    return store
+    return opened(tmp_path)
 
 
 def beside(store):

@@ -39,7 +39,7 @@ from dpcore.publishing.ledger_store import Store, verify
 from tests.helpers import InParts, approx, hockey_stick, parametrize, refused, within
 from tests.privacy.enumeration import plan_of
 from tests.publishing import charges
-from tests.publishing.charges import FRAME, SMALL, TOTAL
+from tests.publishing.charges import FRAME, SMALL, TOTAL, opened
 from tests.publishing.test_ledger_file import changed, sound
 
 OTHER = pd.DataFrame({"a": [1, 2, 3], "b": ["x", "y", None]})
@@ -50,9 +50,7 @@ charge = partial(charges.charge, events=SPEND)
 @pytest.fixture
 def store(tmp_path):
     """A ledger with one data set, two versions and three releases."""
-    store = Store(tmp_path / "l.sqlite", create=True)
-    first = charge(store, dataset="people", total=TOTAL)
-    store.note(first.number, "released", "{}")
+    store = opened(tmp_path, events=SPEND)
     charge(store, events=((BoundedRange(0.05), 10),), dataset="people")
     charge(store, OTHER, dataset="people", new_version=True)
     return store
