@@ -221,6 +221,11 @@ def few_rounds(name):
     return {p.name: "12" for p in parameters(QUERIES[name]) if p.name == "rounds"}
 
 
+def other_choices(cls):
+    """One setting for each choice of a parameter that is not its default."""
+    return [{p.name: choice} for p in parameters(cls) for choice in p.choices if choice != p.default]
+
+
 def variants():
     """Every query-release algorithm in a dozen rounds, and once more for each other choice of each parameter."""
     out = []
@@ -228,7 +233,7 @@ def variants():
         base = few_rounds(name)
         out.append((name, base))
         out += [(name, base | {"cells": "9"})] * cls.graphical  # on a tree instead of listed cells
-        out += [(name, base | {p.name: c}) for p in parameters(cls) for c in p.choices if c != p.default]
+        out += [(name, base | other) for other in other_choices(cls)]
     return out
 
 

@@ -24,3 +24,8 @@ def opened(folder, **said):
     store = Store(folder / "l.sqlite", create=True)
     store.note(charge(store, dataset="people", total=TOTAL, **said).number, "released", "{}")
     return store
+
+
+def data_set(store):
+    """The first data set of a ledger."""
+    return store.show()[0]
