@@ -71,6 +71,16 @@ def numeric(low, high, bins, **more):
     return {"kind": "numeric", "low": low, "high": high, "bins": bins, **more}
 
 
+def binned(kind, *edges, **more):
+    """A schema's entry for a column of numbers in bins between these edges."""
+    return {"kind": kind, "edges": [*edges], **more}
+
+
+def private(kind, **more):
+    """A schema's entry for a column whose values or bounds are to be measured."""
+    return {"kind": kind, "values" if kind == "categorical" else "bounds": "private", **more}
+
+
 def domain_of(columns):
     """The domain of a schema with these entries by name."""
     return domain_from_json({"columns": columns})

@@ -25,7 +25,7 @@ from pages._ui.release import request as release_request
 from pages._ui.shell import ledger as release_ledger
 from pages._ui.shell import owner, state
 from pages._ui.shell.controls import EPSILONS
-from tests.helpers import categorical, contents, integer, parametrize
+from tests.helpers import categorical, contents, integer, parametrize, private
 from tests.pages import headless
 from tests.pages.headless import (
     ROOT,
@@ -477,7 +477,7 @@ def test_a_name_typed_for_one_upload_is_not_taken_for_another():
 
 
 ALSO = {"columns": {"job": categorical("a", "b", "c"), "who": integer(0, 299, bins=3)}}  # fmt: skip
-OPEN = {"columns": {"who": {"kind": "integer", "bounds": "private", "bins": 3}}}
+OPEN = {"columns": {"who": private("integer", bins=3)}}
 
 
 @parametrize("schema", [ALSO, OPEN])

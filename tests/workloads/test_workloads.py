@@ -3,7 +3,7 @@
 import itertools
 
 from dpcore import Marginals, domain_from_json
-from tests.helpers import categorical, codes, domain_of, refused, signs, within
+from tests.helpers import binned, categorical, codes, domain_of, refused, signs, within
 
 FOUR = codes(3, 2, 4, 2)
 WORKLOADS = {
@@ -19,7 +19,7 @@ WORKLOADS = {
 def test_labels_name_columns_and_values_in_the_order_of_the_domain():
     domain = domain_of(
         {
-            "age": {"kind": "integer", "edges": [17, 25, 90]},
+            "age": binned("integer", 17, 25, 90),
             "sex": categorical("<b>", "m", missing="category"),
         }
     )
