@@ -71,6 +71,16 @@ def numeric(low, high, bins, **more):
     return {"kind": "numeric", "low": low, "high": high, "bins": bins, **more}
 
 
+def binned(kind, *edges, **more):
+    """A schema's entry for a column of numbers in bins between these edges."""
+    return {"kind": kind, "edges": [*edges], **more}
+
+
+def private(kind, **more):
+    """A schema's entry for a column whose values or bounds are to be measured."""
+    return {"kind": kind, "values" if kind == "categorical" else "bounds": "private", **more}
+
+
 def domain_of(columns):
     """The domain of a schema with these entries by name."""
     return domain_from_json({"columns": columns})
@@ -169,6 +179,11 @@ def matrix(workload):
     return np.array([workload.answers(cell) for cell in np.eye(workload.domain.size)]).T
 
 
+def contents(folder):
+    """The bytes of every file of a folder, by name."""
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
 def told(rows):
     """All that is known of some records, to be compared."""
     return [rows.values.tolist(), rows.weights.tolist(), rows.n, rows.values.dtype, rows.weights.dtype]
@@ -216,6 +231,11 @@ def few_rounds(name):
     return {p.name: "12" for p in parameters(QUERIES[name]) if p.name == "rounds"}
 
 
+def other_choices(cls):
+    """One setting for each choice of a parameter that is not its default."""
+    return [{p.name: choice} for p in parameters(cls) for choice in p.choices if choice != p.default]
+
+
 def variants():
     """Every query-release algorithm in a dozen rounds, and once more for each other choice of each parameter."""
     out = []
@@ -223,7 +243,7 @@ def variants():
         base = few_rounds(name)
         out.append((name, base))
         out += [(name, base | {"cells": "9"})] * cls.graphical  # on a tree instead of listed cells
-        out += [(name, base | {p.name: c}) for p in parameters(cls) for c in p.choices if c != p.default]
+        out += [(name, base | other) for other in other_choices(cls)]
     return out
 
 

@@ -7,7 +7,7 @@ from dpcore import PointRelease
 from dpcore.algorithms import solving
 from dpcore.algorithms.evolution_parts import PRESETS
 from dpcore.geometry.regions import Ball, box, point_rows
-from dpcore.params import parameters
+from tests.helpers import other_choices
 
 BALL = Ball(np.zeros(2), 1.0)
 REGIONS = {"disc": BALL, "line": box([0], [1], ["x"]), "cuboid": box([0, 0, -1], [1, 1, 1], "abc")}
@@ -18,7 +18,7 @@ def variants():
     """Every algorithm for points, once more for each other choice of each parameter, and the presets."""
     out = [(name, {}) for name in POINTS]
     for name, cls in POINTS.items():
-        out += [(name, {p.name: c}) for p in parameters(cls) for c in p.choices if c != p.default]
+        out += [(name, other) for other in other_choices(cls)]
     return [*out, *(("private_evolution", preset) for preset in PRESETS.values())]
 
 

@@ -7,7 +7,7 @@ from dpcore import RiskMinimisation
 from dpcore.algorithms import solving
 from dpcore.params import parameters
 from dpcore.parsing.tasks import read_task
-from tests.helpers import categorical, domain_of, numeric, seeded
+from tests.helpers import categorical, domain_of, numeric, other_choices, seeded
 
 LEARNERS = solving(RiskMinimisation)
 DOMAIN = domain_of(
@@ -58,7 +58,7 @@ def variants():
         base = {p.name: "8" for p in parameters(cls) if p.name == "rounds"}
         base |= {"rate": "0.3"} if name == "dp_sgd" else {}
         out.append((name, base))
-        out += [(name, base | {p.name: c}) for p in parameters(cls) for c in p.choices if c != p.default]
+        out += [(name, base | other) for other in other_choices(cls)]
     return [*out, ("regularized_exponential", {"stages": "3"}), ("noisy_gd", {"rounds": "8", "clip": "0.3"})]
 
 

@@ -119,10 +119,11 @@ def test_the_fit_reaches_the_optimum_that_scipy_finds(monkeypatch, kind, weight,
     y = A @ rng.dirichlet(np.ones(12)) + sigma * rng.normal(size=len(A))
     base = rng.dirichlet(np.full(12, 3.0))
     expected = primal_optimum(A, y, sigma, base, weight)
-    *_, (_, stopped) = fit(Evidence(workload, y, sigma), weight, np.log(base), 400, Cells(domain))
+    given = Evidence(workload, y, sigma), weight, np.log(base), 400, Cells(domain)
+    *_, (_, stopped) = fit(*given)
     assert np.abs(A @ (stopped - expected)).max() < 2e-3 * sigma.max(), "where it stops by itself"
     monkeypatch.setattr("dpcore.algorithms.fitting.SETTLED", 1e-7)
-    *_, (theta, settled) = fit(Evidence(workload, y, sigma), weight, np.log(base), 400, Cells(domain))
+    *_, (theta, settled) = fit(*given)
     assert np.abs(softmax(theta) - settled).max() < 1e-15
     assert np.abs(settled - expected).max() < 1e-5
 

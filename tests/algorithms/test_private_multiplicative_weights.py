@@ -61,6 +61,11 @@ def asked(monkeypatch):
     return notes
 
 
+def far_from_0(workload, level):
+    """Whether any of four answers is at least so far from 0."""
+    return AbsoluteErrors(workload, np.arange(4), np.zeros(4), level)
+
+
 def laws(asked, name, spend):
     """The law of the answer on every data set, over a batch of all queries and the first two once more."""
     workload = WORKLOADS[name]
@@ -99,7 +104,7 @@ def test_scales_are_those_of_one_record_or_of_a_group(asked):
     workload = WORKLOADS["signs"]
     for group in (1, 2):
         curator = curator_of(rows_of(PAIR, range(4)), Pure(0.5), group=group)
-        curator.above_threshold(AbsoluteErrors(workload, np.arange(4), np.zeros(4), 0.0), Pure(0.5))
+        curator.above_threshold(far_from_0(workload, 0.0), Pure(0.5))
         first = 0.5 / (1 + 2 ** (2 / 3))
         (_, threshold), (_, scale), _ = (asked.pop(0) for _ in range(3))
         assert threshold * FINE == approx(2 * group / first, rel=1e-5)
@@ -110,7 +115,7 @@ def test_a_threshold_is_paid_once_and_kept_until_a_query_is_above_it(asked, monk
     """And of two that were planned there is no third."""
     workload, spend = WORKLOADS["1-way"], Pure(500.0)
     curator = curator_of(rows_of(PAIR, [0, 3]), spend, times=2, budget=Budget(1000, 0))
-    errors = AbsoluteErrors(workload, np.arange(4), np.zeros(4), 0.9)
+    errors = far_from_0(workload, 0.9)
     for _ in range(3):
         assert curator.above_threshold(errors, spend) is None
     assert curator.ledger.events == [("above_threshold", spend)]
@@ -127,13 +132,13 @@ def test_a_threshold_is_paid_once_and_kept_until_a_query_is_above_it(asked, monk
 def test_a_threshold_in_use_serves_nothing_else():
     spend, workload = Pure(1.0), WORKLOADS["1-way"]
     curator = curator_of(rows_of(PAIR, [0, 3]), spend, BoundedRange(1.0), times=3)
-    errors = AbsoluteErrors(workload, np.arange(4), np.zeros(4), 32.0)
+    errors = far_from_0(workload, 32.0)
     assert curator.above_threshold(errors, spend) is None
     with refused("a threshold is in use: nothing else may be asked", BudgetError):
         curator.select(SignedErrors(workload, np.zeros(4)), BoundedRange(1.0))
     with refused("the threshold in use was planned for Pure", BudgetError):
         curator.above_threshold(errors, Pure(0.5))
-    wide = AbsoluteErrors(WORKLOADS["signs"], np.arange(4), np.zeros(4), 32.0)
+    wide = far_from_0(WORKLOADS["signs"], 32.0)
     with refused("at sensitivity 1", BudgetError):
         curator.above_threshold(wide, spend)
     assert curator.ledger.events == [("above_threshold", spend)]

@@ -6,7 +6,7 @@ import os
 import numpy as np
 import pandas as pd
 
-from tests.helpers import categorical, integer, numeric, seeded, write_json
+from tests.helpers import categorical, integer, numeric, private, seeded, write_json
 
 SCHEMA = {
     "columns": {
@@ -56,10 +56,10 @@ def write_files(folder):
 
 OPEN = {  # of which most is to be measured
     "columns": {
-        "job": {"kind": "categorical", "values": "private"},
+        "job": private("categorical"),
         "sex": categorical("f", "m"),
-        "pay": {"kind": "numeric", "bounds": "private", "bins": "private"},
-        "age": {"kind": "integer", "bounds": "private", "bins": 8},
+        "pay": private("numeric", bins="private"),
+        "age": private("integer", bins=8),
     }
 }
 

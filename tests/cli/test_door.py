@@ -8,7 +8,7 @@ import pytest
 from dpcore import read_json
 from dpcore.cli import main
 from tests.cli.test_release import order
-from tests.helpers import categorical, numeric, parametrize, refusal, write_json
+from tests.helpers import binned, categorical, numeric, parametrize, refusal, write_json
 
 EXACTLY = ["--epsilon=200", "--delta=1e-6"]  # so much that the released counts are those of the table
 
@@ -29,7 +29,7 @@ def shares(table, *more):
     return pd.read_csv("rows.csv", dtype=str).to_dict("list")
 
 
-AMOUNT = {"kind": "numeric", "edges": [0, 1000, 10**6, 10**7], "out_of_range": "clip", "missing": "category"}
+AMOUNT = binned("numeric", 0, 1000, 10**6, 10**7, out_of_range="clip", missing="category")
 
 
 @parametrize("stream", [[], ["--stream"]])

@@ -11,7 +11,7 @@ from dpcore.cli import main, schema
 from dpcore.data import guessing
 from dpcore.data.sources import files
 from tests.cli.test_release import order
-from tests.helpers import integer, parametrize, refusal, seeded, write_json
+from tests.helpers import integer, parametrize, private, refusal, seeded, write_json
 
 WIDE = {name: 30 for name in "abcdef"}  # 7.3e8 cells, which nobody lists
 CLOCK = ("seconds", "memory")
@@ -61,7 +61,7 @@ def test_a_large_file_is_read_in_parts_unasked(here, monkeypatch, capsys):
 def test_a_schema_is_measured_on_a_whole_table_however_large(here, monkeypatch, capsys):
     monkeypatch.setattr(files, "LARGE", {".csv": 10})
     columns = {n: integer(0, 29) for n in WIDE}
-    columns["a"] = {"kind": "integer", "bounds": "private", "bins": 4}
+    columns["a"] = private("integer", bins=4)
     write_json(here / "open.json", {"columns": columns})
     first = ("--schema=open.json", "--epsilon=2", "--total-epsilon=9", "--total-delta=1e-6")
     refusal(release("wide.csv", "one", *first, "--stream"), capsys, "a schema is measured on a whole table in memory")

@@ -14,7 +14,7 @@ from dpcore.publishing.ledger_store import Store, verify
 from dpcore.schemas.measure import measure_schema
 from tests.cli.files import OPEN, people
 from tests.cli.test_release import data_set, facts, order, paid, releases
-from tests.helpers import approx, parametrize, refusal, write_json
+from tests.helpers import approx, binned, parametrize, refusal, write_json
 
 SECRET = "only-one-row-says-this"
 
@@ -28,7 +28,7 @@ def here(tmp_path, monkeypatch):
     write_json(tmp_path / "s.json", OPEN)
     numbers = {"columns": {name: OPEN["columns"][name] for name in ("sex", "pay", "age")}}
     write_json(tmp_path / "numbers.json", numbers)
-    typed = {"sex": OPEN["columns"]["sex"], "pay": {"kind": "numeric", "edges": [0, 5000, 1e9]}}
+    typed = {"sex": OPEN["columns"]["sex"], "pay": binned("numeric", 0, 5000, 1e9)}
     write_json(tmp_path / "typed.json", {"columns": typed})
     monkeypatch.chdir(tmp_path)
     return tmp_path

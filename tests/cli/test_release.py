@@ -24,7 +24,18 @@ from dpcore.publishing.card import LOOKED, PEEKED, card
 from dpcore.publishing.files import _weights, neutral
 from dpcore.publishing.ledger_store import Store, verify
 from dpcore.theory.meaning import Promise, guess_tile
-from tests.helpers import QUERIES, approx, categorical, integer, parametrize, refusal, refused, seeded, write_json
+from tests.helpers import (
+    QUERIES,
+    approx,
+    categorical,
+    contents,
+    integer,
+    parametrize,
+    refusal,
+    refused,
+    seeded,
+    write_json,
+)
 
 PLANTED = "planted-8317-secret"
 ENVIRONMENT = {"PYTHONPATH": str(Path(__file__).parents[2]), "OMP_NUM_THREADS": "1"}
@@ -127,9 +138,9 @@ def test_noise_is_never_the_same_and_cannot_be_seeded(here, capsys):
     assert release("a") == release("b") == 0
     noisy = [pd.read_csv(f"{out}/answers.csv").noisy_answer for out in "ab"]
     assert (noisy[0] != noisy[1]).mean() > 0.5, "whole noise may agree by chance"
-    before = {path.name: path.read_bytes() for path in (here / "a").iterdir()}
+    before = contents(here / "a")
     assert release("a") == 2, "nor drawn again into its folder"
-    assert {path.name: path.read_bytes() for path in (here / "a").iterdir()} == before
+    assert contents(here / "a") == before
     assert len(releases()) == 2
     refusal(release("c", "--seed=1"), capsys, "--seed")
 

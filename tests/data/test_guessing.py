@@ -17,56 +17,64 @@ from tests.helpers import column, integer, parametrize, refused, seeded
 
 N = 200
 SPELLINGS = ["yes", "Yes", " yes ", "no", "NO"]
+CATEGORIES, WHOLE, PERSON, BIRTH = (
+    ("categorical", "", ""), ("integer", "", ""), ("text", "", "person"), ("date", "", "birth"),
+)  # fmt: skip
 KINDS = {
-    "id": ([f"p{i:04d}" for i in range(N)], ("categorical", "", "id")),
-    "salary": ([20_000 + i * 7919 % 9973 for i in range(N)], ("integer", "", "")),
-    "when": ([f"2020-{1 + i % 12:02d}-{1 + i % 28:02d}" for i in range(N)], ("date", "", "date")),
-    "typed": (pd.date_range("2020-01-01", periods=N), ("date", "", "date")),
-    "born": ([f"{1 + i % 28}/{1 + i % 12}/19{60 + i % 40}" for i in range(N)], ("date", "", "birth")),
-    "price": ([f"{i},{i % 10}0" for i in range(N)], ("numeric", COMMA, "")),
-    "paid": ([f"${i % 70:,}.50" for i in range(N)], ("numeric", POINT, "")),
-    "rate": ([f"{i % 30}%" for i in range(N)], ("integer", POINT, "")),
-    "answer": ([SPELLINGS[i % 5] for i in range(N)], ("categorical", "", "")),
-    "note": ([f"patient {i} came back with a letter of the doctor" for i in range(N)], ("text", "", "text")),
-    "always": (["x"] * N, ("categorical", "", "constant")),
-    "nothing": (["NA", "", "?", None] * (N // 4), ("categorical", "", "empty")),
-    "rarely": (["x", ""] * (N // 2), ("categorical", "", "")),
-    "floats": ([f"{i % 9}.0" for i in range(N)], ("integer", "", "")),
-    "zip code": ([f"{i % 40:05d}" for i in range(N)], ("categorical", "", "")),
-    "flag": ([True, False] * (N // 2), ("categorical", "", "")),
-    "": (range(N), ("text", "", "unnamed")),
-    "Full Name": ([f"Ann Lee{i % 60}" for i in range(N)], ("text", "", "person")),
-    "customerPhone_no": ([5_550_000 + i % 50 for i in range(N)], ("text", "", "person")),
-    "contact": ([f"a{i % 9}@example.org" for i in range(N)], ("text", "", "person")),
-    "phone": (["Yes", "No"] * (N // 2), ("categorical", "", "")),
-    "phone calls": ([i % 50 for i in range(N)], ("integer", "", "")),
-    "Имя": ([f"Анна{i % 60}" for i in range(N)], ("text", "", "person")),
-    "numéro de sécurité sociale": ([1_690_000_000_000 + i % 90 for i in range(N)], ("text", "", "person")),
-    "Geburtsdatum": ([f"{1 + i % 28}.{1 + i % 12}.1960" for i in range(N)], ("date", "", "birth")),
+    "id": (lambda i: f"p{i:04d}", ("categorical", "", "id")),
+    "salary": (lambda i: 20_000 + i * 7919 % 9973, WHOLE),
+    "when": (lambda i: f"2020-{1 + i % 12:02d}-{1 + i % 28:02d}", ("date", "", "date")),
+    "typed": (lambda i: pd.Timestamp("2020-01-01") + pd.Timedelta(i, "D"), ("date", "", "date")),
+    "born": (lambda i: f"{1 + i % 28}/{1 + i % 12}/19{60 + i % 40}", BIRTH),
+    "price": (lambda i: f"{i},{i % 10}0", ("numeric", COMMA, "")),
+    "paid": (lambda i: f"${i % 70:,}.50", ("numeric", POINT, "")),
+    "rate": (lambda i: f"{i % 30}%", ("integer", POINT, "")),
+    "answer": (lambda i: SPELLINGS[i % 5], CATEGORIES),
+    "note": (lambda i: f"patient {i} came back with a letter of the doctor", ("text", "", "text")),
+    "always": (lambda _: "x", ("categorical", "", "constant")),
+    "nothing": (lambda i: ["NA", "", "?", None][i % 4], ("categorical", "", "empty")),
+    "rarely": (lambda i: ["x", ""][i % 2], CATEGORIES),
+    "floats": (lambda i: f"{i % 9}.0", WHOLE),
+    "zip code": (lambda i: f"{i % 40:05d}", CATEGORIES),
+    "flag": (lambda i: i % 2 == 0, CATEGORIES),
+    "": (lambda i: i, ("text", "", "unnamed")),
+    "Full Name": (lambda i: f"Ann Lee{i % 60}", PERSON),
+    "customerPhone_no": (lambda i: 5_550_000 + i % 50, PERSON),
+    "contact": (lambda i: f"a{i % 9}@example.org", PERSON),
+    "phone": (lambda i: ["Yes", "No"][i % 2], CATEGORIES),
+    "phone calls": (lambda i: i % 50, WHOLE),
+    "Имя": (lambda i: f"Анна{i % 60}", PERSON),
+    "numéro de sécurité sociale": (lambda i: 1_690_000_000_000 + i % 90, PERSON),
+    "Geburtsdatum": (lambda i: f"{1 + i % 28}.{1 + i % 12}.1960", BIRTH),
     "spoke with": (
-        [f"{'AEIOU'[i % 5]}nn{'abcdefghij'[i // 20]} {'BCDF'[i % 4]}ee" for i in range(N)],
-        ("text", "", "person"),
+        lambda i: f"{'AEIOU'[i % 5]}nn{'abcdefghij'[i // 20]} {'BCDF'[i % 4]}ee",
+        PERSON,
     ),
-    "reached": ([f"+49 30 {i:03d}-{i * 7919 % 9973:04d}" for i in range(N)], ("text", "", "person")),
-    "place": ([f"{i} Long Street" for i in range(N)], ("text", "", "person")),
-    "reg": ([f"{i:03d}.{i:03d}.{i:03d}-{i % 90 + 10}" for i in range(N)], ("text", "", "person")),
-    "visit": ([f"New York {i % 50}" for i in range(N)], ("categorical", "", "")),
-    "patient id": ([i % 60 * 17 for i in range(N)], ("integer", "", "id")),
-    "PLZ": ([f"{i * 523 % 99999:05d}" for i in range(N)], ("categorical", "", "code")),
-    "ICD-10": ([f"{'AEIOU'[i % 5]}{i % 30:02d}.{i % 9}" for i in range(N)], ("categorical", "", "")),
-    "cause": ([f"{'AEIOU'[i % 5]}{i // 5 % 35:02d}.{i % 7}" for i in range(N)], ("categorical", "", "code")),
-    "years": (["unknown" if i % 50 == 0 else i % 90 for i in range(N)], ("integer", "", "")),
-    "visits": (["none" if i % 50 == 0 else i % 3 for i in range(N)], ("integer", "", "")),
-    "rooms": (["unknown" if i % 50 == 0 else i % 12 for i in range(N)], ("categorical", "", "")),
-    "topped": (["60+" if i % 9 == 0 else i % 60 for i in range(N)], ("categorical", "", "")),
+    "reached": (lambda i: f"+49 30 {i:03d}-{i * 7919 % 9973:04d}", PERSON),
+    "place": (lambda i: f"{i} Long Street", PERSON),
+    "reg": (lambda i: f"{i:03d}.{i:03d}.{i:03d}-{i % 90 + 10}", PERSON),
+    "visit": (lambda i: f"New York {i % 50}", CATEGORIES),
+    "patient id": (lambda i: i % 60 * 17, ("integer", "", "id")),
+    "PLZ": (lambda i: f"{i * 523 % 99999:05d}", ("categorical", "", "code")),
+    "ICD-10": (lambda i: f"{'AEIOU'[i % 5]}{i % 30:02d}.{i % 9}", CATEGORIES),
+    "cause": (lambda i: f"{'AEIOU'[i % 5]}{i // 5 % 35:02d}.{i % 7}", ("categorical", "", "code")),
+    "years": (lambda i: "unknown" if i % 50 == 0 else i % 90, WHOLE),
+    "visits": (lambda i: "none" if i % 50 == 0 else i % 3, WHOLE),
+    "rooms": (lambda i: "unknown" if i % 50 == 0 else i % 12, CATEGORIES),
+    "topped": (lambda i: "60+" if i % 9 == 0 else i % 60, CATEGORIES),
 }
+
+
+def cells_of(name):
+    """A column of that kind."""
+    cell, _ = KINDS[name]
+    return pd.Series([cell(i) for i in range(N)])
 
 
 @parametrize("name", KINDS)
 @parametrize("texts", [False, True])
 def test_a_column_is_what_it_seems_and_set_aside_with_a_reason(name, texts):
-    cells, expected = KINDS[name]
-    series = pd.Series(list(cells))
+    series, (_, expected) = cells_of(name), KINDS[name]
     if texts:
         series = series.map(lambda v: v if v is None else str(v)).astype("str")
     found = guess_column(name, series)
@@ -81,7 +89,7 @@ def test_a_long_text_is_looked_at_once_for_an_address():
 
 
 def test_spellings_and_orders_of_days_are_offered():
-    offers = {name: guess_column(name, pd.Series(KINDS[name][0])).offers for name in ("answer", "when", "born")}
+    offers = {name: guess_column(name, cells_of(name)).offers for name in ("answer", "when", "born")}
     assert offers["answer"] == (ANY_CASE,)
     assert offers["when"] == ("month of y-m-d", "weekday of y-m-d"), "in one year"
     times = guess_column("t", pd.Series(["2020-05-04 10:00", "2020-05-18 11:00"]))
@@ -110,19 +118,19 @@ def test_values_stand_in_their_natural_order():
 
 
 def test_a_few_words_beside_many_numbers_count_as_missing():
-    years = pd.Series(KINDS["years"][0])
+    years = cells_of("years")
     guess = guess_column("years", years)
     assert guess.unreadable
     assert guess.entry == {"kind": "integer", "unreadable": "missing", "missing": "category"}
     found = read_off("years", years, guess.kind, unreadable=True)
     assert (found["low"], found["high"], found["unreadable"], found["missing"]) == (0, 90, "missing", "category")
-    assert not guess_column("visits", pd.Series(KINDS["visits"][0])).unreadable, "a word for missing needs nothing"
+    assert not guess_column("visits", cells_of("visits")).unreadable, "a word for missing needs nothing"
     with refused("not all numbers"):
         read_off("years", years, guess.kind)
 
 
 def test_codes_are_offered_by_their_first_characters():
-    offers = {name: guess_column(name, pd.Series(KINDS[name][0])) for name in ("PLZ", "cause", "zip code", "rooms")}
+    offers = {name: guess_column(name, cells_of(name)) for name in ("PLZ", "cause", "zip code", "rooms")}
     assert offers["PLZ"].offers == ("first 2 characters", "first character")
     assert offers["cause"].entry == {"kind": "categorical", "read": offers["cause"].offers[0]}
     assert offers["zip code"].offers[-1] == "first 4 characters"

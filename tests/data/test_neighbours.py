@@ -59,6 +59,15 @@ HOSTILE = st.sampled_from(
 BYTES = HOSTILE.map(str.encode) | st.sampled_from([b"\xff", b"Z\xfcrich", b"\xc3", b"\xe2\x82", b"\xef\xbb\xbf1"])
 
 
+def some(test):
+    """Try a test with a few draws."""
+    return settings(max_examples=12)(given(data=st.data())(test))
+
+
+def place_in(rows, data):
+    return data.draw(st.integers(0, len(rows) - 1))
+
+
 def same(one, other, place):
     """All that is known of the other rows is the same."""
     assert len(one) == len(other)
@@ -110,11 +119,10 @@ TEXTS = {
 
 @parametrize("way", TEXTS)
 @parametrize("name, delimiter", [("t.tsv", b"\t"), ("t.csv", b";"), ("t.csv", b"|")])
-@settings(max_examples=12)
-@given(data=st.data())
+@some
 def test_a_row_of_a_text_file_is_replaced(way, name, delimiter, data):
     rows = data.draw(st.lists(ORDINARY, min_size=2, max_size=5))
-    place, end = data.draw(st.integers(0, len(rows) - 1)), data.draw(st.sampled_from([b"\n", b"\r", b"\r\n"]))
+    place, end = place_in(rows, data), data.draw(st.sampled_from([b"\n", b"\r", b"\r\n"]))
     lines = [delimiter.join(cell.encode() for cell in row) for row in rows]
     cells = data.draw(st.lists(BYTES, min_size=1, max_size=6).filter(lambda row: row != [b""]))
     other = [*lines[:place], delimiter.join(cells), *lines[place + 1 :]]
@@ -149,7 +157,7 @@ def names_the_row_refused(frame):
 @given(rows=st.lists(st.sampled_from(["1", "2", ""]), min_size=2, max_size=6), cell=HOSTILE, data=st.data())
 @settings(max_examples=12)
 def test_a_cell_of_the_only_column_is_replaced_also_by_nothing(way, rows, cell, data):
-    place = data.draw(st.integers(0, len(rows) - 1))
+    place = place_in(rows, data)
     texts = ["\n".join(["a", *some, ""]) for some in (rows, [*rows[:place], cell, *rows[place + 1 :]])]
     with mock.patch(f"{__name__}.NAMES", ["a"]):
         one = TEXTS[way](texts[0].encode(), "t.csv")
@@ -162,24 +170,22 @@ def test_a_cell_of_the_only_column_is_replaced_also_by_nothing(way, rows, cell, 
     assert one["a"].drop(place).tolist() == other["a"].drop(place).tolist()
 
 
-def _whole(day):
-    return day.replace(microsecond=0)
-
-
-VALUES = {
-    pa.int64(): st.none() | st.sampled_from([0, 7, 17, 2**53, 2**53 + 1, 2**63 - 1, -(2**63)]),
-    pa.float64(): st.none() | st.sampled_from([0.0, 5.5, 17.0, 1.234, 1e300, float("inf"), float("nan"), 2.0**53]),
-    pa.float32(): st.none() | st.sampled_from([0.0, 5.5, 17.0, 1.234, float("inf"), float("nan")]),
-    pa.uint64(): st.none() | st.sampled_from([0, 7, 17, 2**53 + 1, 2**64 - 1]),
-    pa.string(): st.none() | BYTES,
-    pa.bool_(): st.none() | st.booleans(),
-    pa.date32(): st.none() | st.sampled_from([0, 7305, 20_000, 3_000_000, -800_000]),
-    pa.decimal128(20, 2): st.none() | st.decimals(-(10**9), 10**9, places=2),
-    pa.timestamp("ms"): st.none() | st.datetimes(datetime(1990, 1, 1), datetime(2030, 1, 1)).map(_whole),
-    pa.dictionary(pa.int32(), pa.string()): st.none() | st.sampled_from(["17", " 17 ", "NA"]),
-    pa.binary(): st.none() | BYTES,
-    pa.null(): st.none(),
+MOMENTS = st.datetimes(datetime(1990, 1, 1), datetime(2030, 1, 1)).map(lambda day: day.replace(microsecond=0))
+PRESENT = {
+    pa.int64(): st.sampled_from([0, 7, 17, 2**53, 2**53 + 1, 2**63 - 1, -(2**63)]),
+    pa.float64(): st.sampled_from([0.0, 5.5, 17.0, 1.234, 1e300, float("inf"), float("nan"), 2.0**53]),
+    pa.float32(): st.sampled_from([0.0, 5.5, 17.0, 1.234, float("inf"), float("nan")]),
+    pa.uint64(): st.sampled_from([0, 7, 17, 2**53 + 1, 2**64 - 1]),
+    pa.string(): BYTES,
+    pa.bool_(): st.booleans(),
+    pa.date32(): st.sampled_from([0, 7305, 20_000, 3_000_000, -800_000]),
+    pa.decimal128(20, 2): st.decimals(-(10**9), 10**9, places=2),
+    pa.timestamp("ms"): MOMENTS,
+    pa.dictionary(pa.int32(), pa.string()): st.sampled_from(["17", " 17 ", "NA"]),
+    pa.binary(): BYTES,
+    pa.null(): st.nothing(),
 }
+VALUES = {kind: st.none() | values for kind, values in PRESENT.items()}
 
 
 def cells(values, kind):
@@ -203,12 +209,11 @@ def parquet(columns, kinds, way):
 
 
 @parametrize("way", ["in memory", "in parts", "a folder"])
-@settings(max_examples=12)
-@given(data=st.data())
+@some
 def test_a_row_of_a_parquet_file_is_replaced(way, data):
     kinds = [data.draw(st.sampled_from(list(VALUES)), label=name) for name in NAMES]
     rows = data.draw(st.lists(st.tuples(*(VALUES[kind] for kind in kinds)), min_size=2, max_size=6))
-    place = data.draw(st.integers(0, len(rows) - 1))
+    place = place_in(rows, data)
     other = [*rows[:place], data.draw(st.tuples(*(VALUES[kind] for kind in kinds))), *rows[place + 1 :]]
     frames = [parquet([list(column) for column in zip(*some, strict=True)], kinds, way) for some in (rows, other)]
     same(*frames, place)
@@ -237,7 +242,7 @@ def test_a_day_of_any_year_is_its_text(way):
 
 TYPED = st.sampled_from(
     ["a", "17", " 17 ", "5,5", "1.234", "é", 17, 17.0, 1.234, 2**53 + 1, 123456789012345679, True, None, -0.5, 1e300]
-) | st.datetimes(datetime(1990, 1, 1), datetime(2030, 1, 1)).map(_whole)  # fmt: skip
+) | MOMENTS  # fmt: skip
 
 
 def excel(rows):
@@ -249,13 +254,12 @@ def excel(rows):
     return read_table(out, "t.xlsx")
 
 
-@settings(max_examples=12)
-@given(data=st.data())
+@some
 def test_a_row_of_an_excel_file_is_replaced(data):
     row = st.tuples(*[TYPED] * len(NAMES)) | st.just((None,) * len(NAMES))
     full = row.filter(lambda cells: any(cell is not None for cell in cells))
     rows = [*data.draw(st.lists(row, min_size=1, max_size=4)), data.draw(full)]
-    place = data.draw(st.integers(0, len(rows) - 1))
+    place = place_in(rows, data)
     other = [*rows[:place], data.draw(full if place == len(rows) - 1 else row), *rows[place + 1 :]]
     found = excel(rows)
     assert len(found) == len(rows), "a row that holds nothing is one, but below all others"
@@ -283,7 +287,7 @@ def one_column(cells):
     rows=st.lists(st.sampled_from(["1", ""]), min_size=1, max_size=4), cell=st.just("") | st.just("2"), data=st.data()
 )
 def test_n_of_an_excel_file_of_one_column_depends_on_no_cell(rows, cell, data):
-    place = data.draw(st.integers(0, len(rows) - 1))
+    place = place_in(rows, data)
     for cells in (rows, [*rows[:place], cell, *rows[place + 1 :]]):
         if cells[-1]:
             assert read_table(io.BytesIO(one_column(cells)), "t.xlsx")["a"].tolist() == cells
@@ -304,8 +308,7 @@ SAME = st.sampled_from(
 
 
 @parametrize("kind", KINDS)
-@settings(max_examples=12)
-@given(data=st.data())
+@some
 def test_a_database_gives_every_row_the_code_that_it_has_in_memory(duckdb, kind, data):
     texts = st.none() | SAME | HOSTILE.map(lambda text: text.replace("\x00", ""))
     values = texts if kind == "string" else VALUES[KINDS[kind]].filter(lambda v: v == v)

@@ -26,6 +26,7 @@ from tests.helpers import (
     QUERIES,
     TASKS,
     all_tables,
+    contents,
     once,
     one_line_of_error,
     parametrize,
@@ -363,10 +364,10 @@ BAD |= {
 @parametrize("given", BAD.values(), ids=BAD)
 def test_bad_input_is_one_line_and_exit_code_2_before_any_work(here, capsys, monkeypatch, given):
     monkeypatch.setattr(module, "Run", lambda *a, **k: pytest.fail("work was done"))
-    before = {path.name: path.read_bytes() for path in here.iterdir() if path.is_file()}
+    before = contents(here)
     assert main(given) == 2
     one_line_of_error(capsys)
-    assert {path.name: path.read_bytes() for path in here.iterdir() if path.is_file()} == before
+    assert contents(here) == before
 
 
 def test_too_many_points_are_refused_before_the_table_is_read(here, capsys):

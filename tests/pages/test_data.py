@@ -9,7 +9,7 @@ from pages._ui.data import grid as page_grid
 from pages._ui.data.grid import _ordered
 from pages._ui.shell.first_values import BARS
 from pages._ui.shell.tables import unheard
-from tests.helpers import categorical, integer
+from tests.helpers import categorical, integer, private
 from tests.pages.headless import (
     captions,
     dataframe,
@@ -101,7 +101,7 @@ def test_the_button_to_explore_says_what_is_missing_and_the_page_how_much_is_lef
     assert explore(app) == (True, "**Explore it**")
     table(app).set_schema({"columns": {}})
     assert explore(app.run()) == (False, "**Explore it**: first mend what is named below")
-    table(app).set_schema({"columns": {"rare": {"kind": "categorical", "values": "private"}}})
+    table(app).set_schema({"columns": {"rare": private("categorical")}})
     assert explore(app.run()) == (False, "**Explore it**: first try the measurement")
     table(app).set_schema({"columns": {"rare": integer(0, 3)}})
     assert explore(app.run()) == (False, "**Explore it**: first decide about 1 column")
@@ -126,9 +126,7 @@ def test_what_is_typed_into_the_grid_is_used_at_once(monkeypatch):
     assert typed("answer", public_values_or_range="yes; no")["values"] == ["yes", "no"]
     assert typed("answer", what_it_is="categories, any spelling") == {"kind": "categorical", "read": "any case"}
     assert typed("when", what_it_is="weekday of d/m/y")["values"][0] == "Mon"
-    assert typed("rare", public_values_or_range="measured privately, 4 groups") == {
-        "kind": "integer", "bounds": "private", "bins": 4,
-    }  # fmt: skip
+    assert typed("rare", public_values_or_range="measured privately, 4 groups") == private("integer", bins=4)
     assert set(table(app).origins.values()) == {"guessed"}, "kinds still are, until a person confirms them"
 
 

@@ -12,7 +12,7 @@ from pages._ui.data import on_server, places
 from pages._ui.jobs import counting
 from pages._ui.shell import counted
 from pages._ui.shell.tables import Table
-from tests.helpers import categorical, integer, refused, seeded
+from tests.helpers import categorical, integer, private, refused, seeded
 from tests.pages.headless import (
     captions,
     click,
@@ -163,7 +163,7 @@ def test_too_many_cells_at_once_are_refused(parts, unlisted, monkeypatch):
 
 
 def test_a_schema_is_not_measured_on_the_first_rows(parts):
-    app = large(parts, {"columns": {**SCHEMA["columns"], "a": {"kind": "categorical", "values": "private"}}})
+    app = large(parts, {"columns": {**SCHEMA["columns"], "a": private("categorical")}})
     assert table(app).domain is None
     assert table(app).opening is None
     assert "read in parts" in table(app).problem

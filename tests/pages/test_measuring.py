@@ -16,7 +16,7 @@ from pages._ui.data.grid import _rows, entry_of
 from pages._ui.shell.opened import Trial
 from pages._ui.shell.tables import Table
 from tests.cli.files import OPEN, people
-from tests.helpers import categorical, integer
+from tests.helpers import binned, categorical, integer, private
 from tests.pages.headless import (
     all_words,
     button,
@@ -84,9 +84,9 @@ def test_one_click_writes_private_for_the_columns_that_nobody_typed():
     press(app, MEASURE)
     mine = table(app)
     assert list(mine.schema["columns"].values()) == [
-        {"kind": "categorical", "values": "private"},
-        {"kind": "categorical", "values": "private"},
-        {"kind": "numeric", "bounds": "private", "bins": 5},
+        private("categorical"),
+        private("categorical"),
+        private("numeric", bins=5),
         integer(0, 120),
     ]
     assert mine.guessed, "the kinds are still guesses"
@@ -106,9 +106,9 @@ def test_the_grid_says_what_the_schema_says_and_back():
     for before in (OPEN["columns"], {}):
         again = {"columns": {name: entry_of(name, row, before.get(name, {})) for name, row in rows.items()}}
         assert open_schema_from_json(again) == open_schema_from_json(OPEN)
-    assert entry_of("sex", rows["sex"] | {"public values or range": "private"}, OPEN["columns"]["sex"]) == {
-        "kind": "categorical", "values": "private",
-    }  # fmt: skip
+    assert entry_of("sex", rows["sex"] | {"public values or range": "private"}, OPEN["columns"]["sex"]) == private(
+        "categorical"
+    )
     with pytest.raises(ValueError, match="column 'age': 'about 5' is no range; write 0 to 120"):
         entry_of("age", rows["age"] | {"public values or range": "about 5"}, {})
 
@@ -174,7 +174,7 @@ def test_decimal_commas_are_read_where_the_schema_says_so_and_the_records_stay_a
     assert mine.frame["pay"].iloc[1] == "1,5"
     assert mine.schema["columns"]["pay"] == {"kind": "numeric", "read": "amount, decimal comma"}
     assert "numbers like 1.234,50" in list(app.dataframe[0].value["what it is"])
-    numbers = {"kind": "numeric", "edges": [0, 300], "missing": "category", "out_of_range": "clip"}
+    numbers = binned("numeric", 0, 300, missing="category", out_of_range="clip")
     mine.set_schema({"columns": {"pay": numbers | {"unreadable": "missing"}}, "measured": ["pay"]})
     assert mine.rows(("pay",)).values.tolist() == [[1]], "not one is a number without that"
     mine.change({"sex": categorical("f", "m")})

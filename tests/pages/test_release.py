@@ -25,7 +25,7 @@ from pages._ui.release import request as release_request
 from pages._ui.shell import ledger as release_ledger
 from pages._ui.shell import owner, state
 from pages._ui.shell.controls import EPSILONS
-from tests.helpers import categorical, integer, parametrize
+from tests.helpers import categorical, contents, integer, parametrize, private
 from tests.pages import headless
 from tests.pages.headless import (
     ROOT,
@@ -207,12 +207,12 @@ def test_every_page_shows_what_is_left_of_a_named_budget_and_a_damaged_record_is
     app = release(opened(tmp_path))
     assert "Used 8% · left 92%" in everything(app)
     ledger, pages = tmp_path / "ledger.sqlite", [page.stem for page in sorted((ROOT / "pages").glob("*.py"))]
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+    before = contents(tmp_path)
     for page in pages:
         if page != "release":
             shown = everything(go(app, page))
             assert shown.count("Used 8% · left 92%") == 2, f"{page}: the picture and its words"
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
+    assert contents(tmp_path) == before
     ledger.write_bytes(b"no ledger at all")
     for page in pages:
         if page != "release":
@@ -477,7 +477,7 @@ def test_a_name_typed_for_one_upload_is_not_taken_for_another():
 
 
 ALSO = {"columns": {"job": categorical("a", "b", "c"), "who": integer(0, 299, bins=3)}}  # fmt: skip
-OPEN = {"columns": {"who": {"kind": "integer", "bounds": "private", "bins": 3}}}
+OPEN = {"columns": {"who": private("integer", bins=3)}}
 
 
 @parametrize("schema", [ALSO, OPEN])

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from dpcore import InputError, TableQueries, domain_from_json
 from dpcore.parsing.questions import understand
-from tests.helpers import categorical, codes, domain_of, integer, numeric, parametrize, refused
+from tests.helpers import binned, categorical, codes, domain_of, integer, numeric, parametrize, refused
 
 DOMAIN = domain_of(
     {
-        "age": {"kind": "integer", "edges": [17, 25, 35, 55], "missing": "category"},
+        "age": binned("integer", 17, 25, 35, 55, missing="category"),
         "sex": categorical("Female", "Male", missing="category"),
-        "pay": {"kind": "numeric", "edges": [0, 20, 50]},
+        "pay": binned("numeric", 0, 20, 50),
         "edu-num": integer(1, 4),
         "income": categorical("low", "mid", "very high", ordered=True),
         "income>50K": {"kind": "integer", "size": 2},

@@ -57,13 +57,19 @@ class Discount(Gaussian):
     rho = 0.0
 
 
-LINES, BATCH = Better(DOMAIN, [["a"]]), np.arange(5)
+LINES, BATCH, ZEROS = Better(DOMAIN, [["a"]]), np.arange(5), np.zeros(5)
+
+
+def batch(queries=BATCH, answers=ZEROS, level=0.1):
+    return AbsoluteErrors(WORKLOAD, queries, answers, level)
+
+
 ASKED = {
     "measure": ANSWERS,
     "select": ERRORS,
-    "above_threshold": AbsoluteErrors(WORKLOAD, BATCH, np.zeros(5), 0.1),
-    "draw_queries": SignedErrors(WORKLOAD, np.zeros(5), 2),
-    "keep_draws": AcceptProbabilities(WORKLOAD, BATCH, np.zeros(5), 1.0),
+    "above_threshold": batch(),
+    "draw_queries": SignedErrors(WORKLOAD, ZEROS, 2),
+    "keep_draws": AcceptProbabilities(WORKLOAD, BATCH, ZEROS, 1.0),
 }
 PAYS = {
     "measure": (Gaussian, Pure),
@@ -87,7 +93,7 @@ def turned_down(words, verb, *asked):
 def test_a_verb_answers_its_own_questions_for_what_pays_and_no_others(verb):
     pays = PAYS[verb]
     others = (asked for asked in ASKED.values() if type(asked) is not type(ASKED[verb]))
-    for other in (*others, Cheap(WORKLOAD, np.zeros(5))):
+    for other in (*others, Cheap(WORKLOAD, ZEROS)):
         turned_down("is not a statistic", verb, other, pays[0](0.1))
     for kind in {Gaussian, BoundedRange, Pure, Approximate, Discount}.difference(pays):
         turned_down(f"{kind.__name__} does not pay for this; it takes {pays[0].__name__}", verb, ASKED[verb], kind(0.1))
@@ -99,19 +105,19 @@ def test_a_verb_answers_its_own_questions_for_what_pays_and_no_others(verb):
     "verb, question, words",
     [
         ("above_threshold", AbsoluteErrors(LINES, np.arange(3), np.zeros(3), 0.1), "Better is not a set of questions"),
-        ("above_threshold", AbsoluteErrors(WORKLOAD, BATCH + 1, np.zeros(5), 0.1), "a query outside 0..4"),
-        ("above_threshold", AbsoluteErrors(WORKLOAD, BATCH - 1, np.zeros(5), 0.1), "a query outside 0..4"),
-        ("above_threshold", AbsoluteErrors(WORKLOAD, BATCH, np.zeros(4), 0.1), "as many answers"),
-        ("above_threshold", AbsoluteErrors(WORKLOAD, BATCH / 1, np.zeros(5), 0.1), "the numbers of its queries"),
-        ("above_threshold", AbsoluteErrors(WORKLOAD, BATCH, np.full(5, np.nan), 0.1), "must be finite"),
-        ("above_threshold", AbsoluteErrors(WORKLOAD, BATCH, np.zeros(5), np.inf), "must be finite"),
+        ("above_threshold", batch(BATCH + 1), "a query outside 0..4"),
+        ("above_threshold", batch(BATCH - 1), "a query outside 0..4"),
+        ("above_threshold", batch(answers=np.zeros(4)), "as many answers"),
+        ("above_threshold", batch(BATCH / 1), "the numbers of its queries"),
+        ("above_threshold", batch(answers=np.full(5, np.nan)), "must be finite"),
+        ("above_threshold", batch(level=np.inf), "must be finite"),
         ("measure", Answers(LINES), "Better is not a set of questions whose sensitivity is known"),
         ("select", SignedErrors(LINES, np.zeros(3)), "Better is not a set of questions"),
         ("draw_queries", SignedErrors(WORKLOAD, np.zeros(3), 2), "need as many answers"),
-        ("draw_queries", SignedErrors(WORKLOAD, np.zeros(5), 0), "rounds=0 must be a whole"),
+        ("draw_queries", SignedErrors(WORKLOAD, ZEROS, 0), "rounds=0 must be a whole"),
         ("keep_draws", AcceptProbabilities(WORKLOAD, np.array([10]), np.zeros(1), 1.0), "a signed query"),
         ("keep_draws", AcceptProbabilities(WORKLOAD, np.array([2]), np.zeros(1), 0.0), "eta=0.0 must be above"),
-        ("keep_draws", AcceptProbabilities(WORKLOAD, BATCH, np.zeros(5), 2.0), "keep_draws needs ε₀=0.1.* is paid"),
+        ("keep_draws", AcceptProbabilities(WORKLOAD, BATCH, ZEROS, 2.0), "keep_draws needs ε₀=0.1.* is paid"),
     ],
 )
 def test_questions_that_make_no_sense_are_refused(verb, question, words):
@@ -154,8 +160,8 @@ def test_the_table_must_have_the_public_number_of_records():
 
 def test_a_batch_far_below_its_level_is_still_compared_with_noise():
     paid = Pure(1e-3)
-    batch = AbsoluteErrors(Marginals.all(codes(2), 1), np.arange(2), np.full(2, 0.5), 0.9)  # no error is above 0.5
-    found = [curator_of(TEN, paid, times=100, seed=seed).above_threshold(batch, paid) for seed in range(40)]
+    far = AbsoluteErrors(Marginals.all(codes(2), 1), np.arange(2), np.full(2, 0.5), 0.9)  # no error is above 0.5
+    found = [curator_of(TEN, paid, times=100, seed=seed).above_threshold(far, paid) for seed in range(40)]
     assert 5 < sum(place is not None for place in found) < 40
 
 

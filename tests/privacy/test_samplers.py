@@ -20,6 +20,11 @@ from tests.helpers import approx, parametrize, refused, seeded
 from tests.risk_tasks import quadrature
 
 INTERVAL = Ball(np.zeros(1), 1.0)
+THREE = absolute(), np.array([-0.4, 0.1, 0.3])
+
+
+def disc(radius):
+    return Ball(np.zeros(2), radius)
 
 
 def on_grid(density, low, high):
@@ -43,11 +48,11 @@ LINES = {
     "many values": (pinball(0.5), np.linspace(-0.8, 0.6, 1001), INTERVAL, 0.006, 334.9),
     "few values": (pinball(0.3), np.array([-0.5, -0.5, 0.2, 0.9]), INTERVAL, 0.5, 40.0),
     "sharp": (pinball(0.5), np.linspace(-1, 1, 41), INTERVAL, 1e-3, 1e5),
-    "no regulariser": (absolute(), np.array([-0.4, 0.1, 0.3]), INTERVAL, 0.0, 25.0),
+    "no regulariser": (*THREE, INTERVAL, 0.0, 25.0),
     "off centre": (pinball(0.9), np.array([0.0, 0.1, 7.0]), Ball(np.array([4.0]), 2.0), 2.0, 8.0),
     "box": (pinball(0.9), np.array([0.0, 0.1, 5.0]), Box(np.array([0.0]), np.array([5.0])), 0.2, 3.0),
-    "strong regulariser": (absolute(), np.array([-0.4, 0.1, 0.3]), INTERVAL, 50.0, 25.0),
-    "whole line": (absolute(), np.array([-0.4, 0.1, 0.3]), Space(np.zeros(1), 1.0), 0.7, 9.0),
+    "strong regulariser": (*THREE, INTERVAL, 50.0, 25.0),
+    "whole line": (*THREE, Space(np.zeros(1), 1.0), 0.7, 9.0),
 }
 
 
@@ -124,11 +129,11 @@ def follows(draws, density):
 
 
 PLANES = {
-    "hinge": flat(hinge(), Ball(np.zeros(2), 3.0), 0.05, 60.0),
+    "hinge": flat(hinge(), disc(3.0), 0.05, 60.0),
     "absolute": flat(absolute(), Ball(np.array([0.5, 0.0]), 1.0), 0.2, 300.0),
     "huber in a box": flat(huber(0.2), Box(np.array([-1.0, -1.0]), np.array([0.8, 1.0])), 0.0, 80.0),
-    "logistic": flat(Logistic(), Ball(np.zeros(2), 3.0), 0.02, 100.0),
-    "on the boundary": flat(Logistic(), Ball(np.zeros(2), 0.4), 0.02, 400.0),
+    "logistic": flat(Logistic(), disc(3.0), 0.02, 100.0),
+    "on the boundary": flat(Logistic(), disc(0.4), 0.02, 400.0),
 }
 
 
@@ -151,7 +156,7 @@ def test_the_logistic_envelope_is_exact_inside_on_the_boundary_and_on_r_d(name, 
     monkeypatch.setattr(shapes, "FALLEN", fallen)
     density, rng = (PLANES | {"on R^d": flat(Logistic(), Space(np.zeros(2), 1.0), 0.2, 40.0)})[name], seeded(1)
     draws = envelope.draws(density, 3000, rng)
-    bounded = density if density.region.bounded else flat(Logistic(), Ball(np.zeros(2), 6.0), 0.2, 40.0)
+    bounded = density if density.region.bounded else flat(Logistic(), disc(6.0), 0.2, 40.0)
     assert follows(draws, bounded)
     assert not follows(draws * 0.9, bounded)
     over = envelope.envelope(density)
@@ -169,7 +174,7 @@ def test_the_logistic_envelope_is_exact_inside_on_the_boundary_and_on_r_d(name, 
 
 
 def test_plain_draws_pay_for_what_thinning_adds_to_their_error():
-    region = Ball(np.zeros(2), 2.0)
+    region = disc(2.0)
     plain, eta = proximal.rounds(Logistic(), region, 0.0, 40.0, 1e-3)
     pulled = 2 / (40 * 4)
     assert (plain, eta) == proximal.rounds(Logistic(), region, pulled, 40.0, 1e-3 / (1.5 * math.e))
@@ -186,10 +191,10 @@ def test_rejection_gives_up_only_when_it_is_told_to():
 
 
 CUTS = {
-    "ball": (Ball(np.zeros(2), 0.6), 6.0),
+    "ball": (disc(0.6), 6.0),
     "box": (Box(np.full(2, -0.5), np.full(2, 0.4)), 6.0),
     "mean far outside": (Ball(np.array([-0.8, 0.3]), 0.1), 200.0),
-    "nearly flat": (Ball(np.zeros(2), 0.1), 1e-3),
+    "nearly flat": (disc(0.1), 1e-3),
 }
 
 
@@ -239,12 +244,12 @@ def test_the_alternating_schedule_pays_for_every_step():
 
 
 def test_the_first_sampler_that_serves_is_chosen_and_others_say_why_not():
-    plane = Ball(np.zeros(2), 1.0)
-    four = Ball(np.zeros(4), 1.0)
+    plane = disc(1.0)
+    four, sharp = Ball(np.zeros(4), 1.0), RegularisedRisk(hinge(), plane, 1.0)
     for target, paid, unpaid in (
         (RegularisedRisk(pinball(0.5), INTERVAL, 1.0, True), "line", "line"),
         (RegularisedRisk(huber(0.5), INTERVAL, 1.0, True), "plane", "plane"),
-        (RegularisedRisk(hinge(), plane, 1.0), "plane", "plane"),
+        (sharp, "plane", "plane"),
         (RegularisedRisk(Logistic(), plane, 1.0), "logistic", "plane"),
         (RegularisedRisk(SquaredDistance((0.0,) * 4, (1.0,) * 4), four, 0.0), "gaussian", "gaussian"),
         (RegularisedRisk(hinge(), four, 1.0), "proximal", None),
@@ -259,11 +264,11 @@ def test_the_first_sampler_that_serves_is_chosen_and_others_say_why_not():
             with refused("no sampler serves here.*theta must be above 0"):
                 choose(target, 0.0)
     with refused("never exactly: theta must be above 0"):
-        SAMPLERS["proximal"].check(RegularisedRisk(hinge(), plane, 1.0), 10.0, 0.0, 50)
+        SAMPLERS["proximal"].check(sharp, 10.0, 0.0, 50)
     with refused("rounds over n=1,000,000 rows"):
         SAMPLERS["proximal"].check(RegularisedRisk(hinge(), plane, 1e-4), 1e6, 1e-9, 10**6)
     with refused("n ≤ 200, not 201"):
-        SAMPLERS["alternating"].check(RegularisedRisk(hinge(), plane, 1.0), 10.0, 1e-9, 201)
+        SAMPLERS["alternating"].check(sharp, 10.0, 1e-9, 201)
     with refused("needs too many boxes"):
-        SAMPLERS["plane"].check(RegularisedRisk(hinge(), plane, 1.0), 1e8, 0.0, 50)
-    SAMPLERS["plane"].check(RegularisedRisk(hinge(), plane, 1.0), 1e6, 0.0, 50)
+        SAMPLERS["plane"].check(sharp, 1e8, 0.0, 50)
+    SAMPLERS["plane"].check(sharp, 1e6, 0.0, 50)

@@ -5,6 +5,7 @@ import pandas as pd
 from dpcore import Budget
 from dpcore.privacy.accounting import BoundedRange, Gaussian
 from dpcore.publishing.dataset import BudgetRequest
+from dpcore.publishing.ledger_store import Store
 
 FRAME = pd.DataFrame({"a": [1, 2, 2], "b": ["x", "y", None]})
 TOTAL, SMALL = Budget(2, 1e-6), Budget(0.5, 1e-6)
@@ -16,3 +17,15 @@ def charge(store, frame=FRAME, events=SPEND, budget=SMALL, **said):
     """What a charge of these events comes to."""
     request = BudgetRequest(frame=frame, budget=budget, **{k: v for k, v in said.items() if k not in RELEASE})
     return store.reserve(request, events, **{k: v for k, v in said.items() if k in RELEASE})
+
+
+def opened(folder, **said):
+    """A new ledger with one release, made and noted."""
+    store = Store(folder / "l.sqlite", create=True)
+    store.note(charge(store, dataset="people", total=TOTAL, **said).number, "released", "{}")
+    return store
+
+
+def data_set(store):
+    """The first data set of a ledger."""
+    return store.show()[0]

@@ -31,16 +31,13 @@ from dpcore.privacy.accounting.lifetime import Filtered, Total
 from dpcore.publishing import chain, ledger_store
 from dpcore.publishing.ledger_store import Store, verify
 from tests.helpers import parametrize, refused, seeded, within
-from tests.publishing.charges import TOTAL, charge
+from tests.publishing.charges import TOTAL, charge, data_set, opened
 
 
 @pytest.fixture
 def store(tmp_path):
     """A ledger with one release, made and noted."""
-    store = Store(tmp_path / "l.sqlite", create=True)
-    first = charge(store, dataset="people", total=TOTAL)
-    store.note(first.number, "released", "{}")
-    return store
+    return opened(tmp_path)
 
 
 def beside(store):
@@ -226,14 +223,14 @@ except InputError as error:
 
 def test_no_room_on_the_disk_leaves_every_charge_that_was_told(store):
     """Writing beyond a limit fails as on a full disk."""
-    before, room = len(store.show()[0].releases), store.path.stat().st_size + 3 * 4096
+    before, room = len(data_set(store).releases), store.path.stat().st_size + 3 * 4096
     done = subprocess.run(
         [sys.executable, "-c", FULL, store.path, str(room)], capture_output=True, text=True, timeout=60
     )
     made, told = done.stdout.split(" ", 1)
     assert "not usable as a ledger: " in told, done.stderr
     assert int(made) > 0
-    assert len(store.show()[0].releases) == before + int(made)
+    assert len(data_set(store).releases) == before + int(made)
     sound(store)
     charge(store)
 
@@ -283,7 +280,7 @@ def test_failures_of_draws_are_added_up_over_all_releases(tmp_path):
     """Each draw is affordable alone; together they would take more of δ than the first release kept for failures."""
     store, events = Store(tmp_path / "l.sqlite", create=True), ((Gaussian(1e-4), 1), (Drawn(2e-8), 1))
     charge(store, events=events, dataset="a", total=TOTAL)
-    lifetime = store.show()[0].lifetime
+    lifetime = data_set(store).lifetime
     allowed = int(lifetime.failure / lifetime.lost(events))
     assert allowed > 1
     for _ in range(allowed - 1):
@@ -325,7 +322,7 @@ def test_what_was_checked_is_not_read_again(store, monkeypatch):
     store.note(3, "note", "seen")
     charge(store, preview=True)
     assert calls == []
-    found = store.show()[0]
+    found = data_set(store)
     beside(store).unlink()
     assert charge(store, events=((Gaussian(0.001), 1),)).spent > found.spent
     assert len(calls) == 2, "to show it, and where nothing is remembered"
@@ -382,10 +379,10 @@ charge(Store(sys.argv[1]))
 
 
 def test_a_release_killed_between_the_memory_and_the_charge_is_not_charged_nor_remembered(store, monkeypatch):
-    before = store.show()[0].spent
+    before = data_set(store).spent
     assert subprocess.run([sys.executable, "-c", KILLED, store.path], timeout=60).returncode == -9
     calls = counted(monkeypatch)
-    assert store.show()[0].spent == before
+    assert data_set(store).spent == before
     charge(store)
     assert len(calls) == 2
     sound(store)

@@ -39,7 +39,7 @@ from dpcore.publishing.ledger_store import Store, verify
 from tests.helpers import InParts, approx, hockey_stick, parametrize, refused, within
 from tests.privacy.enumeration import plan_of
 from tests.publishing import charges
-from tests.publishing.charges import FRAME, SMALL, TOTAL
+from tests.publishing.charges import FRAME, SMALL, TOTAL, data_set, opened
 from tests.publishing.test_ledger_file import changed, sound
 
 OTHER = pd.DataFrame({"a": [1, 2, 3], "b": ["x", "y", None]})
@@ -50,9 +50,7 @@ charge = partial(charges.charge, events=SPEND)
 @pytest.fixture
 def store(tmp_path):
     """A ledger with one data set, two versions and three releases."""
-    store = Store(tmp_path / "l.sqlite", create=True)
-    first = charge(store, dataset="people", total=TOTAL)
-    store.note(first.number, "released", "{}")
+    store = opened(tmp_path, events=SPEND)
     charge(store, events=((BoundedRange(0.05), 10),), dataset="people")
     charge(store, OTHER, dataset="people", new_version=True)
     return store
@@ -222,7 +220,7 @@ def test_changed_content_needs_a_word_and_keeps_the_budget(store):
     third = FRAME.assign(a=7)
     with refused("say that it is a new version"):
         charge(store, third, dataset="people")
-    before = store.show()[0]
+    before = data_set(store)
     made = charge(store, third, dataset="people", new_version=True)
     assert made.version == 3
     assert made.spent > before.spent
@@ -239,7 +237,7 @@ def test_the_version_that_leaves_counts_what_was_said_and_not_what_changed(store
         ]
         made = charge(store, dataset="people", new_version=said)
         assert {made.version, *told} == {number}
-    assert [v["number"] for v in store.show()[0].versions] == [1, 2, 3, 4]
+    assert [v["number"] for v in data_set(store).versions] == [1, 2, 3, 4]
     sound(store)
 
 
@@ -254,7 +252,7 @@ def test_the_version_that_leaves_counts_what_was_said_and_not_what_changed(store
 def test_what_the_first_use_fixed_stays(store, change, told):
     with refused(told):
         charge(store, **change)
-    assert len(store.show()[0].releases) == 3
+    assert len(data_set(store).releases) == 3
 
 
 def test_a_first_use_needs_a_total_and_a_name(tmp_path):
@@ -271,22 +269,22 @@ def test_overspending_is_refused_and_nothing_is_recorded(store):
     big = ((gaussian_share(Budget(1.9, 1e-6)), 1),)
     with refused("is left", OverspendError):
         charge(store, events=big, budget=Budget(1.9, 1e-6))
-    assert len(store.show()[0].releases) == 3
+    assert len(data_set(store).releases) == 3
     sound(store)
 
 
 def test_a_preview_says_the_same_and_spends_nothing(store):
     told = charge(store, preview=True)
-    assert len(store.show()[0].releases) == 3
+    assert len(data_set(store).releases) == 3
     assert charge(store).spent == told.spent
 
 
 def test_looking_and_noting_never_spend(store):
-    before = store.show()[0]
+    before = data_set(store)
     for _ in range(3):
         store.note(before.releases[0]["seq"], "note", "downloaded again")
         Store(store.path).show()
-    after = store.show()[0]
+    after = data_set(store)
     assert (after.spent, after.left) == (before.spent, before.left)
     assert after.releases[0]["state"] == "released"
     assert after.releases[1]["state"] == "reserved, never finished"
@@ -307,7 +305,7 @@ def test_ten_at_once_cannot_overspend(tmp_path, monkeypatch):
 
     with ThreadPoolExecutor(10) as pool:
         assert sum(pool.map(one, range(10))) == 3
-    assert store.show()[0].spent <= TOTAL.epsilon
+    assert data_set(store).spent <= TOTAL.epsilon
     sound(store)
 
 

@@ -15,15 +15,15 @@ from dpcore.publishing.ledger_store import Store
 from dpcore.publishing.review import Standing, review
 from tests.cli.files import people
 from tests.cli.test_release import facts, order, paid
-from tests.helpers import approx, categorical, parametrize, refusal, refused, write_json
+from tests.helpers import approx, categorical, parametrize, private, refusal, refused, write_json
 
 PAY = "pay_*a*<i>"  # a hostile name
 OPEN = {
     "columns": {
-        "job": {"kind": "categorical", "values": "private"},
+        "job": private("categorical"),
         "sex": categorical("f", "m"),
         "old": categorical("no", "yes"),
-        PAY: {"kind": "numeric", "bounds": "private", "bins": 4},
+        PAY: private("numeric", bins=4),
     },
     "constraints": [{"impossible": {"sex": "f", "old": "yes"}}],
 }

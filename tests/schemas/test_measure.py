@@ -36,13 +36,13 @@ from dpcore.schemas.plan import (
     spent,
 )
 from dpcore.tags import Tag
-from tests.helpers import QUERIES, approx, categorical, parametrize, refused, seeded
+from tests.helpers import QUERIES, approx, categorical, parametrize, private, refused, seeded
 from tests.tape import Recorder, Replayer
 
-CATEGORIES = {"kind": "categorical", "values": "private"}
-WHOLE = {"kind": "integer", "bounds": "private"}
-BINS = {"kind": "numeric", "bounds": "private", "bins": 8}
-QUANTILES = {"kind": "numeric", "bounds": "private", "bins": "private"}
+CATEGORIES = private("categorical")
+WHOLE = private("integer")
+BINS = private("numeric", bins=8)
+QUANTILES = private("numeric", bins="private")
 TYPED = categorical("f", "m")
 FILE = {"columns": {"job": CATEGORIES, "sex": TYPED, "age": WHOLE, "pay": QUANTILES, "temp": BINS, "odd": QUANTILES}}
 N = 4000
@@ -338,7 +338,7 @@ def test_noise_of_any_size_gives_a_schema():
         (WHOLE | {"missing": "refuse"}, "cannot refuse missing"),
         (CATEGORIES | {"read": "year of y-m-d"}, "does not go with"),
         ({"kind": "date", "values": "private"}, "dates are too detailed"),
-        ({"kind": "nothing", "bounds": "private"}, "is not one of"),
+        (private("nothing"), "is not one of"),
     ],
 )
 def test_what_makes_no_sense_is_refused(spec, why):

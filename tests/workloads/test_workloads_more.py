@@ -19,6 +19,7 @@ from dpcore.privacy.statistics.answers import Answers, SignedErrors, check_workl
 from dpcore.workloads.base import largest_distance
 from tests.helpers import (
     approx,
+    binned,
     categorical,
     cells,
     codes,
@@ -35,9 +36,9 @@ from tests.workloads.test_workloads import FOUR, WORKLOADS
 
 SMALL = domain_of(
     {
-        "age": {"kind": "integer", "edges": [17, 25, 35, 50], "missing": "category"},
+        "age": binned("integer", 17, 25, 35, 50, missing="category"),
         "sex": categorical("f", "m"),
-        "pay": {"kind": "numeric", "edges": [0, 1, 4]},
+        "pay": binned("numeric", 0, 1, 4),
         "edu": categorical("low", "mid", "top", ordered=True),
     }
 )

@@ -17,7 +17,18 @@ from dpcore import InputError, Marginals, gather, read_json
 from dpcore.cli import main
 from dpcore.data.sources import database
 from dpcore.data.sources.database import DatabaseSource, connect
-from tests.helpers import categorical, domain_of, integer, parametrize, refusal, refused, seeded, told, write_json
+from tests.helpers import (
+    binned,
+    categorical,
+    domain_of,
+    integer,
+    parametrize,
+    refusal,
+    refused,
+    seeded,
+    told,
+    write_json,
+)
 
 ibis = pytest.importorskip("ibis", reason="the extra `sql` is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore")  # the drivers' own
@@ -27,7 +38,7 @@ SCHEMA = {
     "sex": categorical('f', 'm', "it's", 'NA', missing='category'),
     "old": integer(0, 9, out_of_range="clip", missing="category"),
     "pay": {"kind": "numeric", "edges": EDGES, "out_of_range": "clip", "missing": "category"},
-    "thin": {"kind": "numeric", "edges": [0, 0.1, 0.7, 1], "out_of_range": "clip", "missing": "category"},
+    "thin": binned("numeric", 0, 0.1, 0.7, 1, out_of_range="clip", missing="category"),
     "code": categorical('1', '007', '9007199254740993', '(other)', missing='other'),
     "rate": categorical("0.1", "2", "-0.5", missing="category"),
     "yes": categorical("True", "False", missing="category"),
@@ -140,7 +151,7 @@ def test_codes_are_those_in_memory_bit_for_bit(source):
         ("old", integer(0, 9, missing="category"), r"column 'old': '-4' is outside 0..9"),
         ("old", integer(0, 9, out_of_range="clip"), "a value is missing"),
         ("sex", categorical("f", "m", missing="category"), "not one of the allowed"),
-        ("full", {"kind": "numeric", "edges": [0, 1], "missing": "category"}, "is not a finite number"),
+        ("full", binned("numeric", 0, 1, missing="category"), "is not a finite number"),
         ("sex", integer(0, 9), "from which its numbers are not made"),
         ("sex", categorical("f", read="any case"), "reading it as 'any case' needs a file"),
         ("nobody", integer(0, 9), "has no column 'nobody'"),

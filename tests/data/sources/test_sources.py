@@ -18,12 +18,12 @@ from dpcore.data.readers import read
 from dpcore.data.sources import counting, parquet
 from dpcore.data.sources.parquet import ParquetSource
 from dpcore.data.sources.text import TextSource
-from tests.helpers import InParts, categorical, codes, domain_of, integer, parametrize, refused, seeded, told
+from tests.helpers import InParts, binned, categorical, codes, domain_of, integer, parametrize, refused, seeded, told
 
 MESSY = {
     "sex": categorical("f", "m", missing="category"),
     "age": integer(0, 9, out_of_range="clip", missing="category"),
-    "pay": {"kind": "numeric", "edges": [0, 0.1, 0.3, 1.1, 3], "out_of_range": "clip", "missing": "category"},
+    "pay": binned("numeric", 0, 0.1, 0.3, 1.1, 3, out_of_range="clip", missing="category"),
     "when": integer(1990, 1995, out_of_range="clip", read="year of d/m/y"),
 }  # fmt: skip
 MESSY["when"]["missing"] = "category"

@@ -16,6 +16,10 @@ EPSILONS = 10.0 ** np.linspace(-6, 9, 46)
 every_delta = parametrize("delta", DELTAS, ids=str)
 
 
+def log_of(number):
+    return mpmath.log(mpmath.mpf(number))
+
+
 def gaussian_log_delta(epsilon, mu):
     """log of Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ)."""
     e, m = mpmath.mpf(epsilon), mpmath.mpf(mu)
@@ -45,7 +49,7 @@ def _digits():
 
 @every_delta
 def test_the_gaussian_room_is_rounded_down_and_next_to_nothing_is_lost(delta):
-    target = mpmath.log(mpmath.mpf(delta))
+    target = log_of(delta)
     for epsilon in EPSILONS.tolist():
         mu = conversions.gdp_mu(epsilon, delta)
         assert gaussian_log_delta(epsilon, mu) <= target, f"epsilon={epsilon}"
@@ -68,12 +72,12 @@ def test_the_gaussian_room_is_rounded_down_at_random_budgets(seed):
     for epsilon, digits in zip((10 ** rng.uniform(-6, 9, 100)).tolist(), rng.uniform(0.005, 300, 100), strict=True):
         delta = 10.0 ** -(digits if rng.random() < 0.5 else digits / 20)
         mu = conversions.gdp_mu(epsilon, delta)
-        assert gaussian_log_delta(epsilon, mu) <= mpmath.log(mpmath.mpf(delta)), f"({epsilon}, {delta})"
+        assert gaussian_log_delta(epsilon, mu) <= log_of(delta), f"({epsilon}, {delta})"
 
 
 @every_delta
 def test_the_epsilon_of_gaussian_noise_is_rounded_up(delta):
-    target = mpmath.log(mpmath.mpf(delta))
+    target = log_of(delta)
     for mu in (10.0 ** np.linspace(-7, 4.5, 24)).tolist():
         epsilon = conversions.gdp_epsilon(mu, delta)
         assert gaussian_log_delta(epsilon, mu) <= target, f"mu={mu}"
@@ -96,7 +100,7 @@ def test_the_room_of_zcdp_is_rounded_down_and_used(delta):
         def bound(log_step, rho=rho):
             step = mpmath.exp(log_step)
             order = 1 + step
-            gained = step * mpmath.log(step / order) - mpmath.log(order) - mpmath.log(mpmath.mpf(delta))
+            gained = step * mpmath.log(step / order) - mpmath.log(order) - log_of(delta)
             return order * rho + gained / step
 
         guess = 0.5 * math.log(max(-math.log(delta), 1e-3) / claimed)
@@ -112,7 +116,7 @@ def test_the_room_of_zcdp_is_rounded_down_and_used(delta):
 @parametrize("times", [1, 2, 7, 40])
 @parametrize("delta", [1e-300, 1e-30, 1e-9, 0.05, 0.6])
 def test_the_share_of_equal_releases_is_rounded_down(times, delta):
-    target = mpmath.log(mpmath.mpf(delta))
+    target = log_of(delta)
     for epsilon in (10.0 ** np.linspace(-6, 6, 13)).tolist():
         each = conversions.optimal_share(epsilon, times, delta)
         assert kairouz_log_delta(epsilon, each, times) <= target or each * times <= epsilon, f"epsilon={epsilon}"

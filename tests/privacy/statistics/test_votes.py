@@ -66,19 +66,24 @@ def test_rows_vote_by_the_sum_of_distances_over_columns(block, monkeypatch):
     assert statistic.value(Rows(values, weights)) == approx(brute(distances, weights), abs=1e-15)
 
 
+def one_column(code=0, bins=(3,), positions=None, scale=8):
+    """Votes for one row of one column."""
+    return CodeVotes(np.array([[code]]), (np.arange(*bins),), (positions,), scale)
+
+
 @parametrize(
     "statistic",
     [
         Votes(np.zeros((0, 2))),
         Votes(np.array([[0.0, np.nan]])),
         Votes(np.full((2, 2), 1e200)),
-        CodeVotes(np.full((1, 1), 0.5), (np.arange(3),), (None,), 1),
-        CodeVotes(np.zeros((1, 1), int), (np.arange(-1, 2),), (None,), 1),
-        CodeVotes(np.array([[3]]), (np.arange(3),), (None,), 8),
-        CodeVotes(np.array([[0]]), (np.arange(3),), (np.array([0.0, 1.0, 2.0]),), 8),
-        CodeVotes(np.array([[0]]), (np.arange(3),), (np.array([0, 2, 1]),), 8),
-        CodeVotes(np.array([[0]]), (np.arange(2),), (np.array([0, 2**22]),), 8),
-        CodeVotes(np.array([[0]]), (np.arange(2),), (None,), 0),
+        one_column(0.5),
+        one_column(bins=(-1, 2)),
+        one_column(3),
+        one_column(positions=np.array([0.0, 1.0, 2.0])),
+        one_column(positions=np.array([0, 2, 1])),
+        one_column(bins=(2,), positions=np.array([0, 2**22])),
+        one_column(scale=0),
     ],
 )
 def test_candidates_that_cannot_be_voted_for_are_refused(statistic):
