@@ -90,6 +90,7 @@ def test_projected_axes_follow_the_projected_order():
 WRONG = {
     "no list": ({"order": []}, "constraints must be a list of"),
     "a text": (["x"], "constraint 1: 'x' is none of"),
+    "empty": ([{}], "is none of"),
     "another key": ([TIME, TIME | {"x": 1}], "constraint 2: 'x' does not go with 'order'"),
     "an unknown column": ([{"order": ["start", "stop"]}], "no column 'stop'; the columns are age, start"),
     "a column twice": ([{"order": ["start", "start"]}], "order must list 2 to 20 different columns"),

@@ -59,7 +59,7 @@ HOSTILE = st.sampled_from(
 BYTES = HOSTILE.map(str.encode) | st.sampled_from([b"\xff", b"Z\xfcrich", b"\xc3", b"\xe2\x82", b"\xef\xbb\xbf1"])
 
 
-def some(test):
+def few_draws(test):
     """Try a test with a few draws."""
     return settings(max_examples=12)(given(data=st.data())(test))
 
@@ -119,7 +119,7 @@ TEXTS = {
 
 @parametrize("way", TEXTS)
 @parametrize("name, delimiter", [("t.tsv", b"\t"), ("t.csv", b";"), ("t.csv", b"|")])
-@some
+@few_draws
 def test_a_row_of_a_text_file_is_replaced(way, name, delimiter, data):
     rows = data.draw(st.lists(ORDINARY, min_size=2, max_size=5))
     place, end = place_in(rows, data), data.draw(st.sampled_from([b"\n", b"\r", b"\r\n"]))
@@ -209,7 +209,7 @@ def parquet(columns, kinds, way):
 
 
 @parametrize("way", ["in memory", "in parts", "a folder"])
-@some
+@few_draws
 def test_a_row_of_a_parquet_file_is_replaced(way, data):
     kinds = [data.draw(st.sampled_from(list(VALUES)), label=name) for name in NAMES]
     rows = data.draw(st.lists(st.tuples(*(VALUES[kind] for kind in kinds)), min_size=2, max_size=6))
@@ -254,7 +254,7 @@ def excel(rows):
     return read_table(out, "t.xlsx")
 
 
-@some
+@few_draws
 def test_a_row_of_an_excel_file_is_replaced(data):
     row = st.tuples(*[TYPED] * len(NAMES)) | st.just((None,) * len(NAMES))
     full = row.filter(lambda cells: any(cell is not None for cell in cells))
@@ -308,7 +308,7 @@ SAME = st.sampled_from(
 
 
 @parametrize("kind", KINDS)
-@some
+@few_draws
 def test_a_database_gives_every_row_the_code_that_it_has_in_memory(duckdb, kind, data):
     texts = st.none() | SAME | HOSTILE.map(lambda text: text.replace("\x00", ""))
     values = texts if kind == "string" else VALUES[KINDS[kind]].filter(lambda v: v == v)

@@ -69,6 +69,7 @@ BAD_COLUMNS = {
     "ordered": ({**NUMERIC, "ordered": 1}, "ordered must be true or false, not 1"),
     "null low": (numeric(None, 1, 3), "low is not given; bounds are public, so a person must fill them in"),
     "low nan": (numeric(math.nan, 1, 3), "low=nan is not a finite number"),
+    "high huge": (numeric(0, HUGE, 3), "is not a finite number"),
     "high above 1e15": (numeric(0, 1.1e15, 3), "is not a finite number in -1e15..1e15"),
     "equal": (numeric(1, 1, 3), "low=1 must be below high=1"),
     "bins true": (numeric(0, 1, True), "bins=True is outside 1..1000000; give bins or edges"),

@@ -7,6 +7,7 @@ from tests.helpers import binned, categorical, codes, domain_of, refused, signs,
 
 FOUR = codes(3, 2, 4, 2)
 WORKLOADS = {
+    "1-way": (FOUR, [["a"], ["b"], ["c"], ["d"]]),
     "3-way": (FOUR, list(itertools.combinations("abcd", 3))),
     "whole": (FOUR, [["d", "c", "b", "a"]]),
     "mixed": (FOUR, [["c", "a"], ["b"], ["d", "b", "a"], ["a", "b", "c", "d"], ["d", "c"]]),
