@@ -18,6 +18,7 @@ from dpcore.params import build
 from dpcore.tags import Tag
 from dpcore.theory.meaning import Promise, guess_tile
 from dpcore.theory.noise import all_within, reach
+from dpcore.types import by_name
 from dpcore.workloads import Workload
 
 from ..jobs import watch
@@ -28,7 +29,7 @@ from .sweeps import TITLES, Sweep
 SHARES = [0.5, 0.8, 0.9, 0.95, 0.99, 0.999]
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class Forecast:
     """The smallest ε of the sliders at which the noisy answers are near enough, by the noise alone; None: no ε is.
 

@@ -14,6 +14,7 @@ from dpcore.evaluation.run import pairs_with
 from dpcore.experiments.frontier import middles
 from dpcore.experiments.pool import JobSpec, Result
 from dpcore.experiments.sweep import Case, SweepPoint, cases, identity, rows_digest
+from dpcore.types import frozen
 
 from ..jobs import Several
 from ..shell import nickname, session
@@ -23,7 +24,7 @@ TITLES = {name: nickname(cls.about.title) for name, cls in ALGORITHMS.items()}
 MOST_KEPT = 200_000  # answers of one run on all pairs that are kept beside those of its questions
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Dot:
     """One run on the chart: its point, its answers (m,), and its answers on all pairs of columns."""
 

@@ -2,7 +2,6 @@
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -21,6 +20,7 @@ from dpcore.theory.meaning import guess_tile
 from dpcore.theory.optimal_noise import against_line
 from dpcore.theory.plain_noise import plain_noise
 from dpcore.theory.rates import RATES
+from dpcore.types import by_name
 from dpcore.workloads import Workload
 
 from ..charts import screen as charts
@@ -35,7 +35,7 @@ OVERSHOT = 5  # steps of a new fit among which its jump is looked for
 LISTED = 1000  # questions that are put into words
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class Shown:
     """A run, its replays with other noise, and what they are compared with: what every part of the screen draws from.
 

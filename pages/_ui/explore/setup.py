@@ -1,7 +1,5 @@
 """What is chosen on Explore, in the sidebar: the sliders first, then algorithm and questions, then the rest."""
 
-from dataclasses import dataclass
-
 import streamlit as st
 
 from dpcore import ALGORITHMS, Budget, BudgetError, InputError, QueryRelease
@@ -11,6 +9,7 @@ from dpcore.algorithms.forecasts import SAID, affordable, words
 from dpcore.data.choice import first_columns
 from dpcore.params import build
 from dpcore.schemas.plan import SchemaShare
+from dpcore.types import by_name
 
 from ..shell import COMFORTABLE_CELLS, Table, controls, deployments, questions, session
 
@@ -18,7 +17,7 @@ ALPHA = "α"
 AGAINST = ("step", "ε used")  # what a curve can be drawn against
 
 
-@dataclass(frozen=True, kw_only=True)
+@by_name
 class Chosen:
     """Everything that a run is made of; `texts` are the questions as the command line writes them.
 

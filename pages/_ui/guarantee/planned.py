@@ -1,7 +1,6 @@
 """Plan an algorithm on this table and price the plan by each accountant, from public numbers only."""
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from dpcore.publishing.proof import Proof, proof
 from dpcore.schemas.plan import plan_schema, share_of
 from dpcore.theory import accountants
 from dpcore.theory.meaning import Promise
+from dpcore.types import frozen
 
 from ..jobs.counting import ready
 from ..shell import Table, chosen_part, controls, plain, questions, session, stakeholder
@@ -23,7 +23,7 @@ from ..shell import Table, chosen_part, controls, plain, questions, session, sta
 DELTAS = np.concatenate([np.logspace(-12, -2, 24, endpoint=False), np.logspace(-2, math.log10(0.95), 30)])
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Planned:
     """A plan's charges and, once somebody asks, what they cost together: ε at `deltas` by accountant, best pairs."""
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from dpcore import Rows
 from dpcore.experiments.pool import JobSpec, PoolJob, Result, SharedRows
+from dpcore.types import frozen
 
 from ..shell import session
 from .job import Job
@@ -16,7 +17,7 @@ from .pool import pool
 LAST = 10**9  # more steps than there are: compared with the truth at the end only
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class WantedRun:
     """One run: what it is called here, its data, and the rest of a pool's JobSpec."""
 

@@ -10,11 +10,12 @@ import pandas as pd
 from dpcore import RiskMinimisation, Rows
 from dpcore.experiments.pool import Result
 from dpcore.experiments.sweep import Case, SweepPoint
+from dpcore.types import frozen
 
 from ..jobs import Several
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class LearningRun:
     """One run: its point, and the parameter (d,) it released."""
 

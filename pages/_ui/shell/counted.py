@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from dpcore import Domain, InputError, Marginals, PrivacyUnit, Rows
@@ -11,7 +11,7 @@ from dpcore.data.sources.base import SourceWrapper, stamped
 from dpcore.data.sources.counts import CONSTRAINED, LISTED, Counts
 from dpcore.data.sources.parquet import ParquetSource
 from dpcore.data.sources.text import TextSource
-from dpcore.types import Axes, Watch, unwatched
+from dpcore.types import Axes, Watch, frozen, unwatched
 from dpcore.workloads import Workload
 
 MOST = 50_000_000  # cells of all tables that are counted at once
@@ -19,7 +19,7 @@ PAIRS = 5_000_000  # cells of all pairs of columns, up to which they are counted
 Known = dict[tuple[str, ...], Counts]  # by the columns that were counted together
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Large:
     """Where the records of a table are read in parts: about so many `rows`, exactly so many where it is `said`.
 
@@ -38,7 +38,7 @@ class Large:
                 pass
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class LedgerSource(SourceWrapper):
     """What a ledger knows a large table by; a `watch` hears how far that is."""
 
@@ -66,7 +66,7 @@ def named(path: str | Path) -> Iterator[None]:
         raise InputError(text if text.startswith(name) else f"{name}: {text}") from None
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class WantedTables:
     """Tables on columns of a `domain`, all of which are encoded, whatever the tables are."""
 

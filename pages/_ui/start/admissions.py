@@ -1,7 +1,5 @@
 """The Start page's chart: the 1973 Berkeley admissions, real beside private, at every ε that the slider has."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -10,6 +8,7 @@ from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run
 from dpcore.evaluation.run import compare
 from dpcore.numbers import points
 from dpcore.theory.meaning import guess_tile
+from dpcore.types import frozen
 
 from ..charts.drag import Frames, drag
 from ..jobs import LAST
@@ -24,7 +23,7 @@ OPENING = 0.1  # where a difference is seen, and is small
 TITLE = "Who was admitted to Berkeley in 1973?"
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Releases:
     """Real shares (labels,), released ones (drawings, stops, labels) of `n` records, how often guesses are right."""
 
