@@ -44,8 +44,8 @@ def test_the_page_opens_on_a_finished_game_with_its_picture():
     right, allowed = audits.guesses(found)
     assert (found.budget, times_in_100(allowed)) == (Budget(1.0, 1e-9), "54 times in 100"), "as other pages have it"
     told = "**Passes:** at a privacy budget (ε) of 1, someone who knows everyone else was right "
-    told += f"{100 * right:.1f} times in 100. Promised: at most 54. A coin: 50. "
-    told += f"Chance alone moves this by {100 / np.sqrt(found.runs):.0f} (pale)."
+    told += f"{100 * right:.1f} times in 100. Promised: at most 54; "
+    told += f"chance alone may add {100 / np.sqrt(found.runs):.0f} (pale). A coin: 50."
     assert told in plainly(app.success[0].value)
     assert f"This tool made {found.runs:,} releases of each of two invented tables" in said(app)
     (points,) = plotted(app)
@@ -96,7 +96,7 @@ def test_a_kept_promise_is_consistent_and_its_curve_stands_under_the_limit():
 def test_the_planted_bug_is_caught():
     app = played(500, bug=True, epsilon=3.0, delta=0.01)
     assert re.search(
-        r"Fails, the promise is broken:\*\* .* right [\d.]+ times in 100. Promised: at most \d+. .* Chance .* by 4 ",
+        r"Fails, the promise is broken:\*\* .* right [\d.]+ times in 100. Promised: at most \d+; chance alone may add 4 ",
         plainly(app.error[0].value),
     )
     assert "ε is at least" in wrong(app)

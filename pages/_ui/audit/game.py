@@ -138,7 +138,7 @@ def score(found: Audit) -> str:
     measured, limit = in_100(found)
     return (
         f"at a privacy budget (ε) of {found.budget.epsilon:g}, someone who knows everyone else was right {measured:g} "
-        f"times in 100. Promised: at most {limit}. A coin: 50. Chance alone moves this by {luck(found):.0f} (pale)."
+        f"times in 100. Promised: at most {limit}; chance alone may add {luck(found):.0f} (pale). A coin: 50."
     )
 
 

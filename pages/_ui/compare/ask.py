@@ -136,7 +136,7 @@ def _told(
     """Tiles: how near all answers are, and a guess about a person; what the release is good for; how that is known."""
     epsilon = found.epsilon or controls.EPSILONS[-1]
     near = f"{points_words(tolerance)} ≈ {problem.n * tolerance:,.0f} of {problem.n:,} rows"
-    often = f"in at least {100 * share:g}% of releases"
+    often = f"in {share_words(share)}"
     if found.epsilon is None:
         often = f"in only {_percent(found.chance)} of releases, even at ε = {controls.number(epsilon)}"
     algorithm = build(ALGORITHMS[found.name], {})

@@ -30,7 +30,7 @@ from .sweeps import TITLES, Dot, Sweep
 
 FIRST = ("gaussian_maxent", "aim", "mwem")
 EPSILONS = (0.1, 0.3, 0.5, 1.0, 3.0)
-CHANCE, PROMISED = "luck of the sample", "promised beforehand ★"
+CHANCE, PROMISED = "luck of the sample", "noise alone ★"
 LINES = [CHANCE, "guessing without data", "each column alone"]
 SIZES = {"the table itself": 0.0, "a tenth of its rows": 0.1, "as many rows": 1.0, "ten times as many": 10.0}
 
@@ -99,8 +99,8 @@ def finding(sweep: Sweep, asked: Asked | None) -> str:
     if not kept.any():
         return f"Tried: no ε keeps all repeats within {points_words(asked.tolerance)}{far}."
     less = kept.index[kept.index < kept.idxmax()]
-    missed = f"ε = {less[-1]:g} was not enough, " if len(less) else ""
-    return f"Tried: {missed}ε = {kept.idxmax():g} was{far}."
+    missed = f"ε = {less[-1]:g} missed that, " if len(less) else ""
+    return f"Tried: {missed}ε = {kept.idxmax():g} never did{far}."
 
 
 @peek
@@ -143,7 +143,7 @@ def panel(
     )  # fmt: skip
     summary = _best(sweep, measure, found, near(sweep, asked))
     if CHANCE in floors and CHANCE in wanted and not measure.population:  # luck is part of that error
-        summary = _luck(found, floors[CHANCE])
+        summary = _luck(found, floors[CHANCE], PROMISED in curves)
     event = st.plotly_chart(
         figure, key="frontier", alt=summary, config=QUIET, on_select="rerun", selection_mode="points"
     )
@@ -155,13 +155,17 @@ def panel(
     return next(same, None)
 
 
-def _luck(found: pd.DataFrame, floor: float) -> str:
-    """What the luck of the sample means for the choice of ε: from where on it is larger than the error."""
+def _luck(found: pd.DataFrame, floor: float, promised: bool) -> str:
+    """What the luck of the sample means for the choice of ε: from where on it is larger than the error.
+
+    Before that, what the grey line is, where one is `promised`.
+    """
+    alone = "Grey: promised beforehand. " * promised
     less = found["epsilon"][found["error"] <= floor]
-    luck = f"the luck of the sample ({points(floor / 100)} points)"
+    luck = "the luck of the sample"
     if less.empty:
-        return f"Every error shown exceeds {luck}."
-    return f"From ε = {less.iloc[0]:g} on, {luck} outweighs the error."
+        return f"{alone}Every error shown exceeds {luck}."
+    return f"{alone}From ε = {less.iloc[0]:g} on, {luck} outweighs the error."
 
 
 def _best(sweep: Sweep, measure: Measure, found: pd.DataFrame, kept: pd.Series) -> str:

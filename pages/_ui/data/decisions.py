@@ -76,7 +76,7 @@ def decide(current: Table) -> DeltaGenerator | None:
     elif columns:
         why = f": first decide about {_columns(columns)}"
     with title:
-        heading(f"{many} thing{'s' * (many > 1)} to decide" if many else "Nothing left to decide")
+        heading(f"{many} thing{'s' * (many > 1)} to decide" if many else "All columns ready")
     bar.page_link(
         "pages/explore.py", label=f"**Explore it**{why}", icon=":material/query_stats:", disabled=bool(why),
         width="content",

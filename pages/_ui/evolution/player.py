@@ -25,7 +25,7 @@ SIZES = [100, 200, 500, 1000, 2000]
 ROUNDS = [AS_PRESET, *range(1, 31)]
 MAPS = "<style>.st-key-maps {aspect-ratio: 2 / 1.15; max-height: min(28rem, 43vh);}</style>"  # as high as two maps are
 SECOND = 0.7  # of a step, while it plays
-WIDTH, SPEED, FAR = 20, 40, 2  # of the map in km; km an hour of an ambulance, to compare with; km from any real point
+WIDTH, SPEED, FAR = 20, 40, 3  # of the map in km; km an hour of an ambulance, to compare with; km from any real point
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)

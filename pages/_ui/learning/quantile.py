@@ -122,7 +122,7 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
         cautions(spend, table)
         summary = "The higher, the more often a private value falls there."
         st.plotly_chart(learning_charts.density(law, column), key="density", alt=summary, config=QUIET)
-        _answer(problem, spend, law, name)
+        _answer(problem, spend, law, name, "the median" if level == 0.5 else "this value")
         below(summary, pd.DataFrame({clean(column): law.x, "density": law.density}), "density")
     with right:
         off = session().memo(
@@ -156,18 +156,22 @@ def _off(law: LineLaw) -> float:
     return max(law.truth - law.low, law.high - law.truth)
 
 
-def _answer(problem: RiskMinimisation, spend: Budget, law: LineLaw, name: str) -> None:
-    """Draw tiles: the real value, a private one for example and how far off it may be, and a guess about a person."""
+def _answer(problem: RiskMinimisation, spend: Budget, law: LineLaw, name: str, what: str) -> None:
+    """Draw tiles: a private value for example, how far off it may be, and a guess about a person; and what it serves.
+
+    Two private values that are each off by less than half of their difference are told apart.
+    """
     algorithm = build(ALGORITHMS["regularized_exponential"], {"stages": str(law.stages)})
     promise = Promise.of_plan(algorithm.plan(problem, spend), adaptive=algorithm.adaptive)
     example = np.interp(0.7, np.cumsum(law.density) / law.density.sum(), law.x)  # it moves with the curve
     (low,), (high,) = problem.region.corners
+    off = _off(law)
     tiles = [
         ("Private value, for example", f"{example:.4g}", f"9 of 10: {law.low:.4g}–{law.high:.4g}"),
-        (f"9 of 10 are off in {name}", f"by {_off(law):.3g} at most", f"public range {low:g}–{high:g}"),
+        (f"9 of 10 are off in {name}", f"by {off:.3g} at most", f"public range {low:g}–{high:g}"),
         guess_tile(promise.guess()),
     ]
-    show_tiles(tiles, "")
+    show_tiles(tiles, f"Good for: {what} within {off:.3g}. Not for: changes under {2 * off:.3g}.")
 
 
 def cautions(spend: Budget, table: Table) -> None:

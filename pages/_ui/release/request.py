@@ -143,18 +143,21 @@ def verdict(ready: PreparedRelease, of: tuple) -> None:
 
 
 def share(ready: PreparedRelease, sets: Sequence[DataSet] | None, head: DeltaGenerator) -> str:
-    """Draw in the `head` the shares of the budget used before and by this release; returns the latter in words.
+    """Draw in the `head` the shares of the budget used before and by this release; says what this one uses.
 
     `sets` is None where no budget record is named.
     """
     request = ready.request
     found = dataset_of(sets or (), request.dataset)
     if found is None and request.total is None:
-        return "its share"
+        return "its share, even if it fails."
     lifetime = Lifetime.fixed_by(request.total, ready.events) if found is None else found.lifetime  # type: ignore[arg-type]
     spent = None if sets is None else 0.0 if found is None else found.spent
     with head:
-        return shared_gauge.draw(request.dataset or "", lifetime, spent, ready.events)
+        mine = shared_gauge.draw(request.dataset or "", lifetime, spent, ready.events)
+    like_it = int(lifetime.capacity / lifetime.cost(ready.events))
+    fit = f" {like_it:,} like it fit into ε = {lifetime.budget.epsilon:g}." * (like_it > 1)
+    return f"{mine}, even if it fails.{fit}"
 
 
 def preview(ready: PreparedRelease, ledger: Path | None, of: tuple, sets: Sequence[DataSet]) -> None:
