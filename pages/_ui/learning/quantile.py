@@ -122,7 +122,7 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
         cautions(spend, table)
         summary = "The higher, the more often a private value falls there."
         st.plotly_chart(learning_charts.density(law, column), key="density", alt=summary, config=QUIET)
-        _answer(problem, spend, law, name, "the median" if level == 0.5 else "this value")
+        _answer(problem, spend, law, name)
         below(summary, pd.DataFrame({clean(column): law.x, "density": law.density}), "density")
     with right:
         off = session().memo(
@@ -156,7 +156,7 @@ def _off(law: LineLaw) -> float:
     return max(law.truth - law.low, law.high - law.truth)
 
 
-def _answer(problem: RiskMinimisation, spend: Budget, law: LineLaw, name: str, what: str) -> None:
+def _answer(problem: RiskMinimisation, spend: Budget, law: LineLaw, name: str) -> None:
     """Draw tiles: a private value for example, how far off it may be, and a guess about a person; and what it serves.
 
     Two private values that are each off by less than half of their difference are told apart.
@@ -171,7 +171,7 @@ def _answer(problem: RiskMinimisation, spend: Budget, law: LineLaw, name: str, w
         (f"9 of 10 are off in {name}", f"by {off:.3g} at most", f"public range {low:g}–{high:g}"),
         guess_tile(promise.guess()),
     ]
-    show_tiles(tiles, f"Good for: {what} within {off:.3g}. Not for: changes under {2 * off:.3g}.")
+    show_tiles(tiles, f"Good for: the value within {off:.3g}. Not for: changes under {2 * off:.3g}.")
 
 
 def cautions(spend: Budget, table: Table) -> None:
