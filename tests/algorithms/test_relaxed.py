@@ -35,15 +35,15 @@ WORKLOADS = {
 }
 
 
-def fitted(workload, make, seed=0, C=3):
-    rng = seeded(seed)
+def fitted(workload, make):
+    rng = seeded(0)
     base = np.concatenate([np.log(rng.dirichlet(np.ones(size))) for size in workload.domain.shape])
     some = np.sort(rng.permutation(workload.m)[: -(-workload.m // 2)])
     targets = [
         Target(Products(workload, js), rng.normal(size=len(js)), rng.uniform(1, 9, len(js)))
         for js in (some, np.arange(1))
     ]
-    return MixtureFit(workload, make(base, C, rng), base), targets
+    return MixtureFit(workload, make(base, 3, rng), base), targets
 
 
 @MAKERS

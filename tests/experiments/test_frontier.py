@@ -42,8 +42,8 @@ def test_regret_is_a_ratio_to_the_best_at_the_same_budget():
     assert none[1.0].to_dict() == {"a": 1, "b": float("inf")}, "an error of 0 has no regret"
 
 
-def searched(grid, good, runs=20, share=0.95):
-    search, looked = Search(grid, runs, share), 0
+def searched(grid, good):
+    search, looked = Search(grid, 20, 0.95), 0
     while asked := search.ask():
         epsilon, seeds = asked
         for seed in seeds:
