@@ -235,11 +235,6 @@ def test_a_domain_too_large_to_number_is_still_encoded():
     assert (rows.values.tolist(), rows.weights.tolist()) == ([[7] * 14, [99_999] * 14], [2, 1])
 
 
-def test_cells_are_numbered_with_the_last_column_fastest():
-    domain = codes(2, 3, 2)
-    assert domain.index(cells(domain)).tolist() == list(range(12))
-
-
 def test_a_domain_needs_columns_and_each_once():
     with refused("no columns"):
         Domain(())
