@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore import Column, Domain, domain_from_json, read_json, read_table, samples
+from dpcore import domain_from_json, read_json, read_table, samples
 from dpcore.data.choice import MANY, MOST, first_columns
 from dpcore.problems import require_enumerable
 from tests.helpers import approx, parametrize, refused
@@ -42,8 +42,7 @@ def test_the_files_in_assets_are_the_samples(name):
 
 
 def domain(sizes):
-    columns = [Column(name=f"c{i}", kind="integer", low=0, high=size - 1) for i, size in enumerate(sizes)]
-    return Domain(tuple(columns))
+    return domain_from_json({f"c{i}": size for i, size in enumerate(sizes)})
 
 
 @given(st.lists(st.integers(1, 2 * MANY), min_size=1, max_size=40), st.integers(1, 10**6))
@@ -70,8 +69,7 @@ def test_a_column_that_crowds_out_the_others_is_passed_over():
 
 
 def test_a_column_that_names_people_is_not_chosen_before_a_person_does():
-    names = {"Full Name": 8, "phone": 2, "job": 8, "E-Mail": 90, "born": 60}
-    whole = Domain(tuple(Column(name=n, kind="integer", low=0, high=s - 1) for n, s in names.items()))
+    whole = domain_from_json({"Full Name": 8, "phone": 2, "job": 8, "E-Mail": 90, "born": 60})
     assert first_columns(whole, 100_000) == ("Full Name", "phone", "job")
     assert first_columns(replace(whole, measured=("Full Name", "job")), 100_000) == ("phone", "job")
     assert first_columns(whole.project(["E-Mail"]), 100_000) == ("E-Mail",)
