@@ -16,7 +16,7 @@ from dpcore.params import build
 from tests.helpers import approx, final_errors, parametrize, refused, seeded
 from tests.point_tasks import BALL, quarter, task
 
-NAMES = ("x", "y", "z", "u")
+NAMES = ("x", "y")
 BUDGET = Budget(1, 1e-4)
 
 
@@ -72,7 +72,7 @@ def test_algorithm_1_copies_candidates_and_falls_back_when_none_or_too_many_are_
     )
     assert "copies are not in 1..240: 60 are sampled" in flood.records[-1].note
     with refused("multiplicity=2 goes with post=threshold only, not simplex"):
-        PrivateEvolution(multiplicity=2).plan(PointRelease(BALL, 100, NAMES[:2]), BUDGET)
+        PrivateEvolution(multiplicity=2).plan(PointRelease(BALL, 100, NAMES), BUDGET)
 
 
 def test_post_processing_by_hand():
@@ -122,7 +122,7 @@ def test_steps_are_rounds_in_the_papers_words():
 
 def test_too_many_candidates_are_refused_before_memory():
     with refused("more than 5,000,000 candidates"):
-        PrivateEvolution(samples=1_000_000).plan(PointRelease(BALL, 10**6, NAMES[:2]), BUDGET)
+        PrivateEvolution(samples=1_000_000).plan(PointRelease(BALL, 10**6, NAMES), BUDGET)
 
 
 @parametrize("cells", [1, 10, 300])
@@ -135,7 +135,7 @@ def test_a_grid_has_about_as_many_cells_as_were_asked_for(region, cells):
 
 
 def test_the_noise_of_psmm_is_that_of_a_vote():
-    plan = ALGORITHMS["psmm"](cells=9).plan(PointRelease(BALL, 100, NAMES[:2]), Budget(1, 0))
+    plan = ALGORITHMS["psmm"](cells=9).plan(PointRelease(BALL, 100, NAMES), Budget(1, 0))
     assert plan["sigma"] == approx(2 * 2**0.5 / 100)
 
 

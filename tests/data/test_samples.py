@@ -28,8 +28,9 @@ def test_census_rows_follow_the_stated_population():
 
 
 def test_census_is_seeded_and_checks_n():
-    assert samples.census(100, seed=2).frame.equals(samples.census(100, seed=2).frame)
-    assert not samples.census(100, seed=2).frame.equals(samples.census(100, seed=3).frame)
+    first, again, other = (samples.census(100, seed=seed).frame for seed in (2, 2, 3))
+    assert first.equals(again)
+    assert not first.equals(other)
     with refused("n=1 is outside"):
         samples.census(1)
 
