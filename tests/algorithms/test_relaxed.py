@@ -118,8 +118,7 @@ def test_a_matrix_over_too_many_cells_is_refused_before_anything_is_spent(monkey
 
 @BOTH
 def test_columns_nobody_asks_about_are_neither_measured_nor_invented(name):
-    domain = D324
-    problem, rows = QueryRelease(Marginals(domain, [["a", "c"]]), 500), random_rows(domain, 500)
+    problem, rows = QueryRelease(Marginals(D324, [["a", "c"]]), 500), random_rows(D324, 500)
     _, curator, _ = exact_run(ALGORITHMS[name](rounds=2, updates=5), problem, rows)
     assert curator.asked[0][1].workload.columns == (("a",), ("c",))
 

@@ -14,10 +14,10 @@ from tests.helpers import BUDGET, approx, wide_task
 
 def test_of_very_many_tables_some_are_compared_after_a_step_and_all_at_the_end(monkeypatch):
     problem, rows = wide_task()
-    algorithm, budget = ALGORITHMS["gaussian_maxent"](), BUDGET
-    every = list(Run(algorithm, problem, rows, budget))
+    algorithm = ALGORITHMS["gaussian_maxent"]()
+    every = list(Run(algorithm, problem, rows, BUDGET))
     monkeypatch.setattr("dpcore.evaluation.truth.MOST_SCORED", 100)
-    run = Run(algorithm, problem, rows, budget)
+    run = Run(algorithm, problem, rows, BUDGET)
     seen = list(run)
     assert [record.t for record in seen] == [1, 2, 3, 4]
     assert seen[3].empirical == every[3].empirical
@@ -26,10 +26,10 @@ def test_of_very_many_tables_some_are_compared_after_a_step_and_all_at_the_end(m
         assert rough.empirical.mean_l1 == approx(whole.empirical.mean_l1, rel=0.1)
         assert rough.empirical.max_error <= whole.empirical.max_error
     choices = [replace(c, value=9) if c.name == "rounds" else c for c in run.plan.choices]
-    early = Run(algorithm, problem, rows, budget, plan=replace(run.plan, choices=tuple(choices)))
+    early = Run(algorithm, problem, rows, BUDGET, plan=replace(run.plan, choices=tuple(choices)))
     assert [record.t for record in early] == [1, 2, 3, 4, 4], "an end that the plan did not foresee takes a second look"
     assert [record.empirical for record in early.records] == [record.empirical for record in seen]
-    stopped = Run(algorithm, problem, rows, budget, stop=lambda: True).finish()
+    stopped = Run(algorithm, problem, rows, BUDGET, stop=lambda: True).finish()
     assert stopped.records[0].empirical == seen[0].empirical, "who stops does not wait"
 
 
