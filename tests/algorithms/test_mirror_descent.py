@@ -34,10 +34,6 @@ from tests.tape import exact_run
 MODES = ("reused", "subspace", "fresh")
 
 
-def entropy(D):
-    return float(np.sum(D * np.log(np.maximum(D, 1e-300))))
-
-
 def naive(A, truth, alpha, sigma, rounds):
     """Algorithm 2 as printed, D by D, with the sign and both α corrected."""
     k = A.shape[1]
@@ -55,31 +51,22 @@ def naive(A, truth, alpha, sigma, rounds):
     return D_ag
 
 
-TINY_TASK = (codes(3, 4), Marginals(codes(3, 4), [["a"], ["a", "b"]]))
-
-
-def noiseless(noise, rounds, alpha):
-    """The release, the matrix, the truth and the plan on a tiny table."""
-    domain, workload = TINY_TASK
-    problem, rows = QueryRelease(workload, 40), random_rows(domain, 40, seed=3)
-    algorithm = ALGORITHMS["dpam"](noise=noise, rounds=rounds, alpha=alpha)
-    plan, curator, (*_, last) = exact_run(algorithm, problem, rows)
-    assert len(curator.asked) == (1 if noise == "reused" else rounds)
-    return last.release.D, matrix(workload), curator.truth, plan
-
-
 @parametrize("rounds", [1, 2, 5, 40])
 @parametrize("noise", ["fresh", "subspace"])
 def test_without_noise_it_is_the_corrected_algorithm(noise, rounds):
-    D, A, truth, plan = noiseless(noise, rounds, 0.05)
-    assert approx(naive(A, truth, 0.05, plan["sigma"], rounds), abs=1e-9) == D
+    domain = codes(3, 4)
+    workload = Marginals(domain, [["a"], ["a", "b"]])
+    algorithm = ALGORITHMS["dpam"](noise=noise, rounds=rounds, alpha=0.05)
+    plan, curator, (*_, last) = exact_run(algorithm, QueryRelease(workload, 40), random_rows(domain, 40, seed=3))
+    assert len(curator.asked) == rounds
+    expected = naive(matrix(workload), curator.truth, 0.05, plan["sigma"], rounds)
+    assert approx(expected, abs=1e-9) == last.release.D
 
 
 def smoothed(A, y, D, tau, alpha):
     errors = (y - A @ D) / tau
-    return (
-        tau * np.logaddexp.reduce(np.concatenate([errors, -errors])) - tau * math.log(2 * len(y)) + alpha * entropy(D)
-    )
+    largest = tau * np.logaddexp.reduce(np.concatenate([errors, -errors])) - tau * math.log(2 * len(y))
+    return largest + alpha * D @ np.log(np.maximum(D, 1e-300))
 
 
 @parametrize("kind", ["marginals", "signs"])
@@ -125,14 +112,10 @@ def test_noise_goes_on_answers_of_tables_and_on_cells_where_one_cell_is_in_many_
 
 
 def test_rounds_minimise_the_bound_of_theorem_5():
-    log_k, noise = math.log(5000), math.sqrt(math.log(1e5)) * 20 / (1000 * 0.7)
-
-    def bound(x):  # the descent's error at the best α, 2√(log k/T), counts half: the paper drops its constant 2
-        return math.sqrt(log_k / math.exp(x[0])) + noise * math.sqrt(math.exp(x[0]))
-
-    T = math.exp(minimize(bound, [5.0], method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-14}).x[0])
-    mu = 0.7 / math.sqrt(math.log(1e5))
-    assert schedules.mirror_descent_rounds(n=1000, k=5000, mu=mu, l2=1, gaussian_width=20) == approx(T, rel=1e-4)
+    """√(log k / T) + noise √T: the descent's error at the best α counts half, as the paper drops its constant 2."""
+    rounds = schedules.mirror_descent_rounds(n=1000, k=5000, mu=0.2, l2=1, gaussian_width=20)
+    noise = 20 / (1000 * 0.2)
+    assert rounds == approx(math.sqrt(math.log(5000)) / noise), "where both terms are equal"
 
 
 @parametrize("noise", MODES)

@@ -35,15 +35,15 @@ WORKLOADS = {
 }
 
 
-def fitted(workload, make, seed=0, C=3):
-    rng = seeded(seed)
+def fitted(workload, make):
+    rng = seeded(0)
     base = np.concatenate([np.log(rng.dirichlet(np.ones(size))) for size in workload.domain.shape])
     some = np.sort(rng.permutation(workload.m)[: -(-workload.m // 2)])
     targets = [
         Target(Products(workload, js), rng.normal(size=len(js)), rng.uniform(1, 9, len(js)))
         for js in (some, np.arange(1))
     ]
-    return MixtureFit(workload, make(base, C, rng), base), targets
+    return MixtureFit(workload, make(base, 3, rng), base), targets
 
 
 @MAKERS
@@ -118,8 +118,7 @@ def test_a_matrix_over_too_many_cells_is_refused_before_anything_is_spent(monkey
 
 @BOTH
 def test_columns_nobody_asks_about_are_neither_measured_nor_invented(name):
-    domain = D324
-    problem, rows = QueryRelease(Marginals(domain, [["a", "c"]]), 500), random_rows(domain, 500)
+    problem, rows = QueryRelease(Marginals(D324, [["a", "c"]]), 500), random_rows(D324, 500)
     _, curator, _ = exact_run(ALGORITHMS[name](rounds=2, updates=5), problem, rows)
     assert curator.asked[0][1].workload.columns == (("a",), ("c",))
 

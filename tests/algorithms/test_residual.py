@@ -55,12 +55,11 @@ def test_what_was_not_measured_has_no_standard_error():
 
 
 def test_queries_on_tables_and_matrices_are_read_off_the_answers():
-    domain = D324
-    asked = Union([TableQueries.ranges(domain, ["a", "c"]), Marginals(domain, [["b"]])])
-    release = finished("residual", QueryRelease(asked, 300), random_rows(domain, 300)).release
+    asked = Union([TableQueries.ranges(D324, ["a", "c"]), Marginals(D324, [["b"]])])
+    release = finished("residual", QueryRelease(asked, 300), random_rows(D324, 300)).release
     D = release.table((0, 1, 2)).ravel()
     assert release.answers(asked) == approx(asked.answers(D))
-    matrix = signs(domain, 4)
+    matrix = signs(D324, 4)
     assert release.answers(matrix) == approx(matrix.answers(D))
     wide = codes(*[9] * 7)
     few = finished("residual", all_tables(wide, 50, 1), wide.group(np.zeros((50, 7), int))).release

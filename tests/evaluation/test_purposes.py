@@ -1,6 +1,5 @@
 """Purposes: models, links, tests and questions of synthetic rows, beside lines that are what they say."""
 
-import math
 import sys
 
 import numpy as np
@@ -11,7 +10,7 @@ from dpcore.cli import main
 from dpcore.evaluation import purposes
 from dpcore.evaluation.purposes import Purposes, alarms_in_words
 from dpcore.parsing.questions import understand
-from tests.helpers import all_tables, approx, codes, finished, refusal, refused, rows_of, seeded, write_json
+from tests.helpers import all_tables, approx, codes, finished, refusal, refused, rows_of, seeded, told, write_json
 
 DOMAIN = codes(2, 3, 2, 4)
 
@@ -39,11 +38,8 @@ def test_what_is_held_out_is_a_quarter_and_no_release_sees_it():
     rows = table()
     mine = Purposes.of(DOMAIN, rows, target="a")
     assert (mine.test.n, mine.train.n) == (1000, 3000)
-    both = {tuple(v): 0 for v in rows.values}
-    for part in (mine.train, mine.test):
-        for value, weight in zip(part.values, part.weights, strict=True):
-            both[tuple(value)] += weight
-    assert both == {tuple(v): w for v, w in zip(rows.values, rows.weights, strict=True)}
+    parts = [np.repeat(part.values, part.weights, axis=0) for part in (mine.train, mine.test)]
+    assert told(DOMAIN.group(np.concatenate(parts))) == told(rows)
 
 
 def test_models_links_and_questions_stand_between_nothing_and_the_real_rows():
@@ -124,8 +120,8 @@ def test_the_command_writes_points_resumes_them_and_refuses_anothers(tmp_path, m
     pd.DataFrame(values, columns=list("abcd")).to_csv("t.csv", index=False)
     write_json(tmp_path / "s.json", {"a": 2, "b": 3, "c": 2, "d": 4})
     asked = ["purposes", "t.csv", "--schema=s.json", "--queries=marginals:2", "--algorithm=gaussian_maxent"]
-    files = ["--repeat=1", "--json=p.json", "--csv=p.csv"]
-    assert main([*asked, "--epsilons=1", "--target=a", *files]) == 0
+    asked += ["--epsilons=1", "--repeat=1", "--json=p.json", "--csv=p.csv", "--target=a"]
+    assert main(asked) == 0
     out, first = capsys.readouterr().out, read_json(tmp_path / "p.json")
     assert "n=600 held_out=200" in out
     assert "Tests on these synthetic rows" in out
@@ -133,20 +129,14 @@ def test_the_command_writes_points_resumes_them_and_refuses_anothers(tmp_path, m
     assert (point["epsilon"], point["seed"], first["task"]["target"]) == (1, 0, "a")
     assert all({"purpose", "value", "unit", "real", "sample", "nothing"} == set(one) for one in scores.values())
     monkeypatch.setattr("dpcore.cli.purposes.run_made", None)
-    assert main([*asked, "--epsilons=1", "--target=a", *files, "--resume"]) == 0, "nothing is run again"
+    again = [*asked, "--resume"]
+    assert main(again) == 0, "nothing is run again"
     assert read_json(tmp_path / "p.json") == first
     assert list(pd.read_csv("p.csv")["purpose"]) == list(scores)
-    another = [*asked, "--epsilons=1", "--target=b", *files, "--resume"]
-    refusal(main(another), capsys, 'target is "a" there and "b" here')
-    again = [*asked, "--epsilons=1", "--target=a", *files, "--resume"]
+    refusal(main([*again, "--target=b"]), capsys, 'target is "a" there and "b" here')
     (name, score), *_ = scores.items()
     odd = [{name: 0.5}, {name: score | {"value": "abc"}}, {name: score | {"unit": 3}}]
-    told = [
-        *((first | {"points": [point | {"errors": errors}]}, "is not a point of a sweep") for errors in odd),
-        (first | {"points": [point | {"epsilon": math.nan}]}, "is not a point of a sweep"),
-        (first | {"points": [point, point]}, "p.json: some point is in it twice"),
-        ([point], "p.json: not a file of points as this version writes it; name another file with --json"),
-    ]
-    for content, words in told:
-        write_json(tmp_path / "p.json", content)
+    wrong = [([point | {"errors": errors}], "is not a point of a sweep") for errors in odd]
+    for points, words in (*wrong, ([point, point], "p.json: some point is in it twice")):
+        write_json(tmp_path / "p.json", first | {"points": points})
         refusal(main(again), capsys, words)

@@ -1,41 +1,23 @@
-"""A run's records: what was spent up to each of them, and errors against the table and against the population."""
+"""A run's records: errors of some tables after a step and of all at the end, and how much memory it took."""
 
+import subprocess
+import sys
 from dataclasses import replace
 
+import pytest
+
 from dpcore import ALGORITHMS, Run
-from dpcore.data.samples import census
-from dpcore.evaluation.metrics import errors
-from tests.helpers import BUDGET, all_tables, approx, wide_task
-
-
-def test_every_record_has_what_the_ledger_held_then_and_both_errors_of_its_release():
-    sample = census(1000)
-    domain = sample.domain.project(("sex", "marital"))
-    rows = domain.encode(sample.frame)
-    population = sample.domain.marginal(sample.population, domain.names)
-    problem = all_tables(domain, rows.n, 1)
-    run = Run(ALGORITHMS["mwem"](), problem, rows, BUDGET, population=population)
-    spent = []
-    for record in run:
-        ledger = run._curator.ledger
-        assert record.spent == ledger.spent
-        spent.append(record.spent.epsilon)
-        answers = run.release.answers(problem.workload)
-        for found, truth, n in (
-            (record.empirical, problem.workload.answers_of_rows(rows), rows.n),
-            (record.population, problem.workload.answers(population), None),
-        ):
-            assert found == errors(answers, truth, problem.workload, n)
-    assert len(set(spent)) >= 3, "it is charged as it goes"
-    assert spent == sorted(spent)
+from dpcore.evaluation import memory
+from dpcore.evaluation.memory import Peak
+from tests.helpers import BUDGET, approx, wide_task
 
 
 def test_of_very_many_tables_some_are_compared_after_a_step_and_all_at_the_end(monkeypatch):
     problem, rows = wide_task()
-    algorithm, budget = ALGORITHMS["gaussian_maxent"](), BUDGET
-    every = list(Run(algorithm, problem, rows, budget))
+    algorithm = ALGORITHMS["gaussian_maxent"]()
+    every = list(Run(algorithm, problem, rows, BUDGET))
     monkeypatch.setattr("dpcore.evaluation.truth.MOST_SCORED", 100)
-    run = Run(algorithm, problem, rows, budget)
+    run = Run(algorithm, problem, rows, BUDGET)
     seen = list(run)
     assert [record.t for record in seen] == [1, 2, 3, 4]
     assert seen[3].empirical == every[3].empirical
@@ -44,8 +26,33 @@ def test_of_very_many_tables_some_are_compared_after_a_step_and_all_at_the_end(m
         assert rough.empirical.mean_l1 == approx(whole.empirical.mean_l1, rel=0.1)
         assert rough.empirical.max_error <= whole.empirical.max_error
     choices = [replace(c, value=9) if c.name == "rounds" else c for c in run.plan.choices]
-    early = Run(algorithm, problem, rows, budget, plan=replace(run.plan, choices=tuple(choices)))
+    early = Run(algorithm, problem, rows, BUDGET, plan=replace(run.plan, choices=tuple(choices)))
     assert [record.t for record in early] == [1, 2, 3, 4, 4], "an end that the plan did not foresee takes a second look"
     assert [record.empirical for record in early.records] == [record.empirical for record in seen]
-    stopped = Run(algorithm, problem, rows, budget, stop=lambda: True).finish()
+    stopped = Run(algorithm, problem, rows, BUDGET, stop=lambda: True).finish()
     assert stopped.records[0].empirical == seen[0].empirical, "who stops does not wait"
+
+
+# In a process of its own: the mark is one for all threads, and other tests' threads allocate and free.
+WORK = """
+import numpy as np
+from dpcore.evaluation.memory import Peak
+before = np.ones(10_000_000)
+print(Peak().bytes)
+busy = Peak()
+np.ones(8_000_000)
+print(busy.bytes)
+assert before.sum() == 1e7
+"""
+
+
+@pytest.mark.skipif(not memory.RESET.exists(), reason="only Linux tells")
+def test_a_large_array_is_seen_and_what_was_there_before_is_not():
+    idle, busy = map(int, subprocess.run([sys.executable, "-c", WORK], capture_output=True, check=True).stdout.split())
+    assert idle < 20e6
+    assert 60e6 < busy < 90e6
+
+
+def test_where_the_system_does_not_tell_nothing_is_said(monkeypatch, tmp_path):
+    monkeypatch.setattr(memory, "RESET", tmp_path / "no" / "such")
+    assert Peak().bytes is None

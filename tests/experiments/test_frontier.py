@@ -38,17 +38,12 @@ def test_regret_is_a_ratio_to_the_best_at_the_same_budget():
     assert table.index.tolist() == ["b", "a"], "geometric means 2^(1/3) and 2^(1/2)"
     assert table["seconds"].tolist() == [9, 2]
     assert table["memory"].tolist() == [2e6, 9e6]
+    none = regret(middles(DOTS.replace({"error": {0.1: 0.0}})))
+    assert none[1.0].to_dict() == {"a": 1, "b": float("inf")}, "an error of 0 has no regret"
 
 
-def test_an_error_of_zero_has_no_regret():
-    dots = pd.DataFrame({"algorithm": ["a", "b"], "epsilon": 1.0, "seed": 0, "error": [0.0, 0.1], "seconds": 1.0})
-    table = regret(middles(dots.assign(memory=None)))
-    assert table.loc["a", 1.0] == 1
-    assert table.loc["b", 1.0] == float("inf")
-
-
-def searched(grid, good, runs=20, share=0.95):
-    search, looked = Search(grid, runs, share), 0
+def searched(grid, good):
+    search, looked = Search(grid, 20, 0.95), 0
     while asked := search.ask():
         epsilon, seeds = asked
         for seed in seeds:
@@ -67,14 +62,9 @@ def test_the_search_finds_the_first_budget_that_is_good_enough(grid, threshold):
     assert looked <= 20 * (len(grid).bit_length())
 
 
-@parametrize("bad, found", [(1, 1.0), (2, None)])
-def test_one_bad_run_in_twenty_is_allowed_and_two_are_not(bad, found):
-    assert searched([1.0], lambda _, seed: seed >= bad)[0] == found
-
-
-def test_a_budget_is_given_up_as_soon_as_it_cannot_succeed():
-    assert searched([1.0], lambda *_: False) == (None, 2)
-    assert searched([1.0], lambda *_: True) == (1.0, 19), "19 of 20 are enough"
+@parametrize("bad, found", [(0, (1.0, 19)), (1, (1.0, 20)), (2, (None, 2))])
+def test_one_bad_run_in_twenty_is_allowed_and_no_more_are_made_than_it_takes_to_know(bad, found):
+    assert searched([1.0], lambda _, seed: seed >= bad) == found
 
 
 def test_late_answers_of_a_settled_budget_are_ignored():

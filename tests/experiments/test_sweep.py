@@ -94,6 +94,7 @@ def test_a_refusal_is_a_point_and_the_rest_goes_on(pool, where):
     refused = next(p for p in points if p.state == "refused")
     assert "delta=0" in refused.message
     assert (refused.errors, refused.seconds) == ({}, None)
+    assert still_to_run(plan(budgets=[Budget(1.0, 0.0)]), points) == [], "it would be refused again"
 
 
 def test_a_point_that_breaks_is_recorded_without_the_words_of_the_bug(monkeypatch):
@@ -284,32 +285,23 @@ def test_an_interrupted_sweep_keeps_what_is_done_and_resumes_with_the_rest(here,
     with monkeypatch.context() as patch:
         patch.setattr(command, "sweep", interrupted)
         assert main(arguments(extra=["--csv", "out.csv"])) == 130
-    first = read()["points"]
-    assert len((here / "out.csv").read_text().splitlines()) == 1 + len(first) == 4
+    file = read()
+    broken, *first = file["points"]
+    assert len((here / "out.csv").read_text().splitlines()) == 1 + len(file["points"]) == 4
     assert not [*here.glob("*.part")]
+    broken |= {"state": "failed", "errors": {}, "spent": {}, "seconds": None}
+    write_json(here / "out.json", file)
     made = ran(monkeypatch)
     assert main(arguments(extra=["--resume"])) == 0
-    assert len(made) == 5
-    assert {json.dumps(p) for p in first} <= {json.dumps(p) for p in read()["points"]}, "bit for bit, seconds too"
+    assert len(made) == 6, "what failed is tried again"
+    points = read()["points"]
+    assert len(points) == 8
+    assert {json.dumps(p) for p in first} <= {json.dumps(p) for p in points}, "bit for bit, seconds too"
     assert main(arguments(json="once.json", jobs="2")) == 0
     assert kept() == kept("once.json")
     made.clear()
     assert main(arguments(extra=["--resume"], epsilons="0.3,1,2", algorithms="dpfw")) == 0
     assert made == [("dpfw", 2.0, 0), ("dpfw", 2.0, 1)], "more of the same task may be asked for"
-
-
-def test_failed_points_are_tried_again_and_refused_ones_are_not(here, capsys, monkeypatch):
-    assert main(arguments(delta="0", algorithms="dpfw,gaussian_maxent,mwem")) == 0
-    told = capsys.readouterr().out
-    assert "refused: gaussian_maxent at ε=0.3, 1 (4 points): delta=0" in told
-    file = read()
-    file["points"][0] |= {"state": "failed", "errors": {}, "spent": {}, "seconds": None}
-    write_json(here / "out.json", file)
-    made = ran(monkeypatch)
-    again = arguments(delta="0", algorithms="dpfw,gaussian_maxent,mwem", extra=["--resume"])
-    assert main(again) == 0
-    assert made == [("dpfw", 0.3, 0)]
-    assert all(p["state"] != "failed" for p in read()["points"])
 
 
 def test_a_file_of_another_task_is_refused_and_left_alone(here, capsys):
@@ -379,10 +371,3 @@ def test_a_full_disk_and_a_device_are_handled(here, capsys):
     assert main(arguments(json="/dev/null", algorithms="dpfw", repeat="1")) == 0
     with open("/dev/null", "rb") as device:
         assert device.read() == b"", "still a device"
-
-
-def test_too_large_tables_are_a_refused_point(here, capsys):
-    changes = {"schema": "wide.json", "queries": "marginals:3", "algorithms": "dpfw,mwem"}
-    assert main(arguments("wide.csv", **changes)) == 0
-    assert {p["state"] for p in read()["points"]} == {"refused"}
-    assert "ask for smaller ones" in capsys.readouterr().out

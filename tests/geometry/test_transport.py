@@ -96,18 +96,13 @@ def test_w1_is_the_full_program(d, far, monkeypatch):
     expected = transport_program(X, a, Y, b)
     assert w1(X, a, Y, b).value == approx(expected, abs=1e-9)
     assert w1(Y, 7 * b, X, 3 * a).value == approx(expected, abs=1e-9)
+    assert w1(X, a, np.repeat(X, 2, axis=0), np.repeat(a, 2)).value == approx(0, abs=1e-12)
+    assert w1(X[:1], a[:1], Y, b).value == approx(b @ cdist(Y, X[:1])[:, 0], abs=1e-12)
     monkeypatch.setattr(transport, "ALL_ARCS", 0)
     monkeypatch.setattr(transport, "LIKELY", 1)
     found = w1(X, a, Y, b)
     assert found.value == approx(expected, abs=1e-9), "few arcs and pricing"
     assert found.error <= 1e-9
-
-
-def test_w1_of_a_shift_is_its_length_and_of_the_same_points_0():
-    X, a = seeded(0).random((300, 2)), np.ones(300)
-    assert w1(X, a, X + [0.3, 0.4], a).value == approx(0.5, abs=1e-9)
-    assert w1(X, a, np.repeat(X, 2, axis=0), np.repeat(a, 2)).value == approx(0, abs=1e-12)
-    assert w1(X[:1], a[:1], X, a).value == approx(cdist(X[:1], X).mean(), abs=1e-12)
 
 
 @parametrize("pairs", [2_000, 0], ids=["means of pairs", "bounds of them"])

@@ -73,14 +73,14 @@ def test_a_task_that_cannot_be_understood_is_refused(text, message):
 
 def test_records_that_do_not_fit_are_refused():
     frame = table()
-    with refused("one class only, 'no'"):
-        read_task("hinge:label:x", DOMAIN, frame.assign(label="no"))
-    with refused("feature 'group' is constant"):
-        read_task("hinge:label:group", DOMAIN, frame.assign(group="a"))
-    with refused("column 'y': 11.0 in row 1 is outside 0..10"):
-        read_task("quantile:y:0.5", DOMAIN, frame.assign(y=11.0))
-    with refused("missing"):
-        read_task("quantile:y:0.5", DOMAIN, frame.assign(y=[None, *frame.y[1:]]))
+    for text, column, values, message in (
+        ("hinge:label:x", "label", "no", "one class only, 'no'"),
+        ("hinge:label:group", "group", "a", "feature 'group' is constant"),
+        ("quantile:y:0.5", "y", 11.0, "column 'y': 11.0 in row 1 is outside 0..10"),
+        ("quantile:y:0.5", "y", [None, *frame.y[1:]], "missing"),
+    ):
+        with refused(message):
+            read_task(text, DOMAIN, frame.assign(**{column: values}))
     with refused("no column 'x'"):
         read_task("hinge:label:x", DOMAIN, frame.drop(columns="x"))
     with refused("must be above 0"):

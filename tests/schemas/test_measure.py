@@ -76,7 +76,7 @@ def measured(frame, spec=FILE, *, epsilon=4.0, delta=1e-6, exact=False, wrap=lam
 @parametrize("exact", [False, True])
 def test_every_cell_falls_in_the_schema_that_was_found(exact):
     frame = table()
-    found, curator, _ = measured(frame, exact=exact)
+    found = measured(frame, exact=exact)[0]
     domain = found.domain
     assert domain.encode(frame).n == N
     assert domain.names == tuple(FILE["columns"])
@@ -99,7 +99,6 @@ def test_every_cell_falls_in_the_schema_that_was_found(exact):
     whatever = table(seed=7)
     whatever["job"], whatever["age"], whatever["pay"] = "?!", "1e12", "<b>"
     assert domain.encode(whatever).n == N, "and of any other table"
-    assert sum(spend.rho for _, spend in curator.ledger.events) > 0
 
 
 def test_a_fitted_trees_deviations_are_those_of_least_squares():
