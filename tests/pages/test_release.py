@@ -492,17 +492,6 @@ def test_the_same_upload_with_another_schema_is_the_same_data_set(tmp_path, sche
     assert 0 < after.left < before.left
 
 
-def test_a_text_that_no_release_reads_row_by_row_is_refused_with_the_way_on(tmp_path):
-    app = uploaded(PEOPLE + b'300,"a\n"\n')
-    mine = table(app)
-    mine.set_schema(SCHEMA | {"file": mine.format.to_json()})
-    app = settled(go(app, "release", tmp_path))
-    assert "line breaks inside values" in wrong(app)
-    assert "save it as Parquet or Excel" in wrong(app)
-    assert NOW not in labels(app)
-    assert list(tmp_path.iterdir()) == []
-
-
 # The stakeholder view
 
 
