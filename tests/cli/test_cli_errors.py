@@ -8,10 +8,10 @@ import pytest
 
 from dpcore.cli import main, run
 from tests.cli.files import arguments, write_files
-from tests.helpers import QUERIES, one_line_of_error, parametrize, refusal
+from tests.helpers import QUERIES, once, one_line_of_error, parametrize, refusal
 
 
-@pytest.fixture(scope="module")
+@once
 def files(tmp_path_factory):
     """A folder with the files of `write_files`, to which nothing is written."""
     folder = tmp_path_factory.mktemp("files")
@@ -127,24 +127,15 @@ def test_an_empty_table_is_named_before_a_schema_is_measured(here, capsys, comma
     "given, parts",
     [
         (arguments("nan.csv"), ["column 'a'", "'NA'", "row 3", "is missing", "1 of 3 rows"]),
-        (arguments("over.csv"), ["column 'a'", "'3'", "row 2", "outside 0..2"]),
-        (
-            arguments("wide.csv", schema="wide.json", queries="marginals:3"),
-            ["35,000,000,000 combinations", "more than 50,000,000", "ask for smaller ones"],
-        ),
         (arguments(algorithm="nosuch"), ["'nosuch'", *QUERIES]),
-        (arguments("zero.csv"), ["zero.csv: a device, not a file"]),
-        (arguments(schema="pipe.csv"), ["pipe.csv: a pipe, not a file"]),
         (arguments(queries="matrix:lies.npy"), ["3000000000", "96 bytes follow it"]),
         (arguments(json="a" * 5000), ["cannot be written", "aaa…"]),
         (arguments(json="\udcff"), ["is not UTF-8 text: '--json=\\udcff'"]),
         (arguments(columns="a,z"), ["no column 'z'", "a, b"]),
-        (arguments(delta="0", algorithm="gaussian_maxent"), ["delta=0", "dpfw"]),
-        (arguments(epsilon="-1"), ["epsilon=-1.0 is not served", "from 1e-06 to 1e+09"]),
     ],
 )
 def test_the_line_names_what_is_wrong_and_what_is_allowed(files, monkeypatch, capsys, given, parts):
     monkeypatch.chdir(files)
     main(given)
     message = capsys.readouterr().err
-    assert [part for part in parts if part not in message] == []
+    assert not [part for part in parts if part not in message]

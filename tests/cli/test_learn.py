@@ -66,8 +66,6 @@ def test_a_guarantee_by_privacy_loss_distributions_is_reported(learn, capsys):
         (["--radius", "1e-11"], "the radii served for these bounds"),
         (["--task", "huber:y:x:1e-320"], "it is served in 1e-12..1e+15"),
         (["--algorithm", "dpfw"], "'dpfw' solves another kind of problem"),
-        (["--delta", "0"], "delta=0 cannot be promised"),
-        (["--algorithm", "alternating_sampler", "--set", "theta=0"], "theta must be above 0"),
     ],
 )
 def test_bad_input_is_one_line(learn, capsys, extra, message):

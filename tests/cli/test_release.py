@@ -93,7 +93,7 @@ def test_a_release_holds_no_record_and_its_claim_can_be_recomputed(here, algorit
     assert (here / "out").stat().st_mtime == pd.Timestamp(facts()["time"]).timestamp()
     claim = facts()
     assert claim["bounds"] == "entered by a person"
-    assert [check for check in verifier.checks(here / "out", ledger=here / "l.sqlite") if not check[0]] == []
+    assert not [check for check in verifier.checks(here / "out", ledger=here / "l.sqlite") if not check[0]]
     assert claim["made_by"]["noise"].startswith("exact ")
     assert "floating" not in claim["made_by"]["noise"]
     rows = pd.read_csv("out/synthetic.csv", keep_default_na=False)
@@ -280,8 +280,8 @@ def test_names_steer_no_terminal(tmp_path, monkeypatch, capsys):
     assert release(out, table="t.parquet", queries=out) == 2
     after = capsys.readouterr()
     lines = (printed.out + printed.err + after.out + after.err).split("\n")
-    assert [line for line in lines if not line.isprintable()] == []
-    assert [line for line in lines if line.startswith(("sound", "note: o"))] == []
+    assert not [line for line in lines if not line.isprintable()]
+    assert not [line for line in lines if line.startswith(("sound", "note: o"))]
 
 
 def test_numbers_are_never_neutralised():
