@@ -13,6 +13,7 @@ from streamlit import config
 from streamlit.error_util import handle_user_script_exception
 
 from pages._ui.server import quiet
+from tests.helpers import parametrize
 from tests.serving import ROOT
 
 PLANTED, LOG = "planted-4711", logging.getLogger("planted").error
@@ -64,7 +65,7 @@ def test_an_error_is_told_by_kind_and_place(hushed):
     assert "in broken" in told
 
 
-@pytest.mark.parametrize(
+@parametrize(
     "args, kwargs",
     [
         (("it broke",), {"exc_info": broken()}),
