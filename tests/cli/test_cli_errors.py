@@ -96,7 +96,7 @@ def test_an_error_of_the_program_is_told_without_its_words(here, capsys, monkeyp
 def test_whoever_stops_reading_the_output_sees_no_traceback():
     command = f"{sys.executable} -W error -m dpcore algorithms --json | head -c 10"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False, env=environment)
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, env=environment)
     assert (len(done.stdout), done.stderr) == (10, "")
 
 

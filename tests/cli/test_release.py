@@ -386,7 +386,7 @@ def test_the_next_command_says_what_a_killed_release_left_and_tidies_up(here, mo
     assert said not in shown(capsys)
     assert release("alive") == 0
     if left:
-        assert subprocess.run([sys.executable, "dead/verify.py", "--ledger=l.sqlite"], check=False).returncode == 0
+        assert subprocess.run([sys.executable, "dead/verify.py", "--ledger=l.sqlite"]).returncode == 0
 
 
 def test_a_killed_release_is_noted_once_by_whoever_tidies_first(here, monkeypatch):
