@@ -143,8 +143,9 @@ def resigned(folder, made, name, change):
     return wrong(folder)
 
 
-def set_at(*path):
-    *where, last, value = path
+def set_at(path, value):
+    """A change of what stands there: keys and places of a list, each behind the one that holds it."""
+    *where, last = (int(step) if step.isdigit() else step for step in path.split("/"))
 
     def change(content):
         for step in where:
@@ -155,30 +156,31 @@ def set_at(*path):
 
 
 @parametrize(
-    "name, path, caught",
+    "path, value, caught",
     [
-        ("release.json", ("promise", "epsilon", 0.1), {"charges", "reserved", "receipt"}),
-        ("release.json", ("promise", "delta", 1e-9), {"charges", "reserved", "receipt"}),
-        ("release.json", ("promise", "charges", 0, "mu", 2.0), {"charges"}),
-        ("release.json", ("promise", "charges", 0, "mu", -1.0), {"charges"}),
-        ("release.json", ("promise", "charges", 0, "times", 40), {"charges"}),
-        ("release.json", ("promise", "reserved", 0, "times", 0), {"receipt"}),
-        ("release.json", ("promise", "reserved", 0, "mu", 9.0), {"reserved", "receipt"}),
-        ("release.json", ("promise", "accounting", "faith"), {"charges", "reserved"}),
-        ("release.json", ("schema_sha256", "0" * 64), {"claim"}),
-        ("release.json", ("files", "answers.csv", "0" * 64), {"claim"}),
-        ("release.json", ("ledger", "entry", 4), {"receipt"}),
-        ("release.json", ("ledger", "hash", "0" * 64), {"receipt"}),
-        ("release.json", ("dataset", "spent", "epsilon", 0.1), {"receipt"}),
-        ("release.json", ("dataset", "total", "epsilon", 9.0), {"receipt"}),
-        ("account.json", ("releases", 0, "events", []), {"account", "total"}),
-        ("account.json", ("releases", 0, "time", "1999"), {"account"}),
-        ("account.json", ("opened", "epsilon", 0.1), {"account", "receipt", "total"}),
-        ("account.json", ("releases", []), {"account", "receipt", "total"}),
+        ("promise/epsilon", 0.1, "charges reserved receipt"),
+        ("promise/delta", 1e-9, "charges reserved receipt"),
+        ("promise/charges/0/mu", 2.0, "charges"),
+        ("promise/charges/0/mu", -1.0, "charges"),
+        ("promise/charges/0/times", 40, "charges"),
+        ("promise/reserved/0/times", 0, "receipt"),
+        ("promise/reserved/0/mu", 9.0, "reserved receipt"),
+        ("promise/accounting", "faith", "charges reserved"),
+        ("schema_sha256", "0" * 64, "claim"),
+        ("files/answers.csv", "0" * 64, "claim"),
+        ("ledger/entry", 4, "receipt"),
+        ("ledger/hash", "0" * 64, "receipt"),
+        ("dataset/spent/epsilon", 0.1, "receipt"),
+        ("dataset/total/epsilon", 9.0, "receipt"),
+        ("releases/0/events", [], "account total"),
+        ("releases/0/time", "1999", "account"),
+        ("opened/epsilon", 0.1, "account receipt total"),
+        ("releases", [], "account receipt total"),
     ],
 )
-def test_a_lie_that_its_owner_signs_is_named(made, folder, name, path, caught):
-    assert resigned(folder, made, name, set_at(*path)) == caught
+def test_a_lie_that_its_owner_signs_is_named(made, folder, path, value, caught):
+    name = "account.json" if path.startswith(("opened", "releases")) else "release.json"
+    assert resigned(folder, made, name, set_at(path, value)) == {*caught.split()}
 
 
 def test_an_account_linked_anew_shows_beside_an_earlier_folder_and_the_ledger(made, folder):
@@ -190,7 +192,7 @@ def test_an_account_linked_anew_shows_beside_an_earlier_folder_and_the_ledger(ma
 
     assert resigned(folder, made, "account.json", anew) == {"receipt"}
     link = read_json(folder / "account.json")["releases"][-1]["link"]
-    assert resigned(folder, made, "release.json", set_at("ledger", "link", link)) == set()
+    assert resigned(folder, made, "release.json", set_at("ledger/link", link)) == set()
     assert wrong(folder, earlier=made / "a") == {"earlier"}
     ledger = shutil.copy(made / "l.sqlite", folder.with_name("l.sqlite"))
     assert wrong(folder, ledger=ledger) == {"ledger"}, "not as it left"
@@ -256,7 +258,7 @@ def invent(folder):
 ATTACKS = {
     "rows": lambda folder: forge(folder, "synthetic.csv"),
     "answers": lambda folder: forge(folder, "answers.csv"),
-    "noise": lambda folder: rewrite(folder, "release.json", set_at("made_by", "noise", "exact coins")),
+    "noise": lambda folder: rewrite(folder, "release.json", set_at("made_by/noise", "exact coins")),
     "charges": lambda folder: rewrite(folder, "release.json", lambda facts: lower(facts["promise"]["charges"])),
     "another release": invent,
 }
@@ -294,7 +296,7 @@ def test_even_its_owner_changes_nothing_unseen_once_it_left(made, folder):
 def test_an_earlier_release_that_was_forged_or_is_of_another_key_is_no_evidence(made, folder, tmp_path):
     earlier = shutil.copytree(made / "a", tmp_path / "a")
     assert not wrong(folder, earlier=earlier)
-    rewrite(earlier, "release.json", set_at("made_by", "noise", "exact coins"))
+    rewrite(earlier, "release.json", set_at("made_by/noise", "exact coins"))
     assert wrong(folder, earlier=earlier) == {"earlier"}
     key_of(tmp_path / "other.sqlite").sign(earlier)
     assert wrong(folder, earlier=earlier) == {"earlier"}
