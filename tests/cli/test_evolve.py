@@ -9,7 +9,8 @@ from dpcore.cli import main
 from dpcore.geometry.regions import Ball
 from tests.helpers import one_line_of_error, parametrize, seeded
 
-GOOD = ["--ball=1", "--algorithm=private_evolution", "--epsilon=1", "--delta=1e-4"]
+CHOSEN = "--algorithm=private_evolution --epsilon=1 --delta=1e-4"
+GOOD = f"--ball=1 {CHOSEN}"
 
 
 @pytest.fixture(autouse=True)
@@ -22,8 +23,8 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_a_run_is_told_with_the_papers_letters(folder, capsys):
-    settings = ["--set=post=truncate", "--set=sampling=iid", "--set=release=last", "--set=steps=14"]
-    asked = ["evolve", "p.csv", *GOOD, *settings, "--json=o.json"]
+    settings = "--set=post=truncate --set=sampling=iid --set=release=last --set=steps=14"
+    asked = f"evolve p.csv {GOOD} {settings} --json=o.json".split()
     assert main([*asked, "--repeat=1", "--every=1"]) == 0
     assert [r["t"] for r in read_json(folder / "o.json")[0]["records"]] == list(range(1, 15))
     assert main([*asked, "--synthetic=s.csv", "--rows=33"]) == 0
@@ -33,7 +34,6 @@ def test_a_run_is_told_with_the_papers_letters(folder, capsys):
     assert told["sigma"] == told["parameters"]["sigma"] > 0
     assert [r["t"] for r in told["records"]] == [14]
     assert 0 < told["final"]["w1"] < 1
-    assert told["seconds"] > 0
     assert len(pd.read_csv("s.csv")) == 33
     assert f"{told['final']['w1']:.4g}" in capsys.readouterr().out
 
@@ -41,28 +41,25 @@ def test_a_run_is_told_with_the_papers_letters(folder, capsys):
 @parametrize(
     "arguments",
     [
-        ["p.csv", *GOOD, "--set=steps=0"],
-        ["same.csv", *GOOD],
-        ["p.csv", *GOOD, "--set=post=laplace"],
-        ["p.csv", "--low=0", "--high=1,1", "--algorithm=psmm", "--epsilon=1", "--delta=0"],
-        ["p.csv", "--low=-1,0", "--high=1,2", "--algorithm=psmm", "--epsilon=1", "--delta=1e-4"],
+        f"p.csv {GOOD} --set=steps=0",
+        f"same.csv {GOOD}",
+        f"p.csv {GOOD} --set=post=laplace",
+        "p.csv --low=0 --high=1,1 --algorithm=psmm --epsilon=1 --delta=0",
+        "p.csv --low=-1,0 --high=1,2 --algorithm=psmm --epsilon=1 --delta=1e-4",
     ],
 )
 def test_what_is_unusual_is_served(arguments):
-    assert main(["evolve", *arguments]) == 0
+    assert main(["evolve", *arguments.split()]) == 0
 
 
 @parametrize(
     "arguments, message",
     [
-        (["p.csv", *GOOD[1:]], "--ball R, or --low L and --high H"),
-        (["p.csv", *GOOD[1:], "--low=0", "--high=a"], "--high='a' is not a finite number"),
-        (
-            ["p.csv", *GOOD, "--algorithm=psmm", "--preset=algorithm-2"],
-            "--preset algorithm-2 is one of private_evolution",
-        ),
+        (f"p.csv {CHOSEN}", "--ball R, or --low L and --high H"),
+        (f"p.csv {CHOSEN} --low=0 --high=a", "--high='a' is not a finite number"),
+        (f"p.csv {GOOD} --algorithm=psmm --preset=algorithm-2", "--preset algorithm-2 is one of private_evolution"),
     ],
 )
 def test_bad_input_ends_with_one_clear_line(arguments, message, capsys):
-    assert main(["evolve", *arguments]) == 2
+    assert main(["evolve", *arguments.split()]) == 2
     one_line_of_error(capsys, message)

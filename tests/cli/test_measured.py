@@ -201,9 +201,9 @@ def test_a_private_schema_that_fails_stays_charged(here, monkeypatch, capsys):
     assert releases()[0]["state"] == "failed"
 
 
-@parametrize("given", [["--private"], ["--epsilon=1"], ["--private", "--peek"]])
+@parametrize("given", ["--private", "--epsilon=1", "--private --peek"])
 def test_a_private_schema_needs_its_budget_and_ledger(here, given, capsys):
-    refusal(main(["schema", "t.csv", *given]), capsys, "--private")
+    refusal(main(["schema", "t.csv", *given.split()]), capsys, "--private")
 
 
 def test_a_column_where_nothing_passes_says_what_epsilon_it_would_need(here, capsys):
