@@ -118,8 +118,8 @@ def test_a_closed_output_is_written_to_by_nobody(monkeypatch):
 def test_an_empty_table_is_named_before_a_schema_is_measured(here, capsys, command):
     (here / "open.json").write_text('{"columns": {"a": {"kind": "categorical", "values": "private"}}}')
     chosen = "--algorithm" if command == "run" else "--algorithms"
-    given = ["header.csv", "--schema=open.json", "--queries=marginals:1", f"{chosen}=gaussian_maxent", "--delta=1e-6"]
-    assert main([command, *given, "--epsilon=1" if command == "run" else "--epsilons=1"]) == 2
+    given = f"header.csv --schema=open.json --queries=marginals:1 {chosen}=gaussian_maxent --delta=1e-6"
+    assert main([command, *given.split(), "--epsilon=1" if command == "run" else "--epsilons=1"]) == 2
     one_line_of_error(capsys, "the table has no rows; at least 2 are needed")
 
 

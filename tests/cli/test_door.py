@@ -10,7 +10,7 @@ from dpcore.cli import main
 from tests.cli.test_release import order
 from tests.helpers import binned, categorical, numeric, parametrize, refusal, write_json
 
-EXACTLY = ["--epsilon=200", "--delta=1e-6"]  # so much that the released counts are those of the table
+EXACTLY = "--epsilon=200 --delta=1e-6"  # so much that the released counts are those of the table
 
 
 @pytest.fixture(autouse=True)
@@ -24,8 +24,8 @@ def schema(file="s.json", **columns):
 
 def shares(table, *more):
     """What a run with hardly any noise answers."""
-    order = ["run", table, "--schema=s.json", "--queries=marginals:1", "--algorithm=gaussian_maxent", *EXACTLY, *more]
-    assert main([*order, "--json=run.json", "--synthetic=rows.csv", "--rows=2000"]) == 0
+    order = f"run {table} --schema=s.json --queries=marginals:1 --algorithm=gaussian_maxent {EXACTLY}"
+    assert main([*f"{order} --json=run.json --synthetic=rows.csv --rows=2000".split(), *more]) == 0
     return pd.read_csv("rows.csv", dtype=str).to_dict("list")
 
 

@@ -108,15 +108,16 @@ def test_what_the_ledger_does_not_allow_is_not_drawn(here, monkeypatch, capsys):
 
 
 def test_a_run_measures_anew_for_every_seed_within_one_budget(here):
-    given = ["--queries=marginals:2", "--algorithm=gaussian_maxent", "--epsilon=1", "--delta=1e-6", "--repeat=2"]
-    assert main(["run", "t.csv", "--schema=s.json", *given, "--schema-share=0.3", "--json=out.json"]) == 0
+    given = "--queries=marginals:2 --algorithm=gaussian_maxent --epsilon=1 --delta=1e-6 --repeat=2"
+    command = f"run t.csv --schema=s.json {given}"
+    assert main(f"{command} --schema-share=0.3 --json=out.json".split()) == 0
     first, second = read_json(here / "out.json")
     assert first["schema"]["schema"] != second["schema"]["schema"]
     rho = first["schema"]["cost"]["rho"]
     assert rho == approx(0.3 * conversions.zcdp_rho(1, 1e-6 * 0.75))
     assert first["spent"]["mu"] ** 2 / 2 == approx(0.7 / 0.3 * rho, rel=1e-4)
     for share in ("0", "1.5", "x"):
-        assert main(["run", "t.csv", "--schema=s.json", *given, f"--schema-share={share}"]) == 2
+        assert main(f"{command} --schema-share={share}".split()) == 2
 
 
 def test_what_cannot_go_with_an_open_schema_is_refused(here, capsys):
@@ -130,28 +131,28 @@ def test_what_cannot_go_with_an_open_schema_is_refused(here, capsys):
 
 
 def test_every_point_of_a_sweep_measures_its_own_schema_and_is_the_same_as_a_run(here, capsys):
-    given = ["t.csv", "--schema=s.json", "--queries=marginals:2", "--delta=1e-6", "--schema-share=0.2"]
-    sweep = ["sweep", *given, "--epsilons=1,2", "--repeat=2", "--algorithms=gaussian_maxent,mwem", "--json=s.out"]
-    assert main(sweep) == 0
+    given = "t.csv --schema=s.json --queries=marginals:2 --delta=1e-6 --schema-share=0.2"
+    sweep = f"sweep {given} --epsilons=1,2 --repeat=2 --algorithms=gaussian_maxent,mwem --json=s.out"
+    assert main(sweep.split()) == 0
     assert "schema measured anew for every ε and seed" in capsys.readouterr().out
     told = read_json(here / "s.out")
     assert {p["state"] for p in told["points"]} == {"done"}
     assert told["task"]["open"]["job"]["values"] == "private"
     assert SECRET not in (here / "s.out").read_text()
     for name in ("gaussian_maxent", "mwem"):
-        assert main(["run", *given, f"--algorithm={name}", "--epsilon=2", "--repeat=2", "--json=r.out"]) == 0
+        assert main(f"run {given} --algorithm={name} --epsilon=2 --repeat=2 --json=r.out".split()) == 0
         for run in read_json(here / "r.out"):
             (point,) = [
                 p for p in told["points"] if (p["algorithm"], p["epsilon"], p["seed"]) == (name, 2, run["seed"])
             ]
             assert point["errors"] == {key: run["final"][key] for key in point["errors"]}
             assert point["spent"] == run["spent"]
-    refusal(main([*(o.replace("0.2", "0.3") for o in sweep), "--resume"]), capsys, "another task: schema_share")
+    refusal(main([*sweep.replace("0.2", "0.3").split(), "--resume"]), capsys, "another task: schema_share")
 
 
 def schema(*extra, delta="1e-6"):
-    fixed = ["--ledger=l.sqlite", "--epsilon=4", f"--delta={delta}"]
-    return main(["schema", "t.csv", "--private", *fixed, "--total-epsilon=20", f"--total-delta={delta}", *extra])
+    budget = f"--epsilon=4 --delta={delta} --total-epsilon=20 --total-delta={delta}"
+    return main([*f"schema t.csv --private --ledger=l.sqlite {budget}".split(), *extra])
 
 
 def test_the_schema_of_a_table_that_nobody_knows(here, capsys):
