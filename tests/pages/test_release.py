@@ -331,16 +331,16 @@ def test_on_one_s_own_machine_nothing_is_asked_unless_a_key_is_set(tmp_path, mon
 @parametrize(
     "address, hosts, others",
     [
-        ("127.0.0.1", ["localhost", "127.0.0.1"], False),
-        ("0.0.0.0", ["localhost"], True),
-        (None, ["localhost"], True),
-        ("127.0.0.1", ["localhost", "explorer.example.org"], True),  # a proxy stands before it
-        ("127.0.0.1", [], True),
-        ("localhost", ["*"], True),
+        ("127.0.0.1", "localhost 127.0.0.1", False),
+        ("0.0.0.0", "localhost", True),
+        (None, "localhost", True),
+        ("127.0.0.1", "localhost explorer.example.org", True),  # a proxy stands before it
+        ("127.0.0.1", "", True),
+        ("localhost", "*", True),
     ],
 )
 def test_who_may_reach_the_server_is_read_off_its_settings(monkeypatch, address, hosts, others):
-    settings = {"server.address": address, "server.allowedHosts": hosts}
+    settings = {"server.address": address, "server.allowedHosts": hosts.split()}
     monkeypatch.setattr(state.st, "get_option", settings.__getitem__)
     assert state.public_host() is others
 
