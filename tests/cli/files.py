@@ -40,7 +40,6 @@ def write_files(folder):
     for name, text in files.items():
         (folder / name).write_text(text)
     os.mkfifo(folder / "pipe.csv")
-    (folder / "zero.csv").symlink_to("/dev/zero")
     (folder / "lone.json").write_text('{"columns": {"\\ud800": {"kind": "integer", "size": 2}}}')
     write_json(folder / "columns.json", {f"x{i}": 2 for i in range(5001)})
     write_json(folder / "cells.json", {f"x{i}": 10**6 for i in range(700)})

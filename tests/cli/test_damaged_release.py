@@ -2,30 +2,24 @@
 
 import os
 import shutil
-
-import pytest
+from contextlib import chdir
 
 from dpcore import read_json
 from dpcore.cli import main
 from tests.cli.files import write_files
 from tests.cli.test_release import release
-from tests.helpers import one_line_of_error, parametrize, seeded, write_json
+from tests.helpers import once, one_line_of_error, parametrize, seeded, write_json
 
-QUESTION = "sex = m and age > 21"
 ODD = [[], -1e308, "\ud800"]
 
 
-@pytest.fixture(scope="module")
+@once
 def whole(tmp_path_factory):
     """A folder with a release of each kind: with weights, and with synthetic rows alone."""
     here = tmp_path_factory.mktemp("releases")
     write_files(here)
-    before = os.getcwd()
-    os.chdir(here)
-    try:
+    with chdir(here):
         assert release(epsilon=5, total=("40", "1e-6")) == 0
-    finally:
-        os.chdir(before)
     shutil.copytree(here / "out", here / "rows")
     (here / "rows" / "weights.parquet").unlink()
     return here
@@ -34,17 +28,17 @@ def whole(tmp_path_factory):
 def asked(folder, capsys):
     """The exit code of `ask`, whose error is one line that names a file."""
     capsys.readouterr()
-    code = main(["ask", str(folder), QUESTION])
+    code = main(["ask", str(folder), "sex = m and age > 21"])
     if code:
         assert code == 2
         one_line_of_error(capsys, str(folder))
     return code
 
 
-FILES = [("out", "release.json"), ("out", "tables.npz"), ("out", "weights.parquet"), ("rows", "synthetic.parquet")]
-
-
-@parametrize("kind, name", FILES)
+@parametrize(
+    "kind, name",
+    [("out", "release.json"), ("out", "tables.npz"), ("out", "weights.parquet"), ("rows", "synthetic.parquet")],
+)
 def test_a_damaged_file_is_named(whole, tmp_path, capsys, kind, name):
     folder = tmp_path / "r"
     shutil.copytree(whole / kind, folder)

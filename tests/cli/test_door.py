@@ -10,7 +10,7 @@ from dpcore.cli import main
 from tests.cli.test_release import order
 from tests.helpers import binned, categorical, numeric, parametrize, refusal, write_json
 
-EXACTLY = ["--epsilon=200", "--delta=1e-6"]  # so much that the released counts are those of the table
+EXACTLY = "--epsilon=200 --delta=1e-6"  # so much that the released counts are those of the table
 
 
 @pytest.fixture(autouse=True)
@@ -24,8 +24,8 @@ def schema(file="s.json", **columns):
 
 def shares(table, *more):
     """What a run with hardly any noise answers."""
-    order = ["run", table, "--schema=s.json", "--queries=marginals:1", "--algorithm=gaussian_maxent", *EXACTLY, *more]
-    assert main([*order, "--json=run.json", "--synthetic=rows.csv", "--rows=2000"]) == 0
+    order = f"run {table} --schema=s.json --queries=marginals:1 --algorithm=gaussian_maxent {EXACTLY}"
+    assert main([*f"{order} --json=run.json --synthetic=rows.csv --rows=2000".split(), *more]) == 0
     return pd.read_csv("rows.csv", dtype=str).to_dict("list")
 
 
@@ -82,23 +82,16 @@ def test_one_file_is_one_data_set_whatever_its_schema_and_its_format(capsys):
 
 
 def test_a_release_states_how_its_file_is_written(capsys):
-    schema(a=categorical("é", "e"))
-    Path("t.csv").write_bytes("a\né\ne\n".encode("utf-16"))
-    fixed = ["--total-epsilon=2.5", "--total-delta=1e-5"]
-    refusal(release("t.csv", "one", *fixed), capsys, "it is UTF-16: save it as UTF-8")
-    stated = read_json("s.json") | {"file": {"encoding": "utf-16"}}
-    write_json("s.json", stated)
-    refusal(release("t.csv", "one", *fixed), capsys, "one stray byte moves all that follow")
-    stated["file"] = {"line_breaks": True}
-    write_json("s.json", stated)
-    Path("t.csv").write_bytes(b"a\ne\ne\n")
-    refusal(
-        release("t.csv", "one", *fixed),
-        capsys,
-        "one open quote changes all rows that follow; save it as Parquet or Excel",
-    )
-    stated["file"] = {"encoding": "windows-1252"}
-    write_json("s.json", stated)
-    Path("t.csv").write_bytes("a\né\ne\n".encode("cp1252"))
-    assert release("t.csv", "one", *fixed) == 0
+    text, fixed = "a\né\ne\n", ["--total-epsilon=2.5", "--total-delta=1e-5"]
+
+    def written(content, **file):
+        Path("t.csv").write_bytes(content)
+        write_json("s.json", {"columns": {"a": categorical("é", "e")}, "file": file})
+        return release("t.csv", "one", *fixed)
+
+    refusal(written(text.encode("utf-16")), capsys, "it is UTF-16: save it as UTF-8")
+    refusal(written(text.encode("utf-16"), encoding="utf-16"), capsys, "one stray byte moves all that follow")
+    words = "one open quote changes all rows that follow; save it as Parquet or Excel"
+    refusal(written(b"a\ne\ne\n", line_breaks=True), capsys, words)
+    assert written(text.encode("cp1252"), encoding="windows-1252") == 0
     assert read_json("one/release.json")["schema"]["file"] == {"encoding": "windows-1252"}

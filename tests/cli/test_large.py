@@ -14,7 +14,6 @@ from tests.cli.test_release import order
 from tests.helpers import integer, parametrize, private, refusal, seeded, write_json
 
 WIDE = {name: 30 for name in "abcdef"}  # 7.3e8 cells, which nobody lists
-CLOCK = ("seconds", "memory")
 
 
 @pytest.fixture
@@ -33,13 +32,13 @@ def here(here):
 def plain(told):
     """What a file says, but for the clock."""
     if isinstance(told, dict):
-        return {name: plain(part) for name, part in told.items() if name not in CLOCK}
+        return {name: plain(part) for name, part in told.items() if name not in ("seconds", "memory")}
     return [plain(part) for part in told] if isinstance(told, list) else told
 
 
 def run(table, schema, *extra, algorithm="aim"):
-    command = ["run", table, f"--schema={schema}", "--queries=marginals:2", f"--algorithm={algorithm}", "--epsilon=1"]
-    assert main([*command, "--json=out.json", "--synthetic=out.csv", *extra]) == 0
+    command = f"run {table} --schema={schema} --queries=marginals:2 --algorithm={algorithm} --epsilon=1"
+    assert main([*f"{command} --json=out.json --synthetic=out.csv".split(), *extra]) == 0
     with open("out.json") as told, open("out.csv") as rows:
         return plain(json.load(told)) | {"rows": rows.read()}
 
@@ -53,9 +52,9 @@ def test_a_run_on_parts_is_the_one_in_memory(here):
 
 def test_a_large_file_is_read_in_parts_unasked(here, monkeypatch, capsys):
     monkeypatch.setattr(files, "LARGE", {".csv": 10})
-    wide = ["run", "wide.csv", "--schema=wide.json", "--queries=marginals:1", "--epsilon=1"]
-    refusal(main([*wide, "--algorithm=private_evolution_table"]), capsys, "needs the rows one by one")
-    assert main([*wide, "--algorithm=private_evolution_table", "--set=rounds=1", "--no-stream"]) == 0
+    wide = "run wide.csv --schema=wide.json --queries=marginals:1 --epsilon=1 --algorithm=private_evolution_table"
+    refusal(main(wide.split()), capsys, "needs the rows one by one")
+    assert main(f"{wide} --set=rounds=1 --no-stream".split()) == 0
 
 
 def test_a_schema_is_measured_on_a_whole_table_however_large(here, monkeypatch, capsys):
@@ -70,9 +69,9 @@ def test_a_schema_is_measured_on_a_whole_table_however_large(here, monkeypatch, 
 
 @parametrize("jobs", ["1", "2"])
 def test_a_sweep_on_parts_has_the_points_of_one_in_memory(here, jobs):
-    command = ["--schema=wide.json", "--queries=marginals:2", "--algorithms=aim,residual", "--epsilons=1", "--repeat=1"]
-    assert main(["sweep", "parts", *command, "--json=parts.json", f"--jobs={jobs}"]) == 0
-    assert main(["sweep", "wide.csv", *command, "--json=whole.json"]) == 0
+    command = "--schema=wide.json --queries=marginals:2 --algorithms=aim,residual --epsilons=1 --repeat=1"
+    assert main(f"sweep parts {command} --json=parts.json --jobs={jobs}".split()) == 0
+    assert main(f"sweep wide.csv {command} --json=whole.json".split()) == 0
     found, whole = (plain(read_json(here / name)) for name in ("parts.json", "whole.json"))
     assert found["points"] == whole["points"]
     assert all(point["state"] == "done" for point in found["points"])
@@ -106,10 +105,10 @@ def test_constraints_that_records_break_are_told_of_parts_too(here, capsys):
     schema = {"columns": {n: integer(0, 29) for n in WIDE}}
     schema["constraints"] = [{"order": ["c", "a", "b"]}]
     write_json(here / "wide.json", schema)
-    command = ["--schema=wide.json", "--queries=marginals:2", "--algorithm=residual", "--epsilon=1"]
+    command = "--schema=wide.json --queries=marginals:2 --algorithm=residual --epsilon=1"
     said = []
     for table in ("parts", "wide.csv"):
-        assert main(["run", table, *command]) == 0
+        assert main(f"run {table} {command}".split()) == 0
         said.append([line for line in capsys.readouterr().err.splitlines() if "uses real data" in line])
     assert said[0] == said[1]
     assert "of 500 rows break" in said[0][0]

@@ -10,7 +10,7 @@ from dpcore import InputError, read_json
 from dpcore.cli import main
 from dpcore.privacy.accounting import conversions, events_from_json
 from dpcore.publishing import prepared
-from dpcore.publishing.ledger_store import Store, verify
+from dpcore.publishing.ledger_store import Store
 from dpcore.schemas.measure import measure_schema
 from tests.cli.files import OPEN, people
 from tests.cli.test_release import data_set, facts, order, paid, releases
@@ -40,20 +40,13 @@ def release(out="out", *extra, schema="s.json", epsilon=2, delta="1e-6", total="
 
 
 @parametrize("algorithm", ["gaussian_maxent", "mwem", "private_evolution_table"])
-def test_a_release_measures_its_schema_and_its_claim_can_be_recomputed(here, capsys, algorithm):
+def test_a_release_measures_its_schema_and_holds_nothing_that_one_row_says(here, capsys, algorithm):
     assert release(algorithm=algorithm) == 0
     assert "measured 'job'" in capsys.readouterr().out
-    claim = facts()
-    sums = paid(claim["promise"]["charges"])
-    assert 1.9 < conversions.zcdp_epsilon(sums.rho, claim["promise"]["delta"] - sums.failure) <= 2
-    assert claim["schema"]["measured"] == ["job", "pay", "age"]
-    assert claim["schema"]["columns"]["job"]["values"] == ["clerk", "nurse", "(other)"]
-    assert {m["tag"] for m in claim["measured"]} == {"protected"}
+    assert {m["tag"] for m in facts()["measured"]} == {"protected"}
     assert "found: <bdi>2 values passed the threshold of" in (here / "out" / "card.html").read_text()
     for path in (here / "out").iterdir():
         assert SECRET.encode() not in path.read_bytes()
-    assert verify("l.sqlite", claim["ledger"]) == []
-    assert claim["made_by"]["noise"].startswith("exact ")
 
 
 def test_the_schema_is_a_later_releases_public_input(here, capsys):
@@ -69,16 +62,6 @@ def test_the_schema_is_a_later_releases_public_input(here, capsys):
     refusal(
         release("third", "--schema-share=0.2", schema="out/schema.json"), capsys, "nothing of this schema is private"
     )
-
-
-def test_without_delta_numbers_are_measured_and_categories_refused(here, capsys):
-    assert release(schema="numbers.json", delta="0", algorithm="mwem") == 0
-    sums = paid(facts()["promise"]["charges"])
-    assert 1.99 < sums.pure <= 2
-    refusal(
-        release("more", delta="0", algorithm="mwem"), capsys, "column 'job': at delta=0 its values cannot be measured"
-    )
-    assert len(releases()) == 1
 
 
 def test_a_schema_that_a_data_set_cannot_pay_for_any_more_is_refused_with_a_way_on(here, capsys):
@@ -125,15 +108,16 @@ def test_what_the_ledger_does_not_allow_is_not_drawn(here, monkeypatch, capsys):
 
 
 def test_a_run_measures_anew_for_every_seed_within_one_budget(here):
-    given = ["--queries=marginals:2", "--algorithm=gaussian_maxent", "--epsilon=1", "--delta=1e-6", "--repeat=2"]
-    assert main(["run", "t.csv", "--schema=s.json", *given, "--schema-share=0.3", "--json=out.json"]) == 0
+    given = "--queries=marginals:2 --algorithm=gaussian_maxent --epsilon=1 --delta=1e-6 --repeat=2"
+    command = f"run t.csv --schema=s.json {given}"
+    assert main(f"{command} --schema-share=0.3 --json=out.json".split()) == 0
     first, second = read_json(here / "out.json")
     assert first["schema"]["schema"] != second["schema"]["schema"]
     rho = first["schema"]["cost"]["rho"]
     assert rho == approx(0.3 * conversions.zcdp_rho(1, 1e-6 * 0.75))
     assert first["spent"]["mu"] ** 2 / 2 == approx(0.7 / 0.3 * rho, rel=1e-4)
     for share in ("0", "1.5", "x"):
-        assert main(["run", "t.csv", "--schema=s.json", *given, f"--schema-share={share}"]) == 2
+        assert main(f"{command} --schema-share={share}".split()) == 2
 
 
 def test_what_cannot_go_with_an_open_schema_is_refused(here, capsys):
@@ -147,34 +131,28 @@ def test_what_cannot_go_with_an_open_schema_is_refused(here, capsys):
 
 
 def test_every_point_of_a_sweep_measures_its_own_schema_and_is_the_same_as_a_run(here, capsys):
-    given = ["t.csv", "--schema=s.json", "--queries=marginals:2", "--delta=1e-6", "--schema-share=0.2"]
-    sweep = ["sweep", *given, "--epsilons=1,2", "--repeat=2", "--algorithms=gaussian_maxent,mwem", "--json=s.out"]
-    assert main(sweep) == 0
+    given = "t.csv --schema=s.json --queries=marginals:2 --delta=1e-6 --schema-share=0.2"
+    sweep = f"sweep {given} --epsilons=1,2 --repeat=2 --algorithms=gaussian_maxent,mwem --json=s.out"
+    assert main(sweep.split()) == 0
     assert "schema measured anew for every ε and seed" in capsys.readouterr().out
     told = read_json(here / "s.out")
     assert {p["state"] for p in told["points"]} == {"done"}
     assert told["task"]["open"]["job"]["values"] == "private"
     assert SECRET not in (here / "s.out").read_text()
     for name in ("gaussian_maxent", "mwem"):
-        assert main(["run", *given, f"--algorithm={name}", "--epsilon=2", "--repeat=2", "--json=r.out"]) == 0
+        assert main(f"run {given} --algorithm={name} --epsilon=2 --repeat=2 --json=r.out".split()) == 0
         for run in read_json(here / "r.out"):
             (point,) = [
                 p for p in told["points"] if (p["algorithm"], p["epsilon"], p["seed"]) == (name, 2, run["seed"])
             ]
             assert point["errors"] == {key: run["final"][key] for key in point["errors"]}
             assert point["spent"] == run["spent"]
-    refusal(main([*(o.replace("0.2", "0.3") for o in sweep), "--resume"]), capsys, "another task: schema_share")
-
-
-def test_a_sweep_without_delta_says_at_every_point_that_categories_are_not_measured(here, capsys):
-    order = ["sweep", "t.csv", "--schema=s.json", "--queries=marginals:1", "--delta=0", "--epsilons=1", "--repeat=1"]
-    assert main([*order, "--algorithms=mwem"]) == 0
-    assert "refused: mwem at ε=1 (1 points): column 'job': at delta=0" in capsys.readouterr().out
+    refusal(main([*sweep.replace("0.2", "0.3").split(), "--resume"]), capsys, "another task: schema_share")
 
 
 def schema(*extra, delta="1e-6"):
-    fixed = ["--ledger=l.sqlite", "--epsilon=4", f"--delta={delta}"]
-    return main(["schema", "t.csv", "--private", *fixed, "--total-epsilon=20", f"--total-delta={delta}", *extra])
+    budget = f"--epsilon=4 --delta={delta} --total-epsilon=20 --total-delta={delta}"
+    return main([*f"schema t.csv --private --ledger=l.sqlite {budget}".split(), *extra])
 
 
 def test_the_schema_of_a_table_that_nobody_knows(here, capsys):
@@ -224,9 +202,9 @@ def test_a_private_schema_that_fails_stays_charged(here, monkeypatch, capsys):
     assert releases()[0]["state"] == "failed"
 
 
-@parametrize("given", [["--private"], ["--epsilon=1"], ["--private", "--peek"]])
+@parametrize("given", ["--private", "--epsilon=1", "--private --peek"])
 def test_a_private_schema_needs_its_budget_and_ledger(here, given, capsys):
-    refusal(main(["schema", "t.csv", *given]), capsys, "--private")
+    refusal(main(["schema", "t.csv", *given.split()]), capsys, "--private")
 
 
 def test_a_column_where_nothing_passes_says_what_epsilon_it_would_need(here, capsys):

@@ -93,7 +93,7 @@ def test_a_release_holds_no_record_and_its_claim_can_be_recomputed(here, algorit
     assert (here / "out").stat().st_mtime == pd.Timestamp(facts()["time"]).timestamp()
     claim = facts()
     assert claim["bounds"] == "entered by a person"
-    assert [check for check in verifier.checks(here / "out", ledger=here / "l.sqlite") if not check[0]] == []
+    assert not [check for check in verifier.checks(here / "out", ledger=here / "l.sqlite") if not check[0]]
     assert claim["made_by"]["noise"].startswith("exact ")
     assert "floating" not in claim["made_by"]["noise"]
     rows = pd.read_csv("out/synthetic.csv", keep_default_na=False)
@@ -280,8 +280,8 @@ def test_names_steer_no_terminal(tmp_path, monkeypatch, capsys):
     assert release(out, table="t.parquet", queries=out) == 2
     after = capsys.readouterr()
     lines = (printed.out + printed.err + after.out + after.err).split("\n")
-    assert [line for line in lines if not line.isprintable()] == []
-    assert [line for line in lines if line.startswith(("sound", "note: o"))] == []
+    assert not [line for line in lines if not line.isprintable()]
+    assert not [line for line in lines if line.startswith(("sound", "note: o"))]
 
 
 def test_numbers_are_never_neutralised():
@@ -305,9 +305,12 @@ def test_the_card_is_made_of_facts_alone(here):
     release()
     said = (here / "out" / "card.html").read_text()
     assert card(facts()) == said
-    means, shown = Promise.of_release(facts()), " ".join(html.unescape(re.sub(r"<[^>]+>", " ", said)).split())
+    means, review = Promise.of_release(facts()), (here / "out" / "review.html").read_text()
+    shown, reviewed = (" ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split()) for page in (said, review))
     assert " ".join(guess_tile(means.guess())) in shown
     assert means.suspicion_words in shown
+    assert means.words in reviewed
+    assert facts()["promise"]["means"] == means.to_json()
     assert COUNTED not in html.unescape(said)
     assert PEEKED not in said
     assert "for publishing" not in said
@@ -383,7 +386,7 @@ def test_the_next_command_says_what_a_killed_release_left_and_tidies_up(here, mo
     assert said not in shown(capsys)
     assert release("alive") == 0
     if left:
-        assert subprocess.run([sys.executable, "dead/verify.py", "--ledger=l.sqlite"], check=False).returncode == 0
+        assert subprocess.run([sys.executable, "dead/verify.py", "--ledger=l.sqlite"]).returncode == 0
 
 
 def test_a_killed_release_is_noted_once_by_whoever_tidies_first(here, monkeypatch):

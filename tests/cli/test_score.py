@@ -7,9 +7,8 @@ from dpcore.cli import main
 from tests.helpers import approx, parametrize, refusal
 
 
-def scored(here, real, synthetic, *extra):
-    where = ["--schema", "c.json", "--queries", "marginals:2", "--json", "score.json"]
-    assert main(["score", real, synthetic, *where, *extra]) == 0
+def scored(here, real, synthetic):
+    assert main(f"score {real} {synthetic} --schema c.json --queries marginals:2 --json score.json".split()) == 0
     return read_json(here / "score.json")
 
 
@@ -40,4 +39,4 @@ def test_the_score_is_the_largest_and_mean_difference_of_shares(here):
 
 @parametrize("synthetic, message", [("over.csv", "'3' in row 2 is outside 0..2"), ("one.csv", "1 row")])
 def test_a_table_that_does_not_fit_the_schema_is_refused(here, capsys, synthetic, message):
-    refusal(main(["score", "c.csv", synthetic, "--schema", "c.json", "--queries", "marginals:2"]), capsys, message)
+    refusal(main(f"score c.csv {synthetic} --schema c.json --queries marginals:2".split()), capsys, message)

@@ -185,6 +185,12 @@ def run_comparison(app, algorithms=("gaussian_maxent",), epsilons=(1.0,), seeds=
     return press(app, "Run the comparison")
 
 
+def typed_schema(app, schema):
+    """The page after a person has typed a schema."""
+    table(app).set_schema(schema)
+    return app.run()
+
+
 def upload_schema(app, content):
     """Bring a schema's file on Data, which is open."""
     key = next(u.key for u in app.file_uploader if str(u.key).startswith("schema-file"))

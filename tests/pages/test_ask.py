@@ -8,9 +8,7 @@ from dpcore.experiments.foretold import public_noise
 from dpcore.theory.meaning import times_in_100
 from dpcore.theory.noise import all_within
 from pages._ui.compare.ask import forecast, noises
-from pages._ui.shell.controls import EPSILONS, number
-from pages._ui.shell.state import sample_table
-from pages._ui.shell.tables import Table
+from pages._ui.shell import EPSILONS, Table, number, sample_table
 from tests.helpers import approx, final_errors, parametrize
 from tests.pages.headless import captions, dataframe, go, heading, open_page, put, said, session, settled, shown, titled
 
@@ -89,7 +87,7 @@ def test_no_column_of_an_upload_is_in_an_address(hostile):
     frame, schema = hostile
     app = open_page("app")
     session(app).table = Table("mine.csv", frame, schema, "typed", uploaded=True)
-    app = put(go(app, "compare"), ask_tolerance=0.1, ask_share=0.5, delta=1e-5)
+    put(go(app, "compare"), ask_tolerance=0.1, ask_share=0.5, delta=1e-5)
     assert set(links(app)["Explore it"]) == {"epsilon", "delta", "algorithm"}
 
 

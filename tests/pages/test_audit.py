@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from dpcore import ALGORITHMS, Budget
-from dpcore.experiments.audit import Audit, audit, short
+from dpcore.experiments.audit import audit, short
 from dpcore.experiments.transcripts import Judged, transcribe
-from dpcore.privacy.accounting import Accounting
 from dpcore.theory.meaning import times_in_100
 from pages._ui.audit import game as audits
 from pages._ui.jobs.work import Stopped, Work
@@ -144,11 +143,9 @@ def test_the_curves_begin_and_end_where_they_must():
 def test_the_caption_of_a_breach_quotes_the_point_of_the_breach():
     """Not the knee, which may lie within the limit while a corner breaks it."""
     x = np.array([0.01, 0.3, 0.6])
-    found = Audit(
-        algorithm="dpfw", budget=Budget(1.0, 0.01), accounting=Accounting.ZCDP, bug="none", runs=500, records=10,
-        promised=1.0, epsilon_low=2.0, accounted_low=0.0,
-        line=0.0, thresholds=-x, false_alarms=x, hits=np.array([0.2, 0.8, 0.85]), limit=np.array([0.04, 0.83, 0.9]),
-    )  # fmt: skip
+    hits, limit = np.array([0.2, 0.8, 0.85]), np.array([0.04, 0.83, 0.9])
+    curve = {"thresholds": -x, "false_alarms": x, "hits": hits, "limit": limit}
+    found = replace(audits.opening().found, epsilon_low=2.0, **curve)
     frame = audits.curves(found)
     told = "At 1.0% false alarms the second table is recognised 20.0% of the time; the promise allows no more than"
     assert audits.telling(found, frame) == told + " 4.0%."

@@ -20,8 +20,7 @@ from pages._ui.compare import ask, forecast, measures, overview, report
 from pages._ui.compare.overview import CHANCE, LINES
 from pages._ui.compare.sweeps import TITLES
 from pages._ui.jobs.several import Several
-from pages._ui.shell.state import sample_table
-from pages._ui.shell.tables import Table
+from pages._ui.shell import Table, sample_table
 from tests.helpers import all_tables, approx, final_errors, finished
 from tests.pages.headless import (
     berkeley,

@@ -23,6 +23,7 @@ from tests.pages.headless import (
     session,
     shown,
     table,
+    typed_schema,
     upload,
     wrong,
 )
@@ -99,12 +100,12 @@ def test_the_button_to_explore_says_what_is_missing_and_the_page_how_much_is_lef
     press(app, READ)
     assert heading(app) == "All columns ready"
     assert explore(app) == (True, "**Explore it**")
-    table(app).set_schema({"columns": {}})
-    assert explore(app.run()) == (False, "**Explore it**: first mend what is named below")
-    table(app).set_schema({"columns": {"rare": private("categorical")}})
-    assert explore(app.run()) == (False, "**Explore it**: first try the measurement")
-    table(app).set_schema({"columns": {"rare": integer(0, 3)}})
-    assert explore(app.run()) == (False, "**Explore it**: first decide about 1 column")
+    for columns, words in (
+        ({}, "mend what is named below"),
+        ({"rare": private("categorical")}, "try the measurement"),
+        ({"rare": integer(0, 3)}, "decide about 1 column"),
+    ):
+        assert explore(typed_schema(app, {"columns": columns})) == (False, f"**Explore it**: first {words}")
 
 
 def test_what_is_typed_into_the_grid_is_used_at_once(monkeypatch):
@@ -284,17 +285,6 @@ def test_a_schema_of_a_persons_own_is_typed_and_one_that_says_so_is_peeked():
     assert "must be a JSON object" in mine.problem
 
 
-def test_a_table_of_200_columns_is_ready_with_a_choice_that_is_said():
-    names = [f"c{i}" for i in range(200)]
-    rows = "\n".join(",".join(str((i * (j + 3)) % (2 + j % 5)) for j in range(200)) for i in range(60))
-    app = opened(f"{','.join(names)}\n{rows}\n".encode())
-    press(app, READ)
-    app.session_state["data-part"] = "For experts"
-    app.run()
-    assert "10^" in " ".join(t.value for t in app.text)
-    assert "columns to begin with" in captions(go(app, "explore"))
-
-
 YEARS = "first,last\n" + "\n".join(f"{2000 + i % 5},{2000 + i % 7}" for i in range(70)) + "\n"
 TYPED = {name: integer(2000, 2006) for name in ("first", "last")}
 
@@ -310,8 +300,7 @@ def constrain(app, text):
 
 def test_constraints_are_typed_kept_and_counted_as_a_peek_only():
     app = opened(YEARS.encode())
-    table(app).set_schema({"columns": TYPED})
-    app.run()
+    typed_schema(app, {"columns": TYPED})
     constrain(app, '[{"order": ["first", "lst"]}]')
     assert "constraint 1: there is no column 'lst'; the columns are first, last" in told(app)
     assert not table(app).domain.constraints
@@ -349,9 +338,9 @@ def test_the_person_is_asked_for_above_the_grid_and_rows_a_person_once_there_is_
     assert hint not in captions(app)
     put(app, **{most: 2})
     assert (table(app).unit.person, table(app).unit.most_rows) == ("patient_id", 2)
-    table(app).set_schema({"columns": {"age": {"kind": "integer", "low": 20, "high": 79, "bins": 3}}})
-    assert any("protects one person with at most 2 rows" in t.value for t in app.run().text)
+    typed_schema(app, {"columns": {"age": integer(20, 79, bins=3)}})
+    assert any("protects one person with at most 2 rows" in t.value for t in app.text)
     app.query_params["below"] = "Budget used"
-    app = go(app, "explore")
+    go(app, "explore")
     assert "400 rows" in captions(app)
     assert dataframe(app, "setting")["value"].iloc[-1] == "0.03886"  # √2 · 2 / (400 μ)

@@ -27,6 +27,7 @@ from tests.pages.headless import (
     settled,
     table,
     titled,
+    typed_schema,
     upload,
     wrong,
 )
@@ -120,7 +121,6 @@ def test_every_kind_of_plan_has_its_curves(visited, name):
     app = visited
     app.selectbox(key="algorithm").set_value(titled(name))
     opened(app, "Cost")
-    assert not app.error
     assert len(figures(app)) == 2
     costs = dataframe(app, "ε, Rényi DP")
     at = costs[np.isclose(costs["δ"], 1e-9, rtol=1e-6, atol=0)].iloc[0]
@@ -159,8 +159,7 @@ def test_a_table_without_a_schema_still_learns_what_epsilon_means():
 def test_a_plan_on_a_schema_read_off_the_rows_uses_real_data_and_a_stakeholder_does_not_see_it():
     app = page()
     assert not app.warning
-    table(app).set_schema(table(app).schema | {"peeked": True})
-    app.run()
+    typed_schema(app, table(app).schema | {"peeked": True})
     assert "uses real data" in app.warning[0].value
     assert number_of(app) <= 54
     app.query_params["view"] = "stakeholder"

@@ -10,12 +10,10 @@ from dpcore import PrivacyUnit
 from dpcore.data.sources import counts as sources
 from pages._ui.data import on_server, places
 from pages._ui.jobs import counting
-from pages._ui.shell import counted
-from pages._ui.shell.tables import Table
+from pages._ui.shell import Table, counted
 from tests.helpers import categorical, integer, private, refused, seeded
 from tests.pages.headless import (
     captions,
-    click,
     everything,
     go,
     labels,
@@ -25,6 +23,7 @@ from tests.pages.headless import (
     session,
     settled,
     table,
+    typed_schema,
     upload_schema,
     wrong,
 )
@@ -122,7 +121,7 @@ def test_explore_shows_what_it_shows_of_the_table_in_memory(parts):
 def test_what_cannot_be_listed_is_counted_by_its_tables(parts, unlisted):
     app = large(parts, SCHEMA)
     app.query_params["below"] = "Ask a question"
-    app = go(app, "explore")
+    go(app, "explore")
     assert not wrong(app)
     rows = table(app).rows(table(app).domain.names)
     assert isinstance(rows, sources.Counts)
@@ -259,12 +258,8 @@ def test_counting_can_be_cancelled_and_begun_again(parts, monkeypatch):
     gate = Gate(monkeypatch, counting, "limited")
     app = large(parts)
     mine = table(app)
-    mine.set_schema(SCHEMA)
-    app.run()
-    gate.stands()
-    click(app, "Cancel")
-    gate.let()
-    settled(app)
+    typed_schema(app, SCHEMA)
+    gate.cancelled(app)
     assert any("Cancelled" in w.value for w in app.warning)
     assert not mine.counts
     press(app, counting.AGAIN)

@@ -5,21 +5,23 @@ import re
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
-from dpcore import Budget, Marginals, QueryRelease, samples
+from dpcore import Budget, samples
 from dpcore.privacy.accounting import gdp_mu
 from pages._ui.lessons.answers import nearest, sampling
 from pages._ui.lessons.lesson import LESSONS, SEEDS, kept_runs
 from pages._ui.lessons.moving import STOPS
 from tests import making
-from tests.helpers import approx, finished, parametrize, seeded
+from tests.helpers import all_tables, approx, finished, parametrize, seeded
 from tests.pages.headless import click, dataframe, dragged, figures, numbers, open_page, press, put, said
 
 
 def test_the_first_lesson_s_factor_by_hand():
     """Counted anew, beside what the lesson does: the mean error over all cells of all pairs, at both ε."""
     sample = samples.census()
-    rows, workload = sample.domain.encode(sample.frame), Marginals.all(sample.domain, 2)
-    problem, truth = QueryRelease(workload, rows.n), workload.answers_of_rows(rows)
+    rows = sample.domain.encode(sample.frame)
+    problem = all_tables(sample.domain, rows.n)
+    workload = problem.workload
+    truth = workload.answers_of_rows(rows)
     runs = [finished("gaussian_maxent", problem, rows, Budget(epsilon, 1e-9)) for epsilon in (0.1, 1.0)]
     typical = [float(np.abs(run.release.answers(workload) - truth).mean()) for run in runs]
     factor = typical[0] / typical[1]
@@ -109,6 +111,6 @@ def test_where_the_drag_is_let_go_the_slider_of_the_page_stands(one_value):
     app = AppTest.from_function(_slider_beside_a_drag).run()
     assert app.text[0].value == "1.0"
     for stop in (8, 0):
-        app = click(app, str(stop))
+        click(app, str(stop))
         assert app.text[0].value == str(STOPS[stop])
         assert app.run().text[0].value == str(STOPS[stop]), "and stays there"

@@ -122,7 +122,7 @@ def test_no_cell_of_an_open_column_is_looked_at_by_the_table(monkeypatch):
     assert mine.domain is None
     monkeypatch.setattr("pages._ui.shell.tables.problems", lambda name, *_: asked.append(f"problems of {name}") or ())
     mine.set_schema(OPEN | {"constraints": []})
-    assert [said for said in asked if said.startswith("problems")] == []
+    assert not [said for said in asked if said.startswith("problems")]
 
 
 def test_a_trial_makes_the_domain_counts_as_a_look_and_is_gone_when_the_schema_changes():
@@ -192,7 +192,7 @@ def test_what_comes_after_a_trial_has_the_rest_of_the_budget_and_says_so():
     share = mine.trial.share(BUDGET)
     rest = divide(BUDGET, share.part, categories=True).rest
     app.query_params["below"] = "Budget used"
-    app = go(app, "explore")
+    go(app, "explore")
     job = session(app).held["explore"].first
     spent = job.results[0].summary["spent"]
     assert 0.99 * rest < spent["mu"] ** 2 / 2 <= rest
@@ -200,7 +200,7 @@ def test_what_comes_after_a_trial_has_the_rest_of_the_budget_and_says_so():
     assert f"for {share.part:.1%} of ε = 1 at δ = 1e-9. A release measures it anew. The algorithm has the rest" in words
     assert "Used: ε = 1 at δ = 1e-9, by the schema and the algorithm together, at the most" in words
     assert f"{share.part:.1%} of the budget of ε = 1 is the schema's" in words
-    app = guarantee(app)
+    guarantee(app)
     assert "A release measures it anew" in captions(app)
     app.query_params["below"] = "Download"
     command = next(c.value for c in go(app, "explore").code)
@@ -235,7 +235,7 @@ def test_before_anything_is_measured_pages_say_the_same_whatever_the_cells_are_a
     assert "It uses all that both may ever need" in captions(first)
     share = default_share(3, N, 1, BUDGET)
     assert f"{share:.1%} of the budget measures it, and {1 - share:.1%} is left" in captions(first)
-    assert list(tmp_path.iterdir()) == []
+    assert not list(tmp_path.iterdir())
     put(first, algorithm=titled("mwem"), delta=0.0)
     assert "column 'job': at delta=0 its values cannot be measured" in wrong(settled(first)).replace("\u2060", "")
     assert NOW not in labels(first)
@@ -248,7 +248,7 @@ def test_a_release_after_a_trial_measures_anew_within_its_charge_and_needs_a_rea
     assert "a trial of its schema were shown" in captions(app)
     assert button(app, NOW).disabled
     put(app, reason="tried before")
-    app = release(settled(app))
+    release(settled(app))
     assert "What was measured of the schema, protected" in shown(app)
     schema, facts = (json.loads(made(app)[name]) for name in ("schema.json", "release.json"))
     assert schema["measured"] == ["job", "pay", "age"]
@@ -270,15 +270,12 @@ def test_without_open_columns_among_those_asked_a_release_is_like_any_other(tmp_
 def test_a_cancelled_trial_leaves_the_schema_and_a_forgotten_table_leaves_nothing(tmp_path, monkeypatch):
     gate = Gate(monkeypatch, measuring, "explore_schema")
     app = click(brought(), TRY)
-    gate.stands()
-    click(app, "Cancel")
-    gate.let()
-    app = settled(app)
+    gate.cancelled(app)
     assert "Cancelled: the schema is as it was." in [w.value for w in app.warning]
     assert table(app).trial is None
     assert table(app).opening is not None
-    app = press(app, TRY)
-    app = for_release(put(app, **REAL), tmp_path)
+    press(app, TRY)
+    for_release(put(app, **REAL), tmp_path)
     mine = session(app)
     assert {"read-for-release", "beside-the-trial"} <= set(mine.held)
     press(go(app, "data"), "Forget my table")

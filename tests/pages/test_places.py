@@ -35,10 +35,8 @@ def folder(tmp_path, elsewhere, monkeypatch):
     (root / "again.csv").symlink_to(root / "people.csv")
     (root / "out.csv").symlink_to(elsewhere)
     (root / "gone.csv").symlink_to(root / "nothing.csv")
-    (root / "deep" / "inner.csv").write_bytes(SECRET)
-    (root / ".hidden.csv").write_bytes(SECRET)
-    (root / "notes.md").write_bytes(SECRET)
-    (root / "\u202eodd.csv").write_bytes(SECRET)
+    for name in ("deep/inner.csv", ".hidden.csv", "notes.md", "\u202eodd.csv"):
+        (root / name).write_bytes(SECRET)
     os.mkfifo(root / "pipe.csv")
     (root / "folder.csv").mkdir()
     (root / "away").symlink_to(elsewhere.parent)

@@ -13,6 +13,7 @@ from streamlit import config
 from streamlit.error_util import handle_user_script_exception
 
 from pages._ui.server import quiet
+from tests.helpers import parametrize
 from tests.serving import ROOT
 
 PLANTED, LOG = "planted-4711", logging.getLogger("planted").error
@@ -64,7 +65,7 @@ def test_an_error_is_told_by_kind_and_place(hushed):
     assert "in broken" in told
 
 
-@pytest.mark.parametrize(
+@parametrize(
     "args, kwargs",
     [
         (("it broke",), {"exc_info": broken()}),
@@ -107,7 +108,7 @@ def test_warnings_and_what_ends_a_thread_or_is_dropped_say_no_words_either(hushe
 
 def test_a_process_that_was_hushed_dies_without_words():
     code = f"from pages._ui.server import quiet; quiet.hush(); raise KeyError({PLANTED!r})"
-    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert ended.returncode == 1
     assert "KeyError (its words" in ended.stderr
     assert PLANTED not in ended.stderr

@@ -9,6 +9,7 @@ import pytest
 from pages._ui.data import reading
 from pages._ui.jobs.work import Stopped, Work, begin
 from pages._ui.shell.tables import READ_OFF, Table
+from tests.helpers import parametrize
 from tests.pages.headless import click, labels, plainly, session, settled, table, upload_schema, wrong
 from tests.pages.test_data import CSV, KNOWN, READ, opened
 
@@ -42,6 +43,13 @@ class Gate:
         self.open.set()
         assert self.left.wait(60)
 
+    def cancelled(self, app):
+        """Cancel what stands there, and let it find that out."""
+        self.stands()
+        click(app, "Cancel")
+        self.let()
+        return settled(app)
+
 
 def bring(app, content=CSV, name="t.csv"):
     return app.file_uploader(key="upload").set_value((name, content, "text/csv")).run()
@@ -67,7 +75,7 @@ def test_the_table_in_use_stays_until_another_one_is_read(monkeypatch):
     assert app.selectbox(key="sample").value == "titanic"
     assert any("The file is read" in bar.proto.text or "Waiting" in bar.proto.text for bar in app.get("progress"))
     gate.let()
-    app = settled(app)
+    settled(app)
     assert table(app).name == "*mine*.csv"
     assert app.selectbox(key="sample").value is None
     assert app.query_params["table"] in ("uploaded", ["uploaded"])
@@ -78,10 +86,7 @@ def test_the_table_in_use_stays_until_another_one_is_read(monkeypatch):
 def test_reading_a_file_can_be_cancelled_and_the_table_is_still_the_one_before(monkeypatch):
     gate = Gate(monkeypatch, reading, "read")
     app = bring(opened(None, sample="titanic"))
-    gate.stands()
-    app = click(app, "Cancel")
-    gate.let()
-    app = settled(app)
+    gate.cancelled(app)
     assert table(app).name == "titanic"
     assert "Cancelled. The table is still the one before: titanic" in plainly(app.warning[0].value)
     assert not app.error
@@ -89,12 +94,12 @@ def test_reading_a_file_can_be_cancelled_and_the_table_is_still_the_one_before(m
     assert table(app).name == "t.csv", "the same file can be brought again"
 
 
-@pytest.mark.parametrize("other", ["forget", "sample"])
+@parametrize("other", ["forget", "sample"])
 def test_a_table_that_is_forgotten_or_replaced_while_it_is_read_leaves_nothing(monkeypatch, other):
     app = settled(opened())
     gate = Gate(monkeypatch, reading, "guess_columns")
     content = f"{UNIQUE},b\n".encode() + b"1,2\n" * 50
-    app = bring(app, content, f"{UNIQUE}.csv")
+    bring(app, content, f"{UNIQUE}.csv")
     gate.stands()
     assert tables_left(), "it is being read"
     if other == "forget":
@@ -104,7 +109,7 @@ def test_a_table_that_is_forgotten_or_replaced_while_it_is_read_leaves_nothing(m
     assert "arrival" not in session(app).held
     gate.let()
     assert all_idle(), "its thread has stopped"
-    app = settled(app.run())
+    settled(app.run())
     assert table(app).name == ("titanic" if other == "sample" else "census")
     assert UNIQUE not in str(app.main)
     assert tables_left() == []
@@ -132,14 +137,11 @@ def test_reading_off_goes_on_beside_the_page_and_a_cancelled_one_changes_nothing
     app = opened()
     gate = Gate(monkeypatch, Table, "mend")
     before = table(app).schema
-    app = click(app, READ)
+    click(app, READ)
     assert "Cancel" in labels(app)
     assert READ not in labels(app), "nothing that would be changed by it is offered meanwhile"
     assert table(app).schema is before
-    gate.stands()
-    click(app, "Cancel")
-    gate.let()
-    app = settled(app)
+    gate.cancelled(app)
     assert "Cancelled: the schema is as it was." in [w.value for w in app.warning]
     assert (table(app).schema, table(app).peeked, table(app).read_off) == (before, True, False)
     assert session(app).has_looked(table(app)), "it was asked for, and may have begun"
@@ -155,7 +157,7 @@ def test_what_is_asked_for_while_a_change_is_under_way_is_done_after_it(monkeypa
     app.selectbox(key=f"person-{id(table(app).frame)}").set_value("answer").run()
     assert table(app).unit.person == "answer"
     gate.let()
-    app = settled(app)
+    settled(app)
     mine = table(app)
     (encoded,) = mine.encoded.values()
     assert encoded.n == len(mine.kept) < 20, "a copy made before knows nothing of whom it protects"
@@ -174,7 +176,7 @@ def test_a_change_of_a_table_that_is_gone_changes_no_other(monkeypatch):
     app.selectbox(key="sample").set_value("census").run()
     before = table(app).version
     gate.let()
-    app = settled(app.run())
+    settled(app.run())
     assert (table(app).name, table(app).version) == ("census", before)
     assert not app.error
 

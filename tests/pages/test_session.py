@@ -8,7 +8,7 @@ import pytest
 from pages._ui.shell.sessions import MEMOS, Session
 from pages._ui.shell.tables import Table
 from tests.helpers import categorical
-from tests.pages.headless import figures, go, open_page, press, run_comparison, session, table, upload
+from tests.pages.headless import figures, go, open_page, press, run_comparison, session, typed_schema, upload
 
 UNIQUE = "zebra-crossing-4711"
 
@@ -22,8 +22,7 @@ def uploaded():
     rows = "\n".join(f"{(UNIQUE, 'plain')[i % 2]},{i % 3}" for i in range(600))
     app = upload(open_page("data"), f"kind,size\n{rows}\n".encode())
     values = categorical(UNIQUE, "plain")
-    table(app).set_schema({"columns": {"kind": values, "size": {"kind": "integer", "size": 3}}})
-    return app.run()
+    return typed_schema(app, {"columns": {"kind": values, "size": {"kind": "integer", "size": 3}}})
 
 
 @pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="shared memory has no folder on this system")

@@ -12,7 +12,7 @@ from dpcore.models.tree import Tree
 from pages._ui.charts.ties import square
 from pages._ui.explore.ties import told
 from tests.helpers import codes, seeded
-from tests.pages.headless import captions, go, press, put, said, table, wrong
+from tests.pages.headless import captions, go, press, put, said, typed_schema, wrong
 from tests.pages.test_data import opened
 
 COLUMNS = {f"c{i}": {"kind": "integer", "size": 6} for i in range(12)}
@@ -27,8 +27,7 @@ def content():
 
 def explored(typed):
     app = opened(content())
-    table(app).set_schema(typed)
-    app.run()
+    typed_schema(app, typed)
     app.query_params["below"] = "Linked columns"
     return go(app, "explore")
 
@@ -40,7 +39,7 @@ def words(app):
 def test_all_columns_are_one_click_away_and_their_ties_are_shown(one_value):
     app = explored({"columns": COLUMNS})
     assert "This run keeps no tree" in words(app), "a few columns are listed"
-    app = press(app, "Use all 12 columns")
+    press(app, "Use all 12 columns")
     assert "Which columns are linked?" in " ".join(h.value for h in app.subheader)
     assert "of 66 pairs of columns are linked, in" in words(app)
     assert "measured pairs show noise alone" in words(app)

@@ -2,12 +2,11 @@
 
 import re
 
-import pytest
-
 from dpcore.publishing.gauge import gauge
+from tests.helpers import parametrize
 
 
-@pytest.mark.parametrize("used", [0.0, 1e-9, 0.0901, 0.335, 0.5, 0.999, 1.0])
+@parametrize("used", [0.0, 1e-9, 0.0901, 0.335, 0.5, 0.999, 1.0])
 def test_shares_add_up_to_a_hundred_and_none_is_below_the_truth(used):
     for now in (0.0, 1e-4, 0.0901, 0.255, 1 - used):
         picture, words, _ = gauge(used, now)

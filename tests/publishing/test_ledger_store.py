@@ -71,15 +71,6 @@ def test_the_gaussian_cost_of_a_selection_covers_every_pair_of_two_points(span):
     assert mu**2 <= gaussian_cost(Filtered(span**2 / 8)), "what adaptive plans are charged"
 
 
-def test_a_total_composes_events_instead_of_adding_epsilons():
-    lifetime = Lifetime.fixed_by(TOTAL, SPEND)
-    assert lifetime.accounting is Accounting.GDP
-    mu = SPEND[0][0].mu
-    assert lifetime.total(SPEND * 4) == approx(conversions.gdp_epsilon(2 * mu, 1e-6))
-    assert lifetime.total(SPEND) <= 0.5
-    assert lifetime.total(SPEND * 4) < 4 * 0.5 * 0.6
-
-
 def test_the_accounting_is_the_first_release_s_best_that_takes_all_kinds():
     selections = ((BoundedRange(0.05), 40),)
     assert Lifetime.fixed_by(TOTAL, selections).accounting is Accounting.ZCDP
@@ -94,10 +85,7 @@ def test_the_accounting_is_the_first_release_s_best_that_takes_all_kinds():
 
 def test_failures_have_a_share_of_delta_that_is_fixed_at_first_use():
     failing = ((Approximate(0.01, 1e-7), 1),)
-    lifetime = Lifetime.fixed_by(TOTAL, failing)
-    assert lifetime.failure == 5e-7
-    assert lifetime.total(failing) < 2
-    assert lifetime.total(failing * 6) == math.inf
+    assert Lifetime.fixed_by(TOTAL, failing).failure == 5e-7
     assert Lifetime.fixed_by(TOTAL, SPEND).total(failing) == math.inf
 
 
@@ -265,20 +253,6 @@ def test_a_first_use_needs_a_total_and_a_name(tmp_path):
     assert store.show() == []
 
 
-def test_overspending_is_refused_and_nothing_is_recorded(store):
-    big = ((gaussian_share(Budget(1.9, 1e-6)), 1),)
-    with refused("is left", OverspendError):
-        charge(store, events=big, budget=Budget(1.9, 1e-6))
-    assert len(data_set(store).releases) == 3
-    sound(store)
-
-
-def test_a_preview_says_the_same_and_spends_nothing(store):
-    told = charge(store, preview=True)
-    assert len(data_set(store).releases) == 3
-    assert charge(store).spent == told.spent
-
-
 def test_looking_and_noting_never_spend(store):
     before = data_set(store)
     for _ in range(3):
@@ -324,28 +298,28 @@ def test_triggers_refuse_every_change(store):
     sound(store)
 
 
-TAMPERING = [
-    ("UPDATE releases SET epsilon = 0.001 WHERE seq = 3", "row 3 of releases"),
-    ("UPDATE releases SET events = '[]' WHERE seq = 3", "row 3 of releases"),
-    ("UPDATE datasets SET epsilon = 99", "row 1 of datasets"),
-    ("UPDATE releases SET total_epsilon = 0", "row 3 of releases"),
-    ("DELETE FROM releases WHERE seq = 5", "row 5 of releases was removed"),
-    ("DELETE FROM states", "was removed"),
-    ("INSERT INTO states VALUES (99, 3, 'released', '', '')", "row 99 of states was inserted"),
-    ("DELETE FROM chain WHERE seq = 2", "entry 2 of the chain was removed"),
-    ("UPDATE chain SET hash = 'x' WHERE seq = 2", "changed"),
-    ("UPDATE meta SET key = x'00'", "changed"),
-    ("DELETE FROM meta", "own row was removed"),
-    ("CREATE TRIGGER t AFTER INSERT ON states BEGIN SELECT 1; END", "'t' was added"),
-    (
-        "DELETE FROM chain WHERE seq = (SELECT MAX(seq) FROM releases)\n"
-        "DELETE FROM releases WHERE seq = (SELECT MAX(seq) FROM releases)",
-        "the last entries of the chain were removed",
-    ),
-]
-
-
-@parametrize("sql, told", TAMPERING)
+@parametrize(
+    "sql, told",
+    [
+        ("UPDATE releases SET epsilon = 0.001 WHERE seq = 3", "row 3 of releases"),
+        ("UPDATE releases SET events = '[]' WHERE seq = 3", "row 3 of releases"),
+        ("UPDATE datasets SET epsilon = 99", "row 1 of datasets"),
+        ("UPDATE releases SET total_epsilon = 0", "row 3 of releases"),
+        ("DELETE FROM releases WHERE seq = 5", "row 5 of releases was removed"),
+        ("DELETE FROM states", "was removed"),
+        ("INSERT INTO states VALUES (99, 3, 'released', '', '')", "row 99 of states was inserted"),
+        ("DELETE FROM chain WHERE seq = 2", "entry 2 of the chain was removed"),
+        ("UPDATE chain SET hash = 'x' WHERE seq = 2", "changed"),
+        ("UPDATE meta SET key = x'00'", "changed"),
+        ("DELETE FROM meta", "own row was removed"),
+        ("CREATE TRIGGER t AFTER INSERT ON states BEGIN SELECT 1; END", "'t' was added"),
+        (
+            "DELETE FROM chain WHERE seq = (SELECT MAX(seq) FROM releases)\n"
+            "DELETE FROM releases WHERE seq = (SELECT MAX(seq) FROM releases)",
+            "the last entries of the chain were removed",
+        ),
+    ],
+)
 def test_tampering_is_named(store, sql, told):
     changed(store, *sql.splitlines())
     refused_for(store, told)

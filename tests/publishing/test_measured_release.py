@@ -5,7 +5,6 @@ import re
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from dpcore import BudgetError, domain_from_json, domain_to_json, read_json
 from dpcore.cli import main
@@ -15,7 +14,7 @@ from dpcore.publishing.ledger_store import Store
 from dpcore.publishing.review import Standing, review
 from tests.cli.files import people
 from tests.cli.test_release import facts, order, paid
-from tests.helpers import approx, categorical, parametrize, private, refusal, refused, write_json
+from tests.helpers import approx, categorical, once, parametrize, private, refusal, refused, write_json
 
 PAY = "pay_*a*<i>"  # a hostile name
 OPEN = {
@@ -36,7 +35,7 @@ CASES = {  # what is paid with, by what, and what the options are
 }
 
 
-@pytest.fixture(scope="module")
+@once
 def place(tmp_path_factory):
     """A table, an open schema and one without open categories."""
     here, frame = tmp_path_factory.mktemp("measured"), people(2000).rename(columns={"pay": PAY, "age": "old"})
@@ -54,7 +53,7 @@ def release(place, out, algorithm, delta, *more, ledger="", schema=""):
     return main(order(place / out, "--rows=300", *more, algorithm=algorithm, **budget, **paths))
 
 
-@pytest.fixture(scope="module")
+@once
 def made(place):
     """The folder with one release of every case."""
     for out, (algorithm, delta, more) in CASES.items():
@@ -65,7 +64,7 @@ def made(place):
 @parametrize("out", CASES)
 def test_it_verifies(made, out):
     found = verifier.checks(made / out, ledger=made / f"{out}.sqlite")
-    assert [words for holds, name, words in found if not holds] == []
+    assert not [words for holds, name, words in found if not holds]
     assert {"charges", "reserved", "total", "ledger"} <= {name for _, name, _ in found}
     assert "schema.json" in read_json(made / out / "signature.json")["files"]
 

@@ -5,7 +5,6 @@ from functools import cache
 from pathlib import Path
 
 import jsonschema
-import pytest
 import yaml
 
 from dpcore import read_json
@@ -14,7 +13,7 @@ from dpcore.publishing import registry
 from dpcore.publishing.review import LEVELS, Standing, review, review_page
 from tests.cli.files import write_files
 from tests.cli.test_release import order
-from tests.helpers import QUERIES, parametrize, write_json
+from tests.helpers import QUERIES, once, parametrize, write_json
 
 SCHEMA = yaml.safe_load((Path(__file__).parent / "registry-schema.yaml").read_text())
 FREE = {"data_curators", "intended_use", "data_product_region", "actors", "justification"}
@@ -29,7 +28,7 @@ def release(place, out, *more):
     return facts, yaml.safe_load(text), place / out
 
 
-@pytest.fixture(scope="module")
+@once
 def made(tmp_path_factory):
     """The release of an algorithm, which is made once."""
 

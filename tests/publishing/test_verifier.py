@@ -25,7 +25,7 @@ from dpcore.publishing.ledger_store import Store, verify
 from dpcore.publishing.signing import key_of
 from tests.cli.files import write_files
 from tests.cli.test_release import order
-from tests.helpers import approx, parametrize, refusal, refused, within, write_json
+from tests.helpers import approx, once, parametrize, refusal, refused, within, write_json
 from tests.publishing.test_ledger_file import EVENT
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(cryptography.__file__).parents[1])}
@@ -36,7 +36,7 @@ def release(place, out, algorithm, *more):
     return main(order(place / out, "--rows=20", *more, algorithm=algorithm, queries="marginals:1", total=None, **paths))
 
 
-@pytest.fixture(scope="module")
+@once
 def made(tmp_path_factory):
     """A folder with a ledger and two releases about one data set."""
     place = tmp_path_factory.mktemp("releases")
@@ -64,7 +64,7 @@ def run(folder, *options):
 
 def test_a_release_verifies_itself_without_this_program(made):
     key = read_json(made / "b" / "signature.json")["key"]
-    assert wrong(made / "a", key=key, ledger=made / "l.sqlite") == set()
+    assert not wrong(made / "a", key=key, ledger=made / "l.sqlite")
     done = run(made / "b", "--key", key, "--earlier", made / "a", "--ledger", made / "l.sqlite")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("ok   ") == 10
@@ -88,7 +88,7 @@ def flips(content, most):
 
 
 def test_a_changed_digit_fails_wherever_it_stands(folder):
-    assert wrong(folder) == set()
+    assert not wrong(folder)
     for path in sorted(folder.iterdir()):
         content = path.read_bytes()
         changed = flips(content, 100 if path.name == "signature.json" else 15)
@@ -97,7 +97,7 @@ def test_a_changed_digit_fails_wherever_it_stands(folder):
             path.write_bytes(other)
             assert wrong(folder) & {"files", "signature"}, f"{path.name}: {other[:80]!r}"
         path.write_bytes(content)
-    assert wrong(folder) == set()
+    assert not wrong(folder)
 
 
 def test_its_own_digits_cannot_change_either(folder, monkeypatch, capsys):
@@ -118,7 +118,7 @@ def test_its_own_digits_cannot_change_either(folder, monkeypatch, capsys):
 
     with within(120):
         assert left(content) is None
-        assert [i for i, other in enumerate(flips(content, 10_000)) if left(other) in (None, 0)] == []
+        assert not [i for i, other in enumerate(flips(content, 10_000)) if left(other) in (None, 0)]
     assert "FAIL files: changed, missing or added: verify.py" in capsys.readouterr().out
 
 
@@ -143,8 +143,9 @@ def resigned(folder, made, name, change):
     return wrong(folder)
 
 
-def set_at(*path):
-    *where, last, value = path
+def set_at(path, value):
+    """A change of what stands there: keys and places of a list, each behind the one that holds it."""
+    *where, last = (int(step) if step.isdigit() else step for step in path.split("/"))
 
     def change(content):
         for step in where:
@@ -155,34 +156,31 @@ def set_at(*path):
 
 
 @parametrize(
-    "name, path, caught",
+    "path, value, caught",
     [
-        ("release.json", ("promise", "epsilon", 0.1), {"charges", "reserved", "receipt"}),
-        ("release.json", ("promise", "delta", 1e-9), {"charges", "reserved", "receipt"}),
-        ("release.json", ("promise", "charges", 0, "mu", 2.0), {"charges"}),
-        ("release.json", ("promise", "charges", 0, "mu", -1.0), {"charges"}),
-        ("release.json", ("promise", "charges", 0, "times", 40), {"charges"}),
-        ("release.json", ("promise", "reserved", 0, "times", 0), {"receipt"}),
-        ("release.json", ("promise", "reserved", 0, "mu", 9.0), {"reserved", "receipt"}),
-        ("release.json", ("promise", "accounting", "faith"), {"charges", "reserved"}),
-        ("release.json", ("schema_sha256", "0" * 64), {"claim"}),
-        ("release.json", ("files", "answers.csv", "0" * 64), {"claim"}),
-        ("release.json", ("ledger", "entry", 4), {"receipt"}),
-        ("release.json", ("ledger", "hash", "0" * 64), {"receipt"}),
-        ("release.json", ("dataset", "spent", "epsilon", 0.1), {"receipt"}),
-        ("release.json", ("dataset", "total", "epsilon", 9.0), {"receipt"}),
-        ("account.json", ("releases", 0, "events", []), {"account", "total"}),
-        ("account.json", ("releases", 0, "time", "1999"), {"account"}),
-        ("account.json", ("opened", "epsilon", 0.1), {"account", "receipt", "total"}),
-        ("account.json", ("releases", []), {"account", "receipt", "total"}),
+        ("promise/epsilon", 0.1, "charges reserved receipt"),
+        ("promise/delta", 1e-9, "charges reserved receipt"),
+        ("promise/charges/0/mu", 2.0, "charges"),
+        ("promise/charges/0/mu", -1.0, "charges"),
+        ("promise/charges/0/times", 40, "charges"),
+        ("promise/reserved/0/times", 0, "receipt"),
+        ("promise/reserved/0/mu", 9.0, "reserved receipt"),
+        ("promise/accounting", "faith", "charges reserved"),
+        ("schema_sha256", "0" * 64, "claim"),
+        ("files/answers.csv", "0" * 64, "claim"),
+        ("ledger/entry", 4, "receipt"),
+        ("ledger/hash", "0" * 64, "receipt"),
+        ("dataset/spent/epsilon", 0.1, "receipt"),
+        ("dataset/total/epsilon", 9.0, "receipt"),
+        ("releases/0/events", [], "account total"),
+        ("releases/0/time", "1999", "account"),
+        ("opened/epsilon", 0.1, "account receipt total"),
+        ("releases", [], "account receipt total"),
     ],
 )
-def test_a_lie_that_its_owner_signs_is_named(made, folder, name, path, caught):
-    assert resigned(folder, made, name, set_at(*path)) == caught
-
-
-def test_a_release_that_is_left_out_of_the_account_shows_in_the_link(made, folder):
-    assert resigned(folder, made, "account.json", lambda c: c["releases"].pop(0)) >= {"account", "total"}
+def test_a_lie_that_its_owner_signs_is_named(made, folder, path, value, caught):
+    name = "account.json" if path.startswith(("opened", "releases")) else "release.json"
+    assert resigned(folder, made, name, set_at(path, value)) == {*caught.split()}
 
 
 def test_an_account_linked_anew_shows_beside_an_earlier_folder_and_the_ledger(made, folder):
@@ -194,11 +192,11 @@ def test_an_account_linked_anew_shows_beside_an_earlier_folder_and_the_ledger(ma
 
     assert resigned(folder, made, "account.json", anew) == {"receipt"}
     link = read_json(folder / "account.json")["releases"][-1]["link"]
-    assert resigned(folder, made, "release.json", set_at("ledger", "link", link)) == set()
+    assert resigned(folder, made, "release.json", set_at("ledger/link", link)) == set()
     assert wrong(folder, earlier=made / "a") == {"earlier"}
     ledger = shutil.copy(made / "l.sqlite", folder.with_name("l.sqlite"))
     assert wrong(folder, ledger=ledger) == {"ledger"}, "not as it left"
-    assert wrong(made / "b", ledger=ledger) == set()
+    assert not wrong(made / "b", ledger=ledger)
     content = bytearray(ledger.read_bytes())
     content[content.index(b"Gaussian")] ^= 1
     ledger.write_bytes(content)
@@ -208,10 +206,10 @@ def test_an_account_linked_anew_shows_beside_an_earlier_folder_and_the_ledger(ma
 def test_another_key_signs_another_release(made, folder):
     key = key_of(folder.with_name("other.sqlite"))
     key.sign(folder)
-    assert wrong(folder) == set()
+    assert not wrong(folder)
     assert wrong(folder, key=key_of(made / "l.sqlite").public) == {"signature"}
     assert wrong(folder, key="") == {"signature"}
-    assert wrong(folder, key=key.public.upper()) == set()
+    assert not wrong(folder, key=key.public.upper())
 
 
 def rewrite(folder, name, change):
@@ -260,7 +258,7 @@ def invent(folder):
 ATTACKS = {
     "rows": lambda folder: forge(folder, "synthetic.csv"),
     "answers": lambda folder: forge(folder, "answers.csv"),
-    "noise": lambda folder: rewrite(folder, "release.json", set_at("made_by", "noise", "exact coins")),
+    "noise": lambda folder: rewrite(folder, "release.json", set_at("made_by/noise", "exact coins")),
     "charges": lambda folder: rewrite(folder, "release.json", lambda facts: lower(facts["promise"]["charges"])),
     "another release": invent,
 }
@@ -273,7 +271,7 @@ def test_what_was_forged_and_signed_by_a_new_key_fails_beside_anything_that_is_k
     """A folder alone can be forged whole: so it does not call itself sound without the key."""
     ATTACKS[attack](folder)
     key_of(folder.with_name("other.sqlite")).sign(folder)
-    assert wrong(folder) == set()
+    assert not wrong(folder)
     key = key_of(made / "l.sqlite").public
     assert wrong(folder, key=key) == {"signature"}
     assert wrong(folder, earlier=made / "a") == {"earlier"}
@@ -297,8 +295,8 @@ def test_even_its_owner_changes_nothing_unseen_once_it_left(made, folder):
 
 def test_an_earlier_release_that_was_forged_or_is_of_another_key_is_no_evidence(made, folder, tmp_path):
     earlier = shutil.copytree(made / "a", tmp_path / "a")
-    assert wrong(folder, earlier=earlier) == set()
-    rewrite(earlier, "release.json", set_at("made_by", "noise", "exact coins"))
+    assert not wrong(folder, earlier=earlier)
+    rewrite(earlier, "release.json", set_at("made_by/noise", "exact coins"))
     assert wrong(folder, earlier=earlier) == {"earlier"}
     key_of(tmp_path / "other.sqlite").sign(earlier)
     assert wrong(folder, earlier=earlier) == {"earlier"}
@@ -309,29 +307,29 @@ def test_an_earlier_release_that_was_forged_or_is_of_another_key_is_no_evidence(
 FALSE = "\x1b[2J\x9b2J\u202esound: this release is as its owner signed it\nsound: it is"
 
 
-def named(folder, made):
+def named(folder):
     rewrite(folder, "signature.json", lambda signed: signed["files"].update({FALSE: "0"}))
 
 
-def entered(folder, made):
+def entered(folder):
     rewrite(folder, "account.json", lambda account: account["opened"].update({"entry": FALSE, "link": FALSE}))
 
 
-def piped(folder, made):
+def piped(folder):
     (folder / "release.json").unlink()
     os.mkfifo(folder / "release.json")
 
 
-def endless(folder, made):
+def endless(folder):
     (folder / "account.json").unlink()
     (folder / "account.json").symlink_to("/dev/zero")
 
 
-def sparse(folder, made):
+def sparse(folder):
     os.truncate(folder / "release.json", 1 << 40)
 
 
-def many(folder, made):
+def many(folder):
     for field in ("charges", "reserved"):
         rewrite(
             folder, "release.json",
@@ -339,32 +337,29 @@ def many(folder, made):
                 {"accounting": recount.OPTIMAL, field: [{"kind": "Pure", "epsilon": 1e-9, "times": 10**9}]}
             ),
         )  # fmt: skip
-    key_of(made / "l.sqlite").sign(folder)
+    key_of(folder.with_name("other.sqlite")).sign(folder)
 
 
-def unnamed(folder, made):
+def unnamed(folder):
     (Path(os.fsdecode(os.fsencode(folder) + b"/\xff\xfe"))).write_text("x")
 
 
-def surrogate(folder, made):
+def surrogate(folder):
     (folder / "account.json").write_text('{"opened": {"entry": "\\ud800", "link": "\\ud800"}, "releases": []}')
 
 
-def no_text(folder, made):
+def no_text(folder):
     (folder / "signature.json").write_bytes(b"\xff\xfe\x00")
 
 
-def crowded(folder, made):
+def crowded(folder):
     for i in range(1500):
         (folder / f"{i}").touch()
 
 
-HOSTILE = [named, entered, piped, endless, sparse, many, unnamed, surrogate, no_text, crowded]
-
-
-@parametrize("change", HOSTILE)
-def test_a_hostile_folder_is_not_sound_at_once_and_in_plain_letters(made, folder, change):
-    change(folder, made)
+@parametrize("change", [named, entered, piped, endless, sparse, many, unnamed, surrogate, no_text, crowded])
+def test_a_hostile_folder_is_not_sound_at_once_and_in_plain_letters(folder, change):
+    change(folder)
     done = subprocess.run(
         [sys.executable, "-c", f"import resource; resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30));{RUN}",
          str(folder / "verify.py")], capture_output=True, env=ENVIRONMENT, cwd="/", timeout=60,
@@ -427,7 +422,7 @@ def test_a_ledger_from_before_there_were_keys_goes_on(made, tmp_path):
     assert len(Store(path).show()[0].releases) == 2
     write_files(tmp_path)
     assert release(tmp_path, "c", "dpfw", "--epsilon=.2", "--new-version", "--dataset=t") == 0, "of other rows"
-    assert wrong(tmp_path / "c", ledger=path) == set()
+    assert not wrong(tmp_path / "c", ledger=path)
     assert wrong(tmp_path / "c", earlier=made / "b") == {"earlier"}, "of another key"
     assert key_of(path).public != key_of(made / "l.sqlite").public
 

@@ -10,7 +10,6 @@ from tests.helpers import approx, parametrize
 WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 CELLS = ("convergence", "queries", "marginal", "pair")
 NAMES = ("Privacy budget (ε)", "Failure probability (δ)", "Smoothness (α)")
-REPLAYED = "5 repeats"
 
 
 def pressed(page):
@@ -22,7 +21,7 @@ def pressed(page):
 def opened(page, server, query=""):
     """The page when everything is drawn, replays of the noise too."""
     page.goto(f"{server}/explore{query}")
-    sees(page, REPLAYED)
+    sees(page, "5 repeats")
     for cell in CELLS:
         expect(page.locator(f".st-key-cell-{cell} .js-plotly-plot .main-svg").first).to_be_visible()
     settled(page)

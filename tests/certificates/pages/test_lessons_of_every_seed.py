@@ -1,11 +1,10 @@
 """A lesson's right answer does not hang on the noise of one seed."""
 
-import pytest
-
 from pages._ui.lessons.lesson import LESSONS, SEEDS
+from tests.helpers import parametrize
 
 
-@pytest.mark.parametrize("key", LESSONS)
+@parametrize("key", LESSONS)
 def test_every_seed_alone_gives_the_same_answer_as_all_together(key):
     right = LESSONS[key].found().right
     assert len(SEEDS) == 5
