@@ -143,7 +143,7 @@ def panel(
     )  # fmt: skip
     summary = _best(sweep, measure, found, near(sweep, asked))
     if CHANCE in floors and CHANCE in wanted and not measure.population:  # luck is part of that error
-        summary = _luck(found, floors[CHANCE], PROMISED in curves)
+        summary = "Grey: promised beforehand. " * (PROMISED in curves) + _luck(found, floors[CHANCE])
     event = st.plotly_chart(
         figure, key="frontier", alt=summary, config=QUIET, on_select="rerun", selection_mode="points"
     )
@@ -155,17 +155,13 @@ def panel(
     return next(same, None)
 
 
-def _luck(found: pd.DataFrame, floor: float, promised: bool) -> str:
-    """What the luck of the sample means for the choice of ε: from where on it is larger than the error.
-
-    Before that, what the grey line is, where one is `promised`.
-    """
-    alone = "Grey: promised beforehand. " * promised
+def _luck(found: pd.DataFrame, floor: float) -> str:
+    """What the luck of the sample means for the choice of ε: from where on it is larger than the error."""
     less = found["epsilon"][found["error"] <= floor]
     luck = "the luck of the sample"
     if less.empty:
-        return f"{alone}Every error shown exceeds {luck}."
-    return f"{alone}From ε = {less.iloc[0]:g} on, {luck} outweighs the error."
+        return f"Every error shown exceeds {luck}."
+    return f"From ε = {less.iloc[0]:g} on, {luck} outweighs the error."
 
 
 def _best(sweep: Sweep, measure: Measure, found: pd.DataFrame, kept: pd.Series) -> str:
