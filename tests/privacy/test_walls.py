@@ -397,9 +397,9 @@ def test_questions_whose_noise_would_round_away_are_refused_before_a_charge(verb
 
 @parametrize("wrong", [{"low": 1.0}, {"high": np.nan}, {"width": -1.0}, {"low": -np.inf}], ids=str)
 def test_a_loss_with_a_wrong_slope_is_refused(wrong):
-    with refused("slopes"):
-        PiecewiseLinear("mine", **{"low": -1.0, "high": 1.0, **wrong})
     loss = PiecewiseLinear("mine", -1.0, 1.0)
+    with refused("slopes"):
+        replace(loss, **wrong)
     force(loss, **wrong)
     with refused("slopes"):
         asking(kind=RiskCurator).measure(MeanGradient(loss, X, CENTRE, 1.0), Gaussian(MU))
