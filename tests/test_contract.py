@@ -272,14 +272,9 @@ def test_nothing_is_drawn_before_something_was_released():
 
 @parametrize("name", [name for name, cls in QUERIES.items() if cls.graphical])
 def test_tables_too_large_are_refused_before_memory_with_their_size(name):
-    domain = codes(*[1000] * 6)
-    values = np.zeros((1, 6), dtype=int)
-    problem = all_tables(domain, 10, 6)
-    with pytest.raises(InputError) as caught:
-        Run(ALGORITHMS[name](), problem, Rows(values, np.array([10])), Budget(1, 1e-9))
-    message = str(caught.value)
-    assert "the tables asked have 1,00" in message
-    assert "000 combinations, more than 50,000,000; ask for smaller ones" in message
+    rows = Rows(np.zeros((1, 6), dtype=int), np.array([10]))
+    with refused("the tables asked have 1,00.*000 combinations, more than 50,000,000; ask for smaller ones"):
+        Run(ALGORITHMS[name](), all_tables(codes(*[1000] * 6), 10, 6), rows, BUDGET)
 
 
 MATRIX = [(name, {}, f"{name} needs queries on ") for name in REFUSED]
