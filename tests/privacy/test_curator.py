@@ -111,7 +111,6 @@ def test_a_verb_answers_its_own_questions_for_what_pays_and_no_others(verb):
         ("above_threshold", batch(answers=np.full(5, np.nan)), "must be finite"),
         ("above_threshold", batch(level=np.inf), "must be finite"),
         ("measure", Answers(Better(DOMAIN, [["a"]])), "Better is not a set of questions whose sensitivity is known"),
-        ("draw_queries", SignedErrors(WORKLOAD, np.zeros(3), 2), "need as many answers"),
         ("draw_queries", SignedErrors(WORKLOAD, ZEROS, 0), "rounds=0 must be a whole"),
         ("keep_draws", AcceptProbabilities(WORKLOAD, np.array([10]), np.zeros(1), 1.0), "a signed query"),
         ("keep_draws", AcceptProbabilities(WORKLOAD, np.array([2]), np.zeros(1), 0.0), "eta=0.0 must be above"),
