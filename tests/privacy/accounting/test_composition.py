@@ -3,11 +3,10 @@
 import math
 
 import numpy as np
-import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore import ALGORITHMS, Budget, BudgetError, Marginals
+from dpcore import ALGORITHMS, Budget, BudgetError
 from dpcore.algorithms.base import make_plan
 from dpcore.privacy.accounting import (
     Accounting,
@@ -24,10 +23,7 @@ from dpcore.privacy.accounting import (
 from dpcore.privacy.accounting.composition import Joint, gdp_log_deltas
 from dpcore.privacy.accounting.ledger import Ledger
 from dpcore.privacy.accounting.lifetime import planned
-from dpcore.publishing.prepared import prepare
-from dpcore.publishing.request import ReleaseRequest
-from dpcore.theory import accountants
-from tests.helpers import BUDGET, approx, codes, parametrize, refused, task
+from tests.helpers import BUDGET, approx, parametrize, refused, task
 from tests.privacy.enumeration import plan_of
 from tests.theory.test_accountants import delta_of, gaussian_delta, responses
 
@@ -60,15 +56,6 @@ def test_no_opponent_does_better_and_one_nearly_as_well(span, draws, pure, pures
         found, least = rate(joint, x), brute(x, span, draws, pure, pures, mu, steps)
         assert least <= found
         assert found <= 1.1 * brute(x - 0.05 * span, span, draws, pure, pures, mu, steps) + 1e-9, "or ε 0.05 s lower"
-
-
-@parametrize("span", [1e-4, 0.3, 5.0])
-def test_one_draw_is_its_profile(span):
-    at = np.linspace(0, 0.95, 20) * span
-    found, exact = [rate(Joint(span=span, draws=1), x, 1e-12) for x in at], BoundedRange(span)
-    assert (found >= accountants.profile(exact, at)).all()
-    assert (found <= accountants.profile(exact, at - 0.01 * span)).all()
-    assert rate(Joint(span=span, draws=1), span * (1 + 1e-9)) < 1e-12
 
 
 def test_gaussians_alone_and_equal_pure_releases_cost_what_they_did():
@@ -188,15 +175,3 @@ def test_a_short_grid_loses_on_the_safe_side(monkeypatch):
     finally:
         composition._backwards.cache_clear()
         composition._outcomes.cache_clear()
-
-
-@parametrize("noise", ["float", "exact"])
-@parametrize("name", ["pmw", "mwem"])
-def test_the_first_release_of_a_data_set_may_use_all_of_its_total(name, noise):
-    domain = codes(2, 3)
-    frame = pd.DataFrame({"a": np.arange(60) % 2, "b": np.arange(60) % 3}).astype(str)
-    request = ReleaseRequest(frame=frame, workload=Marginals.all(domain, 2), asked=["2-way"],
-                             algorithm=ALGORITHMS[name](), budget=BUDGET, noise=noise)  # fmt: skip
-    ready = prepare(request)
-    assert Lifetime.fixed_by(BUDGET, ready.events).total(ready.events) <= BUDGET.epsilon
-    assert ready.plan.accounting is Accounting.ZCDP

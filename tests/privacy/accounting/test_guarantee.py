@@ -135,4 +135,4 @@ def test_two_releases_at_twice_their_delta_gain_what_its_square_allows(delta):
 
 
 def test_without_delta_all_add_up():
-    assert guarantee.composed_epsilon(1.0, 0.0, 7, 0.0) == 7.0
+    assert guarantee.composed_epsilon(2.0, 0.0, 7, 0.0) == 14.0
