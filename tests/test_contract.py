@@ -4,6 +4,7 @@ import copy
 import math
 import warnings
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -35,7 +36,6 @@ from tests.helpers import (
     quiet,
     refused,
     seeded,
-    serves,
     task,
     variants,
     wide_task,
@@ -107,9 +107,10 @@ def same(a, b):
 
 
 @parametrize("name", QUERIES)
-def test_every_algorithm_serves_every_task_with_its_defaults(name):
+def test_every_algorithm_serves_every_task_with_its_defaults_or_says_what_it_needs(name):
     for where in TASKS:
-        assert serves(name, {}, where, BUDGET) == (where not in REFUSED.get(name, ())), where
+        with refused(f"{name} needs queries on ") if where in REFUSED.get(name, ()) else nullcontext():
+            plan_of(name, task(where)[0], BUDGET)
 
 
 def test_every_variant_serves_a_task_of_the_grid():
@@ -272,27 +273,16 @@ def test_nothing_is_drawn_before_something_was_released():
 
 @parametrize("name", [name for name, cls in QUERIES.items() if cls.graphical])
 def test_tables_too_large_are_refused_before_memory_with_their_size(name):
-    domain = codes(*[1000] * 6)
-    values = np.zeros((1, 6), dtype=int)
-    problem = all_tables(domain, 10, 6)
-    with pytest.raises(InputError) as caught:
-        Run(ALGORITHMS[name](), problem, Rows(values, np.array([10])), Budget(1, 1e-9))
-    message = str(caught.value)
-    assert "the tables asked have 1,00" in message
-    assert "000 combinations, more than 50,000,000; ask for smaller ones" in message
+    rows = Rows(np.zeros((1, 6), dtype=int), np.array([10]))
+    with refused("the tables asked have 1,00.*000 combinations, more than 50,000,000; ask for smaller ones"):
+        Run(ALGORITHMS[name](), all_tables(codes(*[1000] * 6), 10, 6), rows, BUDGET)
 
 
-MATRIX = [(name, {}, f"{name} needs queries on ") for name in REFUSED]
-MATRIX += [
-    (name, {"measure": "marginal"}, "measure=marginal needs queries on marg") for name in ("mwem", "pmw", "rap", "gem")
-]
-
-
-@parametrize("name, settings, message", MATRIX)
-def test_a_query_matrix_is_refused_in_words(name, settings, message):
-    for where in ("explicit", "union"):
-        with refused(message):
-            plan_of(name, task(where)[0], BUDGET, **settings)
+@parametrize("where", ["explicit", "union"])
+@parametrize("name", ["mwem", "pmw", "rap", "gem"])
+def test_tables_of_a_query_matrix_are_refused_in_words(name, where):
+    with refused("measure=marginal needs queries on marg"):
+        plan_of(name, task(where)[0], BUDGET, measure="marginal")
 
 
 def test_what_a_wide_table_forbids_is_said_in_words():
@@ -342,8 +332,6 @@ def test_a_weak_promise_is_warned_of_and_a_good_one_is_not():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         start("dpfw", {}, "2-way", Budget(10, 1e-6))
-    with pytest.warns(PrivacyWarning, match=r"delta=0.002 is at least 1/n = 0.002"):
-        start("dpfw", {}, "2-way", Budget(1, 1 / 500))
     with pytest.warns(PrivacyWarning, match="epsilon=10.5 is above 10"):
         start("dpfw", {}, "2-way", Budget(10.5, 1e-6))
 

@@ -4,43 +4,28 @@ python -m tests.benchmarks.reading --rows 1000000    # in the folder of each of 
 """
 
 import numpy as np
-import pandas as pd
 
-from dpcore import domain_from_json, limit_rows, read_table, source_at
+from dpcore import Domain, limit_rows, read_table, samples, source_at
 from tests.benchmarks.frame import main, took
+from tests.helpers import column
 
 TURNS = 2
 KINDS = ("csv", "parquet")
 
 
 def make(rows):
-    """A table of 15 columns: few texts, many texts, whole numbers, fractions, days, and some missing cells."""
-    rng = np.random.default_rng(0)
-    words = np.array([f"occupation {i}" for i in range(40)])
-    days = np.datetime_as_string(np.datetime64("1950-01-01") + rng.integers(0, 20_000, rows))
-    frame = pd.DataFrame({"person": rng.integers(10**17, 10**17 + rows // 2, rows), "day": days})
-    for i in range(5):
-        frame[f"word{i}"] = words[rng.integers(0, 40, rows)]
-        frame[f"whole{i}"] = rng.integers(0, 100, rows)
-    for i in range(3):
-        frame[f"part{i}"] = (100 * rng.random(rows)).round(4 if i else 12)
-    frame.loc[rng.random(rows) < 0.01, "word0"] = None
-    return frame
+    """The generated census, and beside it many texts, days and some missing cells."""
+    rng, sample = np.random.default_rng(0), samples.census(rows)
+    days = np.datetime_as_string(np.datetime64("1950-01-01") + rng.integers(0, 20_000, rows)).astype(object)
+    days[rng.random(rows) < 0.01] = None
+    frame = sample.frame.assign(person=rng.integers(10**17, 10**17 + rows // 2, rows), x=days)
+    day = column(kind="integer", low=1950, high=2010, read="year of y-m-d", missing="category")
+    return frame, Domain((*sample.domain.columns, day))
 
 
-def schema():
-    """What is public of it."""
-    words = {"kind": "categorical", "values": [f"occupation {i}" for i in range(40)], "missing": "category"}
-    columns = {"day": {"kind": "integer", "low": 1950, "high": 2010, "read": "year of y-m-d"}}
-    columns |= {f"word{i}": words for i in range(5)}
-    columns |= {f"whole{i}": {"kind": "integer", "low": 0, "high": 99} for i in range(5)}
-    columns |= {f"part{i}": {"kind": "numeric", "low": 0, "high": 100, "bins": 20} for i in range(3)}
-    return domain_from_json({"columns": columns})
-
-
-def measured(home):
+def measured(home, domain):
     """Seconds of processors for each way to read the table, the least of some turns."""
-    domain, found = schema(), dict[str, float]()
+    found = dict[str, float]()
     pairs = [(a, a + 1) for a in range(len(domain.shape) - 1)]
     for kind in KINDS:
         path = home / f"t.{kind}"
@@ -59,10 +44,10 @@ def measured(home):
 
 def measure(rows, folder):
     """Make the table, and read it in every way."""
-    frame = make(rows)
+    frame, domain = make(rows)
     frame.to_csv(folder / "t.csv", index=False)
     frame.to_parquet(folder / "t.parquet")
-    return {what: round(seconds, 2) for what, seconds in measured(folder).items()}
+    return {what: round(seconds, 2) for what, seconds in measured(folder, domain).items()}
 
 
 if __name__ == "__main__":

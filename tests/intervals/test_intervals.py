@@ -17,7 +17,7 @@ from dpcore.intervals.stored import from_arrays, to_arrays
 from dpcore.parsing.questions import understand
 from dpcore.privacy.measurement import MeasuredAnswers
 from dpcore.releases import Histogram
-from tests.helpers import approx, codes, matrix_of, parametrize, refused, seeded
+from tests.helpers import approx, codes, matrix, matrix_of, parametrize, refused, seeded
 
 DOMAIN = codes(2, 3, 2)
 TABLES = Marginals(DOMAIN, [["a", "b"], ["b", "c"], ["b"]])
@@ -42,6 +42,11 @@ def question(text):
     return understand(text, DOMAIN)
 
 
+def on_cells(text):
+    """The values of a question on all cells."""
+    return matrix(question(text).workload)[0]
+
+
 def people(found):
     """The variance that the interval of a population stands for."""
     return ((found.population_high - found.population_low) / 2 / norm.ppf(0.975)) ** 2
@@ -60,8 +65,7 @@ def test_pooled_tables_are_the_least_squares_estimate():
     fitted = np.linalg.pinv(total) @ np.append(measured.answers / measured.errors, 1e6)
     covariance = np.linalg.pinv(total.T @ total, hermitian=True)
     for text in QUESTIONS:
-        q = question(text).workload
-        g = np.array([q.answers(cell)[0] for cell in np.eye(12)])
+        g = on_cells(text)
         found = answer(of(measured), question(text), N)
         assert found.unbiased == approx(g @ fitted, abs=1e-6)
         half = norm.ppf(0.975) * math.sqrt(g @ covariance @ g)
@@ -69,7 +73,7 @@ def test_pooled_tables_are_the_least_squares_estimate():
         sampled = (g @ fitted) * (1 - g @ fitted) / N
         assert people(found) == approx(g @ covariance @ g + sampled, rel=0.05), "a sample of N records"
     for left, right in itertools.permutations(QUESTIONS[:4], 2):
-        g, h = (np.array([question(t).workload.answers(cell)[0] for cell in np.eye(12)]) for t in (left, right))
+        g, h = on_cells(left), on_cells(right)
         found = compare_questions(of(measured), question(left), question(right), N, "difference")
         half = norm.ppf(0.975) * math.sqrt((g - h) @ covariance @ (g - h))
         assert found.high - found.low == approx(2 * half, rel=1e-4)
@@ -103,12 +107,11 @@ def test_a_ratio_to_what_may_be_0_has_no_end():
 
 
 def test_all_cells_at_once_are_the_same_intervals(known_tables):
-    evidence = known_tables
     asked = Marginals(DOMAIN, [["a", "b"], ["a", "c"], ["c"]])
-    found = cell_intervals(evidence, asked, N)
+    found = cell_intervals(known_tables, asked, N)
     for j in range(asked.m):
         text = " and ".join(f"{name} = {value}" for name, value in asked.label(j))
-        one = answer(evidence, question(text), N)
+        one = answer(known_tables, question(text), N)
         for name, values in found.items():
             assert (one.unbiased is None) == np.isnan(values[j])
             assert np.isnan(values[j]) or values[j] == approx(getattr(one, name), abs=1e-12)
@@ -127,19 +130,19 @@ def test_queries_and_cells_without_their_table_say_nothing():
 
 
 def test_it_is_stored_and_read_again(known_tables):
-    evidence = known_tables
-    again = from_arrays(DOMAIN, to_arrays(evidence))
-    assert again.spaces == evidence.spaces
-    assert np.array_equal(again.parts, evidence.parts)
+    stored = to_arrays(known_tables)
+    again = from_arrays(DOMAIN, stored)
+    assert again.spaces == known_tables.spaces
+    assert np.array_equal(again.parts, known_tables.parts)
     for broken in (
         {"parts": np.zeros(3)},
         {"parts": 1},
-        {"variances": -evidence.variances},
+        {"variances": -known_tables.variances},
         {"variances": np.array(["a"])},
         {"sets": np.zeros((2, 9))},
     ):
         with refused("do not fit its schema"):
-            from_arrays(DOMAIN, to_arrays(evidence) | broken)
+            from_arrays(DOMAIN, stored | broken)
 
 
 @parametrize("level", [0.4, 1.0, -1, math.nan])

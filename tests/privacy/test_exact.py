@@ -106,9 +106,10 @@ def test_what_is_no_count_is_never_rounded_nor_called_exact():
     assert not gridded(CellAnswers(Marginals.all(domain, 1), subspace=True)), "exact noise is not round"
     assert prepared(workload=shares).plan.exact, "but on a grid"
     assert prepared("dpfw", noise="exact").plan.exact
-    assert not prepared("dpam", noise="auto", parameters={"noise": "subspace"}).plan.exact
+    subspace = {"noise": "subspace"}
+    assert not prepared("dpam", parameters=subspace).plan.exact
     with refused("measures a subspace here"):
-        prepared("dpam", noise="exact", parameters={"noise": "subspace"})
+        prepared("dpam", noise="exact", parameters=subspace)
     with refused("noise='seeded'"):
         prepared(noise="seeded")
 

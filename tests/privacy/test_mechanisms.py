@@ -63,9 +63,3 @@ def test_selection_with_almost_no_noise_takes_the_best_and_with_much_or_where_no
     assert set(draw(SCORES, 1e-9, 200, rng)) == {4}
     assert set(draw(SCORES, 1e9, 200, rng)) == set(draw(SCORES, 0.0, 300, rng)) == set(range(6))
     assert set(draw(np.concatenate([np.zeros(5000), [50.0]]), 0.5, 20, rng)) == {5000}
-
-
-def test_coins_follow_their_law():
-    rng = seeded(0)
-    assert abs(mechanisms.coins(np.full(DRAWS, np.log(0.3)), rng).mean() - 0.3) < 0.01
-    assert mechanisms.coins(np.zeros(100), rng).all()

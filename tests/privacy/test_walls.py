@@ -397,9 +397,9 @@ def test_questions_whose_noise_would_round_away_are_refused_before_a_charge(verb
 
 @parametrize("wrong", [{"low": 1.0}, {"high": np.nan}, {"width": -1.0}, {"low": -np.inf}], ids=str)
 def test_a_loss_with_a_wrong_slope_is_refused(wrong):
-    with refused("slopes"):
-        PiecewiseLinear("mine", **{"low": -1.0, "high": 1.0, **wrong})
     loss = PiecewiseLinear("mine", -1.0, 1.0)
+    with refused("slopes"):
+        replace(loss, **wrong)
     force(loss, **wrong)
     with refused("slopes"):
         asking(kind=RiskCurator).measure(MeanGradient(loss, X, CENTRE, 1.0), Gaussian(MU))
@@ -411,22 +411,16 @@ def test_a_code_beyond_the_bins_raises_no_error_that_would_tell_of_it():
     assert shares.tolist() == [0.25, 0.75]
 
 
-def test_a_target_that_brings_its_own_law_is_stripped_of_it():
-    """What it would pay with, how sharp it is and what it draws from all follow from its fields."""
-    seen = []
+def test_a_target_or_a_gradient_that_brings_its_own_law_is_stripped_of_it():
+    """What it would pay with, how sharp it is, what it draws from and how it is clipped all follow from its fields."""
+    seen, statistic = [], MeanGradient(hinge(), X, CENTRE, 1.0)
     target = RegularisedRisk(replace(hinge(), width=0.1), X, 1.0)
     force(target, payable=(Pure,), k=lambda *_: 1e30, density=lambda *a: seen.append(a), G=1e-30)
+    force(statistic, clipped_sum=lambda *a: seen.append(a))
     curator = asking(rows=NINE, kind=RiskCurator)
     with refused("Pure does not pay for this", BudgetError):
         curator.draw_parameter(target, "plane", Pure(EPSILON))
     assert curator.draw_parameter(target, "plane", Gaussian(MU)).shape == (2,)
-    assert seen == []
-
-
-def test_sampled_sums_of_a_changed_statistic_are_clipped_and_noisy_as_their_fields_say():
-    seen = []
-    statistic = MeanGradient(hinge(), X, CENTRE, 1.0)
-    force(statistic, clipped_sum=lambda *a: seen.append(a))
     curator = asking(rows=NINE, spends=[SAMPLED], times=1, kind=RiskCurator)
     assert np.abs(curator.measure_sample(statistic, SAMPLED).values).max() > 0.1
     assert seen == []

@@ -121,25 +121,20 @@ def test_a_gaussian_score_is_the_log_likelihood_ratio(subspace):
         assert scores.var() == approx(moved, rel=0.25)
 
 
-def selecting(spend, score):
-    """Outcomes of the real Curator on a lopsided table, and the stated law."""
+@parametrize("spend, verb", [(BoundedRange(1.5), "select"), (Pure(1.5), "select"), (Pure(1.5), "above_threshold")])
+def test_selections_have_the_stated_law(spend, verb):
+    """Outcomes of the real Curator on a lopsided table."""
     script, rng = script_of("mwem", Budget(2, 0)), seeded(0)
     plan = replace(script.plan, charges=(replace(script.plan.charges[0], spend=spend),))
     workload, rows = script.problem.workload, _table(np.array([5, 1, 1, 1]))
     question = (
         SignedErrors(workload, np.full(4, 0.5))
-        if score == "errors"
+        if verb == "select"
         else AbsoluteErrors(workload, np.arange(4), np.full(4, 0.5), 0.2)
     )
-    verb = "select" if score == "errors" else "above_threshold"
     law = selection_law(Asked(verb, question, spend), rows)
     drawn = [getattr(hand_over(rows, script.problem, plan, rng), verb)(question, spend) for _ in range(3000)]
-    return np.bincount([len(law) - 1 if d is None else d for d in drawn], minlength=len(law)) / 3000, law
-
-
-@parametrize("spend, score", [(BoundedRange(1.5), "errors"), (Pure(1.5), "errors"), (Pure(1.5), "stream")], ids=str)
-def test_selections_have_the_stated_law(spend, score):
-    seen, law = selecting(spend, score)
+    seen = np.bincount([len(law) - 1 if d is None else d for d in drawn], minlength=len(law)) / 3000
     assert law.sum() == approx(1)
     assert seen == approx(law, abs=4.5 * math.sqrt(0.25 / 3000))
     assert np.ptp(law) > 0.05, "an even law would show nothing"

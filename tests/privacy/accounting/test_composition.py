@@ -1,15 +1,12 @@
-"""Optimal composition: against brute opponents, dp_accounting and closed forms; ledgers and plans that use it."""
+"""Optimal composition: against brute opponents and closed forms; ledgers and plans that use it."""
 
 import math
 
-import dp_accounting
 import numpy as np
-import pandas as pd
-from dp_accounting.pld import PLDAccountant, privacy_loss_distribution
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore import ALGORITHMS, Budget, BudgetError, Marginals
+from dpcore import ALGORITHMS, Budget, BudgetError
 from dpcore.algorithms.base import make_plan
 from dpcore.privacy.accounting import (
     Accounting,
@@ -26,10 +23,7 @@ from dpcore.privacy.accounting import (
 from dpcore.privacy.accounting.composition import Joint, gdp_log_deltas
 from dpcore.privacy.accounting.ledger import Ledger
 from dpcore.privacy.accounting.lifetime import planned
-from dpcore.publishing.prepared import prepare
-from dpcore.publishing.request import ReleaseRequest
-from dpcore.theory import accountants
-from tests.helpers import BUDGET, approx, codes, parametrize, refused, task
+from tests.helpers import BUDGET, approx, parametrize, refused, task
 from tests.privacy.enumeration import plan_of
 from tests.theory.test_accountants import delta_of, gaussian_delta, responses
 
@@ -62,27 +56,6 @@ def test_no_opponent_does_better_and_one_nearly_as_well(span, draws, pure, pures
         found, least = rate(joint, x), brute(x, span, draws, pure, pures, mu, steps)
         assert least <= found
         assert found <= 1.1 * brute(x - 0.05 * span, span, draws, pure, pures, mu, steps) + 1e-9, "or ε 0.05 s lower"
-
-
-@parametrize("span", [1e-4, 0.3, 5.0])
-def test_one_draw_is_its_profile(span):
-    at = np.linspace(0, 0.95, 20) * span
-    found, exact = [rate(Joint(span=span, draws=1), x, 1e-12) for x in at], BoundedRange(span)
-    assert (found >= accountants.profile(exact, at)).all()
-    assert (found <= accountants.profile(exact, at - 0.01 * span)).all()
-    assert rate(Joint(span=span, draws=1), span * (1 + 1e-9)) < 1e-12
-
-
-@parametrize("mu, pure, pures", [(0.3, 0.1, 30), (1.0, 0.5, 5), (0.1, 0.02, 300)])
-@parametrize("delta", [1e-9, 1e-5])
-def test_pure_and_gaussian_spends_agree_with_dp_accounting(mu, pure, pures, delta):
-    accountant = PLDAccountant(dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE, 1e-4)
-    accountant.compose(dp_accounting.GaussianDpEvent(1 / mu))
-    theirs = privacy_loss_distribution.from_randomized_response(2 / (1 + math.exp(pure)), 2).self_compose(pures)
-    exact = theirs.compose(accountant._pld).get_epsilon_for_delta(delta)
-    ours = Joint(mu**2, pure, pures).epsilon(delta)
-    assert ours == approx(exact, rel=1e-2)
-    assert ours <= exact * (1 + 1e-6), "theirs is rounded up to a grid"
 
 
 def test_gaussians_alone_and_equal_pure_releases_cost_what_they_did():
@@ -202,15 +175,3 @@ def test_a_short_grid_loses_on_the_safe_side(monkeypatch):
     finally:
         composition._backwards.cache_clear()
         composition._outcomes.cache_clear()
-
-
-@parametrize("noise", ["float", "exact"])
-@parametrize("name", ["pmw", "mwem"])
-def test_the_first_release_of_a_data_set_may_use_all_of_its_total(name, noise):
-    domain = codes(2, 3)
-    frame = pd.DataFrame({"a": np.arange(60) % 2, "b": np.arange(60) % 3}).astype(str)
-    request = ReleaseRequest(frame=frame, workload=Marginals.all(domain, 2), asked=["2-way"],
-                             algorithm=ALGORITHMS[name](), budget=BUDGET, noise=noise)  # fmt: skip
-    ready = prepare(request)
-    assert Lifetime.fixed_by(BUDGET, ready.events).total(ready.events) <= BUDGET.epsilon
-    assert ready.plan.accounting is Accounting.ZCDP

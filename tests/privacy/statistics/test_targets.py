@@ -23,7 +23,7 @@ from tests.helpers import approx, hockey_stick, parametrize, refused, seeded
 from tests.privacy.enumeration import over_neighbours
 from tests.risk_tasks import quadrature
 
-UNIT = Ball(np.zeros(1), 1.0)
+UNIT, LINE = Ball(np.zeros(1), 1.0), Space(np.zeros(1), 1.0)
 GRID = np.linspace(-1, 1, 8001)
 X = (GRID[1:] + GRID[:-1]) / 2
 WIDTH = GRID[1] - GRID[0]
@@ -65,9 +65,13 @@ def test_the_error_of_the_sampler_is_part_of_delta(stages, theta):
     assert s == approx(spend.mu * math.sqrt(stages))
 
 
+def farthest(values, law, width, epsilon):
+    """The largest δ of any neighbours, of laws at points `width` apart."""
+    return width * max(hockey_stick(p, q, epsilon) for p, q in over_neighbours(values, N, law))
+
+
 def worst(target, spend, values, epsilon):
-    laws = over_neighbours(values, N, lambda data: law(target, spend, data))
-    return WIDTH * max(hockey_stick(p, q, epsilon) for p, q in laws)
+    return farthest(values, lambda data: law(target, spend, data), WIDTH, epsilon)
 
 
 @parametrize("mu", [0.3, 3.0])
@@ -87,7 +91,7 @@ def test_on_a_wide_region_with_a_strong_regulariser_no_noise_is_wasted():
 
 
 def test_the_squared_distance_on_r_d_is_exactly_the_gaussian_mechanism():
-    target = RegularisedRisk(POINTS, Space(np.zeros(1), 1.0), 0.0)
+    target = RegularisedRisk(POINTS, LINE, 0.0)
     k = target.k(N, Gaussian(0.6))
     assert k**-0.5 == approx((2 / N) / 0.6), "σ = Δ₂/s"
     law = target.density(rows((1, 0, 0)), N, Gaussian(0.6))
@@ -121,7 +125,7 @@ def test_ranks_are_of_bounded_range():
 @parametrize("loss", [Logistic(), huber(0.5)], ids=lambda loss: loss.name)
 def test_objective_perturbation_keeps_its_promise(loss, epsilon, delta):
     """In one dimension x ↦ ξ is monotone, so the law of x is exact: φ(ξ(x)/σ) ξ'(x)/σ."""
-    target = PerturbedRisk(loss, Space(np.zeros(1), 1.0), 0.2)
+    target = PerturbedRisk(loss, LINE, 0.2)
     lam, sigma = target.settle(N, N, Approximate(epsilon, delta))
     x = np.linspace(-60, 60, 40_001)
     step = x[1] - x[0]
@@ -133,8 +137,7 @@ def test_objective_perturbation_keeps_its_promise(loss, epsilon, delta):
         return norm.pdf(xi, scale=sigma) * slope
 
     def worst(sigma, values):
-        laws = over_neighbours(values, N, lambda data: density(data, sigma))
-        return step * max(hockey_stick(p, q, epsilon) for p, q in laws)
+        return farthest(values, lambda data: density(data, sigma), step, epsilon)
 
     assert density((RECORDS[0],) * N, sigma).sum() * step == approx(1, abs=2e-3)
     apart = [(0.0, 1.0), (1.0, -1.0), (1.0, 1.0)]
@@ -206,15 +209,12 @@ def test_a_mean_s_gradient_moves_by_the_spread_of_its_box_however_it_is_clipped(
 def test_what_promises_nothing_is_refused():
     with refused("delta=0 cannot be promised by a regularised density"):
         regularised_stages(Budget(1, 0), 1, 0.01)
-    with refused("mu=0 must be above 0"):
-        RegularisedRisk(pinball(0.5), Space(np.zeros(1), 1.0), 0.0, True).check()
-    with refused("needs a bounded region"):
-        PlainRisk(hinge(), Space(np.zeros(1), 1.0)).check()
-    with refused("smooth loss"):
-        PerturbedRisk(hinge(), UNIT, 0.2).check()
-    with refused("ranks are for a quantile"):
-        RankError(hinge(), UNIT, False).check()
-    with refused("ranks are for a quantile"):
-        RankError(POINTS, UNIT, True).check()
-    with refused("clip=0 must be above 0"):
-        MeanGradient(hinge(), UNIT, np.zeros(1), 0.0).check()
+    for target, words in (
+        (RegularisedRisk(pinball(0.5), LINE, 0.0, True), "mu=0 must be above 0"),
+        (PlainRisk(hinge(), LINE), "needs a bounded region"),
+        (PerturbedRisk(hinge(), UNIT, 0.2), "smooth loss"),
+        (RankError(hinge(), UNIT, False), "ranks are for a quantile"),
+        (RankError(POINTS, UNIT, True), "ranks are for a quantile"),
+    ):
+        with refused(words):
+            target.check()

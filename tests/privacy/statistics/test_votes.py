@@ -41,12 +41,10 @@ def test_every_point_votes_for_its_nearest_candidate_the_first_of_several(d, see
 
 
 def test_more_ties_than_are_looked_for_at_once():
-    angles = np.arange(64) * np.pi / 32
-    V = np.column_stack([np.cos(angles), np.sin(angles)]).round(12)
-    V = np.concatenate([V, [[1.0, 0.0], [0.0, 1.0]]])[::-1]
-    distances = (V**2).sum(axis=1)[None]
-    found = Votes(V).value(Rows(np.zeros((1, 2)), np.array([3])))
-    assert np.flatnonzero(found).tolist() == [int(distances.argmin())]
+    corners = np.array(list(itertools.product([0.0, 1.0], repeat=5)))
+    for shift in range(0, 32, 5):
+        votes = Votes(np.roll(corners, shift, axis=0)).value(rows_at(np.full((1, 5), 0.5), [0]))
+        assert votes.tolist() == [1.0] + [0.0] * 31
 
 
 @parametrize("block", [20_000_000, 50])
