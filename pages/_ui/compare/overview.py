@@ -158,10 +158,9 @@ def panel(
 def _luck(found: pd.DataFrame, floor: float) -> str:
     """What the luck of the sample means for the choice of ε: from where on it is larger than the error."""
     less = found["epsilon"][found["error"] <= floor]
-    luck = "the luck of the sample"
     if less.empty:
-        return f"Every error shown exceeds {luck}."
-    return f"From ε = {less.iloc[0]:g} on, {luck} outweighs the error."
+        return "Every error shown exceeds the luck of the sample."
+    return f"From ε = {less.iloc[0]:g} on, the luck of the sample outweighs the error."
 
 
 def _best(sweep: Sweep, measure: Measure, found: pd.DataFrame, kept: pd.Series) -> str:
