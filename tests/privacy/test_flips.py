@@ -254,3 +254,5 @@ def test_no_two_generators_share_a_key_and_all_bits_of_it_come_from_the_system(m
     monkeypatch.undo()
     drawn = Counter(int(entropy.generator().integers(0, 2**63)) for _ in range(50))
     assert max(drawn.values()) == 1
+    rng = entropy.generator()
+    assert stats.kstest(rng.random(20_000), "uniform").pvalue > 1e-5
