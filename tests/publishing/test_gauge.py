@@ -29,9 +29,9 @@ def test_a_release_that_does_not_fit_is_said_and_drawn_in_another_colour():
     assert gauge(0.0, 1.5)[1] == "Used before 0% · this release needs more than the whole budget · left 100%"
     fits, words, _ = gauge(0.9, 0.1)
     assert words.endswith("left 0%")
-    assert gauge(0.1, 0.3)[1].endswith("left 60%, for about 2 more")
+    assert gauge(0.1, 0.3)[1].endswith("left 60%, about 2 more")
     assert set(re.findall("#[0-9a-f]+", picture)) != set(re.findall("#[0-9a-f]+", fits))
 
 
 def test_where_no_record_is_named_nothing_is_said_of_what_was_used():
-    assert gauge(None, 0.1)[1] == "Of a new budget · this release 10% · left 90%, for about 9 more"
+    assert gauge(None, 0.1)[1] == "Of a new budget · this release 10% · left 90%, about 9 more"

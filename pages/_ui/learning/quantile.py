@@ -120,7 +120,7 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
     )
     with left:
         cautions(spend, table)
-        summary = "The higher, the more often a private value falls there."
+        summary = "Higher: more private values there."
         st.plotly_chart(learning_charts.density(law, column), key="density", alt=summary, config=QUIET)
         _answer(problem, spend, law, name)
         below(summary, pd.DataFrame({clean(column): law.x, "density": law.density}), "density")
