@@ -1,0 +1,45 @@
+"""One promise, one number: every page, card, file and command says what `Promise` says of the same plan."""
+
+import json
+import re
+from html import unescape
+
+from dpcore import domain_to_json, samples
+from dpcore.cli import main
+from dpcore.theory.meaning import Promise, guess_tile, times_in_100
+from tests.cli.files import arguments
+from tests.cli.test_release import order
+from tests.helpers import once
+from tests.pages.headless import dragged, heading, open_page, said, shown
+
+TIMES = r"([\d.]+ times in 100)"
+
+
+@once
+def facts(tmp_path_factory):
+    """The files of a release of Explore's first plan, and what `run` writes about it."""
+    place, sample = tmp_path_factory.mktemp("release"), samples.berkeley()
+    sample.frame.to_csv(place / "t.csv", index=False)
+    (place / "s.json").write_text(json.dumps(domain_to_json(sample.domain)))
+    asked = {"table": str(place / "t.csv"), "schema": place / "s.json", "epsilon": 1, "delta": "1e-9"}
+    assert main(order(place / "out", ledger=place / "l.sqlite", total=(1, "1e-9"), **asked)) == 0
+    assert main(arguments(queries="marginals:2", algorithm="gaussian_maxent", json=place / "run.json", **asked)) == 0
+    return {p.name: unescape(p.read_text()) for p in (*(place / "out").glob("*.[hj][ts][mo]*"), place / "run.json")}
+
+
+def test_pages_card_review_and_files_say_one_guess_rate_and_one_factor(facts):
+    release, run = json.loads(facts["release.json"]), json.loads(facts["run.json"])
+    promise = Promise.of_release(release)
+    right, risen = times_in_100(promise.guess()), promise.suspicion
+    assert release["promise"]["means"] == run["promise"] == promise.to_json()
+    pages = [open_page(page, sample="berkeley") for page in ("explore", "release", "guarantee")]
+    start = dragged(open_page("app", epsilon="1"))
+    guarantee = pages[-1]
+    among = [heading(guarantee), *map(shown, pages[:-1])]
+    sentence = " ".join(guess_tile(promise.guess()))
+    for words in (start["words"][0][start["at"]], *among, facts["card.html"], facts["review.html"]):
+        assert set(re.findall(rf"is right at most {TIMES}", words)) == {right}, words
+        assert sentence in " ".join(re.sub(r"<[^>]+>|[*]", " ", words).split())
+    for name in ("card.html", "review.html"):
+        assert re.findall(r"rises to ([\d.]+%) at most", facts[name]) == [risen]
+    assert f"rises to {risen} at most" in said(guarantee)
