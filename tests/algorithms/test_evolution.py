@@ -1,4 +1,4 @@
-"""Private Evolution and PSMM on points, and on a table: replay, presets, fallbacks, limits, the paper's orderings."""
+"""Private Evolution and PSMM on points: contract, replay, presets, fallbacks, limits and the paper's orderings."""
 
 from dataclasses import dataclass, replace
 
@@ -9,11 +9,10 @@ from scipy.spatial.distance import cdist
 from dpcore import ALGORITHMS, Budget, PointRelease, Run
 from dpcore.algorithms import PSMM, PrivateEvolution
 from dpcore.algorithms.evolution_parts import PRESETS, Given, copies, treat
-from dpcore.algorithms.evolution_table import _Coarse
 from dpcore.algorithms.signed_measure import box_centres
 from dpcore.geometry.regions import Ball, box
 from dpcore.params import build
-from tests.helpers import approx, final_errors, parametrize, refused, seeded
+from tests.helpers import approx, final_errors, parametrize, refused
 from tests.point_tasks import BALL, quarter, task
 
 NAMES = ("x", "y")
@@ -137,32 +136,3 @@ def test_a_grid_has_about_as_many_cells_as_were_asked_for(region, cells):
 def test_the_noise_of_psmm_is_that_of_a_vote():
     plan = ALGORITHMS["psmm"](cells=9).plan(PointRelease(BALL, 100, NAMES), Budget(1, 0))
     assert plan["sigma"] == approx(2 * 2**0.5 / 100)
-
-
-@parametrize("ordered", [True, False])
-def test_coupling_reaches_the_marginal_and_changes_as_little_as_it_can(ordered):
-    rng = seeded(0)
-    P = np.array([0.1, 0.4, 0.3, 0.2])
-    coarse = _Coarse(P, 4, ordered, 4)
-    column = rng.choice(4, 1000, p=[0.4, 0.2, 0.2, 0.2])
-    moved = coarse.fit(column, rng)
-    shares = np.bincount(moved, minlength=4)
-    assert np.abs(shares - 1000 * P).max() <= 1
-    if ordered:
-        assert (np.diff(moved[np.argsort(column, kind="stable")]) >= -3).all()
-        assert all(moved[column == a].max() <= moved[column == b].min() for a, b in ((0, 2), (1, 3), (0, 3)))
-    else:
-        surplus = np.maximum(np.bincount(column, minlength=4) - shares, 0).sum()
-        assert (moved != column).sum() == surplus
-
-
-def test_refined_bins_have_the_fine_marginal_and_missing_values_stay_apart():
-    rng = seeded(0)
-    fine = rng.dirichlet(np.full(41, 2.0))
-    coarse = _Coarse(fine, 4, True, 40)
-    assert coarse.bins.max() == 4
-    assert (coarse.bins == 4).sum() == 1, "the missing cell"
-    column = coarse.fit(rng.integers(0, 5, 5000), rng)
-    codes = coarse.refine(column, rng)
-    assert (coarse.bins[codes] == column).all()
-    assert np.abs(np.bincount(codes, minlength=41) / 5000 - fine).max() < 1e-3

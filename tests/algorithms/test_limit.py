@@ -1,35 +1,16 @@
-"""Without privacy noise the algorithms are the methods they claim to be: naive twins, scipy's optimum, the formulas.
-
-And how much each table tells beyond noise, in the first stage of a fit.
-"""
+"""Without privacy noise the algorithms are the methods they claim to be: naive twins, scipy's optimum, the formulas."""
 
 import math
 
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 
-from dpcore import ALGORITHMS, Budget, Explicit, Marginals, Run
-from dpcore.algorithms import fitting
+from dpcore import ALGORITHMS, Budget, Explicit, Marginals
 from dpcore.algorithms.evidence import Evidence, summed
 from dpcore.algorithms.fitting import fit, product, stages_of
-from dpcore.data import samples
 from dpcore.models.cells import Cells
 from dpcore.theory import schedules
-from tests.helpers import (
-    all_tables,
-    approx,
-    codes,
-    final_errors,
-    finished,
-    matrix,
-    matrix_of,
-    parametrize,
-    quiet,
-    seeded,
-    softmax,
-    task,
-    within,
-)
+from tests.helpers import approx, codes, finished, matrix, matrix_of, parametrize, quiet, seeded, softmax, task, within
 from tests.tape import exact_run
 
 MANY = ("2-way", "mixed")
@@ -219,27 +200,3 @@ def test_schedules_minimise_their_bound(public):
 
     best = math.exp(minimize_scalar(over_alpha, bounds=(-30, 10), options={"xatol": 1e-9}).x)
     assert schedules.frank_wolfe_alpha(loss=loss, k=20_000) == approx(best, rel=1e-4)
-
-
-def test_a_tables_signal_is_the_share_of_its_distance_that_is_not_noise():
-    domain = samples.census(100).domain
-    tables = Marginals.over(domain, [(0,), (0, 1), (0, 2), (1, 2)])
-    size = [table.stop - table.start for table in tables.tables]
-    sigma = np.full(tables.m, 0.1)
-    distance = np.repeat([0.0, 0.2, 0.05, 1.0], size)  # in a cell: noise alone makes 0.1
-    found = fitting.signals(Evidence(tables, distance, sigma), np.zeros(tables.m))
-    assert found == approx(np.repeat([1.0, 0.75, fitting.LITTLE, 0.99], size))
-
-
-def test_weighing_tables_by_their_signal_takes_off_noise(monkeypatch):
-    sample = samples.census(5000)
-    rows = sample.domain.encode(sample.frame)
-    problem = all_tables(sample.domain, rows.n, 3)
-
-    def error() -> float:
-        runs = [Run(ALGORITHMS["gaussian_maxent"](), problem, rows, Budget(0.3, 1e-6), seed=seed) for seed in range(6)]
-        return float(np.mean([final_errors(run.finish()).mean_l1 for run in runs]))
-
-    weighed = error()
-    monkeypatch.setattr(fitting, "LITTLE", 1.0)  # every table has the whole weight
-    assert weighed < 0.99 * error()

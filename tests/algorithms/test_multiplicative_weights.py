@@ -1,27 +1,17 @@
-"""MWEM and PEP share the arithmetic of their charges; what MWEM replays and how it does without noise.
+"""MWEM and PEP share the arithmetic of their charges; what MWEM replays and how it does without noise."""
 
-PEP's projection against scipy's, and its rounds.
-"""
-
-import math
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
-from scipy.optimize import minimize
 
 from dpcore import ALGORITHMS, Budget, Marginals
 from dpcore.algorithms.base import make_plan
-from dpcore.algorithms.entropy_projection import SHARE, to_the_edge
-from dpcore.algorithms.ground import Ground
+from dpcore.algorithms.entropy_projection import SHARE
 from dpcore.algorithms.multiplicative_weights import SHARES
-from dpcore.algorithms.past_measurements import Fact, Queries
-from dpcore.models.cells import Cells
-from dpcore.models.tree import Support
 from dpcore.privacy.accounting import Accounting, Pure
 from dpcore.privacy.measurement import deviation
 from dpcore.privacy.statistics import SomeAnswers
-from tests.helpers import BUDGET, BUDGETS, approx, codes, matrix, parametrize, refused, seeded, signs, softmax, task
+from tests.helpers import BUDGET, BUDGETS, approx, codes, matrix, parametrize, refused, softmax, task
 from tests.tape import exact_run
 
 CUBE = codes(2, 2, 2)
@@ -113,56 +103,3 @@ def test_the_average_is_that_of_the_iterates(measure, budget):
     *_, path = start(measure, "2-way", 9, budget)
     *_, averages = start(measure, "2-way", 9, budget, output="average")
     assert np.allclose(averages, [np.mean(path[: t + 1], axis=0) for t in range(9)])
-
-
-DOMAIN = codes(3, 4)
-MARGINALS = Marginals.all(DOMAIN, 1)
-INDICATOR = Support(0, (0,), (0,), 1.0)  # of an indicator
-
-
-@parametrize("uniform", [True, False])
-@parametrize("slack", [0.3, 4.0])
-@parametrize("name", ["marginals", "signs"])
-def test_visits_in_turn_tend_to_the_projection(name, slack, uniform):
-    """min KL(D ‖ D_0) within the intervals, from scipy."""
-    workload = MARGINALS if name == "marginals" else signs(DOMAIN, 6)
-    rng, sigma = seeded(0), np.array([0.02, 0.05, 0.03, 0.04])
-    D_0 = np.full(12, 1 / 12) if uniform else rng.dirichlet(np.full(12, 5))
-    measured = [0, 2, 4, 5]
-    A = matrix(workload)[measured]
-    a = A @ rng.dirichlet(np.ones(12))
-    ground = Ground(Cells(DOMAIN), workload, None)
-    past, D = Queries(ground, partial(to_the_edge, slack=slack), sweeps=(2, 2000)), D_0
-    for j, answer, spread in zip(measured, a, sigma, strict=True):
-        D = past.explain(D, j, np.array([answer]), spread)
-    D = past.explain(D, measured[0], a[:1], 1e9, last=True)
-
-    def objective(E):
-        E = np.maximum(E, 1e-12)
-        return E @ np.log(E / D_0)
-
-    inside = {"type": "ineq", "fun": lambda E: np.concatenate([slack * sigma - A @ E + a, slack * sigma + A @ E - a])}
-    whole = {"type": "eq", "fun": lambda E: E.sum() - 1}
-    found = minimize(
-        objective, D_0, method="SLSQP", bounds=[(0, 1)] * 12, constraints=[inside, whole],
-        options={"ftol": 1e-12, "maxiter": 500},
-    )  # fmt: skip
-    assert found.success
-    assert np.abs(D - found.x).max() < 2e-5
-    assert (np.abs(A @ D - a) <= slack * sigma + 1e-6).all()
-
-
-def test_a_constraint_that_is_met_is_left_alone_and_one_that_is_let_go_returns_to_nought():
-    fact = Fact(INDICATOR, 0.5, 100.0)  # an interval of 0.5 ± 0.1
-    assert to_the_edge(fact, 0.45, 0.2475, 1.0) == 0
-    assert to_the_edge(fact, 0.3, 0.21, 1.0) == approx(math.log(0.4 / 0.6) - math.log(0.3 / 0.7))
-    assert to_the_edge(fact, 0.7, 0.21, 1.0) == approx(math.log(0.6 / 0.4) - math.log(0.7 / 0.3))
-    fact.theta = 0.1
-    assert to_the_edge(fact, 0.55, 0.2475, 1.0) == -0.1
-    assert -0.1 < to_the_edge(fact, 0.41, 0.2419, 1.0) < 0, "back to the edge, no further"
-
-
-def test_answers_outside_what_a_query_can_be_are_clipped():
-    for answer, edge in ((-0.5, 0.1), (1.5, 0.9)):
-        step = to_the_edge(Fact(INDICATOR, answer, 100.0), 0.5, 0.25, 1.0)
-        assert step == approx(math.log(edge / (1 - edge)))

@@ -1,14 +1,8 @@
-"""A run's records: errors of some tables after a step and of all at the end, and how much memory it took."""
+"""A run's records: what was spent up to each of them, and errors against the table and against the population."""
 
-import subprocess
-import sys
 from dataclasses import replace
 
-import pytest
-
 from dpcore import ALGORITHMS, Run
-from dpcore.evaluation import memory
-from dpcore.evaluation.memory import Peak
 from tests.helpers import BUDGET, approx, wide_task
 
 
@@ -31,28 +25,3 @@ def test_of_very_many_tables_some_are_compared_after_a_step_and_all_at_the_end(m
     assert [record.empirical for record in early.records] == [record.empirical for record in seen]
     stopped = Run(algorithm, problem, rows, BUDGET, stop=lambda: True).finish()
     assert stopped.records[0].empirical == seen[0].empirical, "who stops does not wait"
-
-
-# In a process of its own: the mark is one for all threads, and other tests' threads allocate and free.
-WORK = """
-import numpy as np
-from dpcore.evaluation.memory import Peak
-before = np.ones(10_000_000)
-print(Peak().bytes)
-busy = Peak()
-np.ones(8_000_000)
-print(busy.bytes)
-assert before.sum() == 1e7
-"""
-
-
-@pytest.mark.skipif(not memory.RESET.exists(), reason="only Linux tells")
-def test_a_large_array_is_seen_and_what_was_there_before_is_not():
-    idle, busy = map(int, subprocess.run([sys.executable, "-c", WORK], capture_output=True, check=True).stdout.split())
-    assert idle < 20e6
-    assert 60e6 < busy < 90e6
-
-
-def test_where_the_system_does_not_tell_nothing_is_said(monkeypatch, tmp_path):
-    monkeypatch.setattr(memory, "RESET", tmp_path / "no" / "such")
-    assert Peak().bytes is None

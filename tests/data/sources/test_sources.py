@@ -1,7 +1,4 @@
-"""Counts of sources are those in memory, bit for bit, whatever the file, its chunks, its order and its processes.
-
-And so are the rows that are kept of every person.
-"""
+"""Counts of sources are those in memory, bit for bit, whatever the file, its chunks, its order and its processes."""
 
 import itertools
 import os
@@ -12,16 +9,15 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore import Marginals, PrivacyUnit, TableQueries, Union, gather, limit_rows, read_table
+from dpcore import Marginals, TableQueries, Union, gather, read_table
 from dpcore.data import text_file
 from dpcore.data.fingerprint import fingerprint
 from dpcore.data.readers import read
 from dpcore.data.sources import counting, parquet
 from dpcore.data.sources.parquet import ParquetSource
-from dpcore.data.sources.people import LimitedSource, limited
 from dpcore.data.sources.text import TextSource
 from tests.helpers import InParts, binned, categorical, codes, domain_of, integer, parametrize, refused, seeded, told
 
@@ -249,46 +245,3 @@ def test_a_fingerprint_is_that_in_memory_whatever_the_order(tmp_path, monkeypatc
     assert len(seen) == 1
     assert InParts(frame.iloc[1:]).fingerprint(b"k") not in seen
     assert InParts(frame).fingerprint(b"l") not in seen
-
-
-DOMAIN = codes(4, 3)
-
-
-@settings(max_examples=15)
-@given(
-    people=st.lists(st.integers(1, 7), min_size=2, max_size=12), rows=st.integers(1, 9), most=st.integers(1, 4),
-    seed=st.integers(0, 9), nobody=st.booleans(),
-)  # fmt: skip
-def test_the_rows_kept_are_those_in_memory_wherever_chunks_begin(people, rows, most, seed, nobody):
-    rng = seeded(seed)
-    n = sum(people)
-    who = np.repeat(np.arange(len(people)).astype(str), people).astype(object)
-    if nobody:
-        who[-people[-1] :] = rng.choice(["", " ", "NA", "?"], people[-1])
-    frame = pd.DataFrame({"id": who, "a": rng.integers(0, 4, n), "b": rng.integers(0, 3, n), "more": rng.random(n)})
-    source = LimitedSource(InParts(frame, rows=rows), "id", most, DOMAIN.names)
-    here = DOMAIN.encode(limit_rows(frame, "id", most, DOMAIN.names))
-    assert told(gather(source, DOMAIN, [])) == told(here)
-    assert source.fingerprint(b"k") == InParts(frame).fingerprint(b"k")
-
-
-@parametrize("rows", [1, 2, 100])
-@parametrize("who", [["x", "y", "x"], ["17", "x", "17.0"], ["", "x", "NA"], ["x", "y", "z", "w", "y"]])
-def test_people_whose_rows_stand_apart_are_refused(rows, who):
-    frame = pd.DataFrame({"id": who, "a": 0, "b": 0})
-    source = LimitedSource(InParts(frame, rows=rows), "id", 2, DOMAIN.names)
-    with refused("the rows of some value of 'id' are far apart"):
-        gather(source, DOMAIN, [])
-
-
-def test_a_person_without_end_a_missing_column_and_a_database_are_refused(monkeypatch):
-    monkeypatch.setattr("dpcore.data.sources.people.MOST", 3)
-    frame = pd.DataFrame({"id": "x", "a": [0] * 9, "b": 0})
-    with refused("more than 3 rows name one person"):
-        gather(LimitedSource(InParts(frame, rows=2), "id", 2, DOMAIN.names), DOMAIN, [])
-    with refused("has no column 'who'"):
-        gather(LimitedSource(InParts(frame), "who", 2, DOMAIN.names), DOMAIN, [])
-    database = type("Other", (), {"name": "a database"})()
-    with refused("limited in files and in memory only, not in a database"):
-        limited(database, PrivacyUnit("id", 2), DOMAIN.names)
-    assert limited(database, PrivacyUnit(None, 2), DOMAIN.names) is database

@@ -1,0 +1,52 @@
+"""Rows of people who stand together are limited part by part as in memory; others are refused."""
+
+import numpy as np
+import pandas as pd
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpcore import PrivacyUnit, gather, limit_rows
+from dpcore.data.sources.people import LimitedSource, limited
+from tests.helpers import InParts, codes, parametrize, refused, seeded, told
+
+DOMAIN = codes(4, 3)
+
+
+@settings(max_examples=15)
+@given(
+    people=st.lists(st.integers(1, 7), min_size=2, max_size=12), rows=st.integers(1, 9), most=st.integers(1, 4),
+    seed=st.integers(0, 9), nobody=st.booleans(),
+)  # fmt: skip
+def test_the_rows_kept_are_those_in_memory_wherever_chunks_begin(people, rows, most, seed, nobody):
+    rng = seeded(seed)
+    n = sum(people)
+    who = np.repeat(np.arange(len(people)).astype(str), people).astype(object)
+    if nobody:
+        who[-people[-1] :] = rng.choice(["", " ", "NA", "?"], people[-1])
+    frame = pd.DataFrame({"id": who, "a": rng.integers(0, 4, n), "b": rng.integers(0, 3, n), "more": rng.random(n)})
+    source = LimitedSource(InParts(frame, rows=rows), "id", most, DOMAIN.names)
+    here = DOMAIN.encode(limit_rows(frame, "id", most, DOMAIN.names))
+    assert told(gather(source, DOMAIN, [])) == told(here)
+    assert source.fingerprint(b"k") == InParts(frame).fingerprint(b"k")
+
+
+@parametrize("rows", [1, 2, 100])
+@parametrize("who", [["x", "y", "x"], ["17", "x", "17.0"], ["", "x", "NA"], ["x", "y", "z", "w", "y"]])
+def test_people_whose_rows_stand_apart_are_refused(rows, who):
+    frame = pd.DataFrame({"id": who, "a": 0, "b": 0})
+    source = LimitedSource(InParts(frame, rows=rows), "id", 2, DOMAIN.names)
+    with refused("the rows of some value of 'id' are far apart"):
+        gather(source, DOMAIN, [])
+
+
+def test_a_person_without_end_a_missing_column_and_a_database_are_refused(monkeypatch):
+    monkeypatch.setattr("dpcore.data.sources.people.MOST", 3)
+    frame = pd.DataFrame({"id": "x", "a": [0] * 9, "b": 0})
+    with refused("more than 3 rows name one person"):
+        gather(LimitedSource(InParts(frame, rows=2), "id", 2, DOMAIN.names), DOMAIN, [])
+    with refused("has no column 'who'"):
+        gather(LimitedSource(InParts(frame), "who", 2, DOMAIN.names), DOMAIN, [])
+    database = type("Other", (), {"name": "a database"})()
+    with refused("limited in files and in memory only, not in a database"):
+        limited(database, PrivacyUnit("id", 2), DOMAIN.names)
+    assert limited(database, PrivacyUnit(None, 2), DOMAIN.names) is database
