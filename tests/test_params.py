@@ -39,7 +39,9 @@ def test_build_reads_texts():
     "name, text, message",
     [
         ("rounds", "0", "rounds=0 is outside 1..200"),
+        ("rounds", "1" + "0" * 400, "is not a whole number in 1..200"),
         ("rounds", "1.5", "rounds='1.5' is not a whole number in 1..200"),
+        ("rounds", "", "rounds='' is not a whole number"),
         ("alpha", "nan", "alpha='nan' is not a finite number in 0.5..2"),
         ("mode", "first", "mode=first is outside last | average"),
         ("strict", "yes", "strict=yes is not a bool"),

@@ -57,7 +57,7 @@ class Discount(Gaussian):
     rho = 0.0
 
 
-BATCH, ZEROS = np.arange(5), np.zeros(5)
+LINES, BATCH, ZEROS = Better(DOMAIN, [["a"]]), np.arange(5), np.zeros(5)
 
 
 def batch(queries=BATCH, answers=ZEROS, level=0.1):
@@ -104,13 +104,16 @@ def test_a_verb_answers_its_own_questions_for_what_pays_and_no_others(verb):
 @parametrize(
     "verb, question, words",
     [
+        ("above_threshold", AbsoluteErrors(LINES, np.arange(3), np.zeros(3), 0.1), "Better is not a set of questions"),
         ("above_threshold", batch(BATCH + 1), "a query outside 0..4"),
         ("above_threshold", batch(BATCH - 1), "a query outside 0..4"),
         ("above_threshold", batch(answers=np.zeros(4)), "as many answers"),
         ("above_threshold", batch(BATCH / 1), "the numbers of its queries"),
         ("above_threshold", batch(answers=np.full(5, np.nan)), "must be finite"),
         ("above_threshold", batch(level=np.inf), "must be finite"),
-        ("measure", Answers(Better(DOMAIN, [["a"]])), "Better is not a set of questions whose sensitivity is known"),
+        ("measure", Answers(LINES), "Better is not a set of questions whose sensitivity is known"),
+        ("select", SignedErrors(LINES, np.zeros(3)), "Better is not a set of questions"),
+        ("draw_queries", SignedErrors(WORKLOAD, np.zeros(3), 2), "need as many answers"),
         ("draw_queries", SignedErrors(WORKLOAD, ZEROS, 0), "rounds=0 must be a whole"),
         ("keep_draws", AcceptProbabilities(WORKLOAD, np.array([10]), np.zeros(1), 1.0), "a signed query"),
         ("keep_draws", AcceptProbabilities(WORKLOAD, np.array([2]), np.zeros(1), 0.0), "eta=0.0 must be above"),

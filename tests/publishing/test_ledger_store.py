@@ -85,7 +85,10 @@ def test_the_accounting_is_the_first_release_s_best_that_takes_all_kinds():
 
 def test_failures_have_a_share_of_delta_that_is_fixed_at_first_use():
     failing = ((Approximate(0.01, 1e-7), 1),)
-    assert Lifetime.fixed_by(TOTAL, failing).failure == 5e-7
+    lifetime = Lifetime.fixed_by(TOTAL, failing)
+    assert lifetime.failure == 5e-7
+    assert lifetime.total(failing) < 2
+    assert lifetime.total(failing * 6) == math.inf
     assert Lifetime.fixed_by(TOTAL, SPEND).total(failing) == math.inf
 
 

@@ -134,5 +134,8 @@ def test_two_releases_at_twice_their_delta_gain_what_its_square_allows(delta):
     assert guarantee.composed_epsilon(1.0, delta, 2, (2 * delta - delta**2) * (1 - 1e-9)) == math.inf
 
 
-def test_without_delta_all_add_up():
-    assert guarantee.composed_epsilon(2.0, 0.0, 7, 0.0) == 14.0
+def test_composition_stays_finite_and_below_the_sum():
+    assert guarantee.composed_epsilon(1.0, 0.0, 7, 0.0) == 7.0
+    assert guarantee.composed_epsilon(1.0, 1e-3, 7, 1e-3) == math.inf
+    assert guarantee.composed_epsilon(10.0, 1e-9, 100, 1e-7) <= 1000
+    assert 1 < guarantee.composed_epsilon(0.1, 0.0, 100, 1e-6) < 6

@@ -40,7 +40,12 @@ def test_a_bit_has_the_bounded_range_that_is_charged(asked, name, step, far, exa
         assert worst == approx(charged, rel=1e-3 if exact else 1e-5), "no more is charged than one record can do"
 
 
-def test_a_bit_is_worth_its_limits_at_tiny_and_huge_steps():
+@parametrize("step", [0.01, 0.3, 2.0])
+def test_a_bit_is_worth_its_formula(step):
+    for n in (2, 10, 1000):
+        exact = math.log((math.exp(step * (1 + 1 / n)) - 1) / (math.exp(step) - 1))
+        assert bit_range(step, n) == approx(exact, rel=1e-9)
+        assert exact <= step / (n * (1 - math.exp(-step)))
     assert bit_range(0.0, 10) == approx(bit_range(1e-12, 10)) == approx(math.log(1.1))
     assert bit_range(800.0, 10) == approx(80)
 
