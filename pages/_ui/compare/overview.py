@@ -143,7 +143,8 @@ def panel(
     )  # fmt: skip
     summary = _best(sweep, measure, found, near(sweep, asked))
     if CHANCE in floors and CHANCE in wanted and not measure.population:  # luck is part of that error
-        summary = "Grey: promised beforehand. " * (PROMISED in curves) + _luck(found, floors[CHANCE])
+        summary = _luck(found, floors[CHANCE])
+    summary = "Grey: promised beforehand. " * (PROMISED in curves) + summary
     event = st.plotly_chart(
         figure, key="frontier", alt=summary, config=QUIET, on_select="rerun", selection_mode="points"
     )
