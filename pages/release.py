@@ -17,7 +17,7 @@ from pages._ui.shell import table as current_table
 from pages._ui.shell.frame import line_place
 from pages._ui.shell.opened import AGAIN
 
-CONSEQUENCE = "Uses {} Saves all files in your folder."
+CONSEQUENCE = "Uses {}, even if it fails.{} Saves all files in your folder."
 # On a phone the button stays at the foot of the screen.
 IN_SIGHT = """<style>@media (max-width: 640px) {.st-key-in-sight {position: fixed; inset: auto 0 0 0; z-index: 100;
   padding: 0.75rem 0.8rem; align-items: center; background: light-dark(white, #181614);}}</style>"""
@@ -90,7 +90,7 @@ try:
             heading("Missing" if missing else "Ready to release")
             for words in missing:
                 st.markdown(f":material/radio_button_unchecked: {words}")
-            st.markdown(CONSEQUENCE.format(share))
+            st.markdown(CONSEQUENCE.format(*share))
             st.html(IN_SIGHT)
             st.container(key="in-sight").button(
                 "Release: permanent", type="primary", icon=":material/publish:", key="release-now",

@@ -23,7 +23,7 @@ def gauge(used: float | None, now: float = 0.0) -> tuple[str, str, str]:
     left = 100 - before - mine * (not over)
     share = "more than the whole budget" if now > 1 + CLOSE else f"{mine}%"
     middle = [f"this release {'needs ' * over}{share}"] if now else []
-    more = math.floor((1 - used - now) / now + CLOSE) if now else 0
+    more = how_many(1 - used - now, now) if now else 0
     rest = f"left {left}%" + f", about {more:,} more" * (more > 0)
     first = f"Used {'before ' if now else ''}{before}%" if known else "Of a new budget"
     words = " · ".join([first, *middle, rest])
@@ -33,6 +33,11 @@ def gauge(used: float | None, now: float = 0.0) -> tuple[str, str, str]:
     )
     frame = f"display:flex;height:0.7em;border-radius:0.2em;overflow:hidden;background:{LEFT};print-color-adjust:exact"
     return f'<div role="img" aria-label="Privacy budget: {words}" style="{frame}">{bars}</div>', words, share
+
+
+def how_many(room: float, share: float) -> int:
+    """Return how many releases that take a `share` each fit into the `room`; both are of the whole budget."""
+    return math.floor(room / share + CLOSE)
 
 
 def _percent(share: float) -> int:

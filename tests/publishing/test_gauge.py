@@ -2,7 +2,7 @@
 
 import re
 
-from dpcore.publishing.gauge import gauge
+from dpcore.publishing.gauge import gauge, how_many
 from tests.helpers import parametrize
 
 
@@ -30,6 +30,7 @@ def test_a_release_that_does_not_fit_is_said_and_drawn_in_another_colour():
     fits, words, _ = gauge(0.9, 0.1)
     assert words.endswith("left 0%")
     assert gauge(0.1, 0.3)[1].endswith("left 60%, about 2 more")
+    assert (how_many(1.0, 0.1 / 0.3), how_many(0.99, 1 / 3)) == (3, 2), "rounding takes none away, and adds none"
     assert set(re.findall("#[0-9a-f]+", picture)) != set(re.findall("#[0-9a-f]+", fits))
 
 

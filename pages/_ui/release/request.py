@@ -22,6 +22,7 @@ from dpcore.privacy.accounting import Accounting, Lifetime, cautions, events_fro
 from dpcore.publishing import tiles as tiled
 from dpcore.publishing.chain import is_new
 from dpcore.publishing.dataset import LONGEST_NAME, DataSet, Reservation
+from dpcore.publishing.gauge import how_many
 from dpcore.publishing.ledger_store import Store
 from dpcore.publishing.prepared import OpenRecords, OpenRelease, PreparedRelease, prepare, prepare_open
 from dpcore.publishing.request import NOISES, ReleaseRequest
@@ -142,22 +143,21 @@ def verdict(ready: PreparedRelease, of: tuple) -> None:
         st.caption(CAUTION)
 
 
-def share(ready: PreparedRelease, sets: Sequence[DataSet] | None, head: DeltaGenerator) -> str:
-    """Draw in the `head` the shares of the budget used before and by this release; says what this one uses.
+def share(ready: PreparedRelease, sets: Sequence[DataSet] | None, head: DeltaGenerator) -> tuple[str, str]:
+    """Draw in the `head` the shares of the budget used before and by this release; returns the latter in words.
 
-    `sets` is None where no budget record is named.
+    The second part says how many such releases the whole budget bears. `sets` is None where no budget record is named.
     """
     request = ready.request
     found = dataset_of(sets or (), request.dataset)
     if found is None and request.total is None:
-        return "its share, even if it fails."
+        return "its share", ""
     lifetime = Lifetime.fixed_by(request.total, ready.events) if found is None else found.lifetime  # type: ignore[arg-type]
     spent = None if sets is None else 0.0 if found is None else found.spent
     with head:
         mine = shared_gauge.draw(request.dataset or "", lifetime, spent, ready.events)
-    like_it = int(lifetime.capacity / lifetime.cost(ready.events))
-    fit = f" {like_it:,} like it fit into ε = {lifetime.budget.epsilon:g}." * (like_it > 1)
-    return f"{mine}, even if it fails.{fit}"
+    many = how_many(1.0, lifetime.cost(ready.events) / lifetime.capacity)
+    return mine, f" {many:,} like it fit into ε = {lifetime.budget.epsilon:g}." * (many > 1)
 
 
 def preview(ready: PreparedRelease, ledger: Path | None, of: tuple, sets: Sequence[DataSet]) -> None:
