@@ -42,11 +42,11 @@ def test_the_page_opens_on_a_finished_game_with_its_picture():
     app, found = open_page("audit"), audits.opening().found
     right, allowed = audits.guesses(found)
     assert (found.budget, times_in_100(allowed)) == (Budget(1.0, 1e-9), "54 times in 100"), "as other pages have it"
-    told = "**Passes:** at a privacy budget (ε) of 1, someone who knows everyone else was right "
-    told += f"{100 * right:.1f} times in 100. Promised: at most 54; "
-    told += f"chance alone may add {100 / np.sqrt(found.runs):.0f} (pale). A coin: 50."
+    told = f"**Passes.** {found.runs:,} releases of each of two invented tables, one person apart, at a privacy budget "
+    told += f"(ε) of 1. A program that knows everyone else guessed which table: right {100 * right:.1f} times in 100. "
+    told += f"Promised: at most 54, plus {(chance := 100 / np.sqrt(found.runs)):.0f} by luck. A coin: 50."
     assert told in plainly(app.success[0].value)
-    assert f"This tool made {found.runs:,} releases of each of two invented tables" in said(app)
+    assert figures(app)[0]["layout"]["annotations"][0]["text"] == f"luck: +{chance:.0f}"
     (points,) = plotted(app)
     assert points["text"] == ["a coin: 50", f"right: {100 * right:.1f}", "promised: 54"]
     assert numbers(points["x"]) == approx([50, round(100 * right, 1), 54]), "as said, the promise rounded up"
@@ -72,7 +72,7 @@ def test_a_game_that_is_kept_is_the_one_that_was_played(monkeypatch, tmp_path):
 
 def test_a_kept_promise_is_consistent_and_its_curve_stands_under_the_limit():
     app = played(500, delta=0.01)
-    assert "Passes:" in app.success[0].value
+    assert "Passes." in app.success[0].value
     values = [float(value) for value in re.findall(r"ε[^*]*\*\*([\d.]+)\*\*", plainly(said(app)))]
     assert values[0] == approx(1, abs=1e-3)
     assert 0 <= min(values[1:]) <= max(values[1:]) <= values[0]
@@ -95,7 +95,7 @@ def test_a_kept_promise_is_consistent_and_its_curve_stands_under_the_limit():
 def test_the_planted_bug_is_caught():
     app = played(500, bug=True, epsilon=3.0, delta=0.01)
     assert re.search(
-        r"Fails, the promise is broken:\*\* .* right [\d.]+ times in 100. Promised: at most \d+; chance .* add 4 ",
+        r"Fails, the promise is broken.\*\* .* right [\d.]+ times in 100. Promised: at most \d+, plus 4 by luck",
         plainly(app.error[0].value),
     )
     assert "ε is at least" in wrong(app)

@@ -36,8 +36,8 @@ LESSONS = {  # what to learn from a game, by whether a bug was planted and wheth
     "every algorithm.",
     (True, True): "**The game misses the planted bug this time.** The noise was half of what the plan says, and these "
     "games were too few to prove it. Play more games, or choose a larger δ.",
-    (False, True): "**Near the limit is good:** less noise would break the promise, more would cost accuracy. A game "
-    "can miss a small breach; the proof on Guarantee rules it out.",
+    (False, True): "**This means: no breach was found.** Near the limit is good: less noise would break the promise, "
+    "more would cost accuracy. A game can miss a small breach; the proof on Guarantee rules it out.",
     (False, False): "**No bug was planted, yet the bound exceeds the promise.** This happens by chance in one game of "
     "a thousand. Play again with another repeat number, and report it if it stays.",
 }
@@ -137,8 +137,9 @@ def score(found: Audit) -> str:
     """Say how often the guesser was right, how often the promise allows and a coin is, and what chance may do."""
     measured, limit = in_100(found)
     return (
-        f"at a privacy budget (ε) of {found.budget.epsilon:g}, someone who knows everyone else was right {measured:g} "
-        f"times in 100. Promised: at most {limit}; chance alone may add {luck(found):.0f} (pale). A coin: 50."
+        f"{found.runs:,} releases of each of two invented tables, one person apart, at a privacy budget (ε) of "
+        f"{found.budget.epsilon:g}. A program that knows everyone else guessed which table: right {measured:g} times "
+        f"in 100. Promised: at most {limit}, plus {luck(found):.0f} by luck. A coin: 50."
     )
 
 
@@ -155,6 +156,7 @@ def scale(found: Audit) -> go.Figure:
     )  # fmt: skip
     for end in (allowed, allowed + chance):
         out.add_shape(type="rect", x0=50, x1=end, y0=-1, y1=1, fillcolor=charts.REAL, opacity=0.1, line_width=0)
+    out.add_annotation(x=end, y=0, text=f"luck: +{chance:.0f}", xanchor="left", showarrow=False)
     room = (max(allowed, right) - 50) / 2 + chance
     out.update_xaxes(title="right guesses in 100", range=[50 - room, max(allowed, right) + room])
     return charts.finish(out.update_yaxes(range=[-3, 3], visible=False), 140)
@@ -196,28 +198,25 @@ def verdict(played: Judged) -> None:
     """Say whether a breach was found."""
     found, evidence = played.found, played.evidence
     if played.kept:
-        st.success(f"**Passes:** {score(found)}", icon=":material/check_circle:")
+        st.success(f"**Passes.** {score(found)}", icon=":material/check_circle:")
         return
     least, most, what = max(found.epsilon_low, found.accounted_low), found.promised, "ε"
     if found.kept and evidence is not None:
         least, most, what = evidence.sure_low, evidence.promised, symbol(evidence)
     st.error(
-        f"**Fails, the promise is broken:** {score(found)} With {CONFIDENCE:.1%} confidence, {what} is at least "
+        f"**Fails, the promise is broken.** {score(found)} With {CONFIDENCE:.1%} confidence, {what} is at least "
         f"{least:.3g}. Promised was {most:.3g}.",
         icon=":material/gpp_bad:",
     )
 
 
 def explain(played: Judged) -> None:
-    """Say what was tested, and what the outcome shows."""
+    """Say what the outcome means."""
     found = played.found
     title = ALGORITHMS[found.algorithm].about.title
     st.markdown(
-        f"**What was tested?** This tool made {found.runs:,} releases of each of two invented tables, one person "
-        "apart. A second program guessed which.",
-        help=f"Algorithm: {title}. Each table has {found.records:,} rows.",
+        LESSONS[found.bug == HALF, played.kept], help=f"Algorithm: {title}. Each table has {found.records:,} rows."
     )
-    st.markdown(LESSONS[found.bug == HALF, played.kept])
 
 
 def experts(played: Judged) -> None:
