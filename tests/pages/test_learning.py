@@ -65,11 +65,11 @@ def test_one_column_asks_a_question_in_words_shows_the_exact_law_and_follows_the
     assert y == approx(line_law(problem, rows, Budget(1, 1e-9)).density)
     low, high = np.interp([0.05, 0.95], np.cumsum(y) / y.sum(), x)
     read = tiles(app)
-    example, among = read["Private value, for example"]
+    example, among = read["Protected value, for example"]
     assert "real value: 42" in str(figures(app)[0]["layout"])
     assert low < float(example) < high
     assert [float(end) for end in among.removeprefix("9 of 10: ").split("–")] == approx([low, high], abs=0.02)
-    assert read["9 of 10 are off in age"] == [f"by {high - 42:.3g} at most", "public range 17–90"]
+    assert read["9 of 10 are off by"] == [f"{high - 42:.3g} years at most", "public range 17–90"]
     (price,) = plotted(app, 1)
     assert dict(zip(numbers(price["x"]), numbers(price["y"]), strict=True))[1] == approx(high - 42, abs=0.02)
     assert read["Someone who knows everyone else"][0] == "is right at most 54 times in 100", "as on other pages"

@@ -12,7 +12,7 @@ from .frontier import look, over_epsilon
 
 
 def density(law: LineLaw, column: str) -> go.Figure:
-    """The law of the private value with the part that holds nine of ten, and the real value as a line."""
+    """The law of the protected value with the part that holds nine of ten, and the real value as a line."""
     figure = go.Figure()
     figure.add_scatter(
         x=law.x, y=law.density, mode="lines", fill="tozeroy", line={"color": SYNTHETIC, "width": 1.5},
@@ -26,7 +26,7 @@ def density(law: LineLaw, column: str) -> go.Figure:
     )
     figure.add_vrect(
         x0=law.low, x1=law.high, fillcolor=SYNTHETIC, opacity=0.15, line_width=0,
-        annotation_text="← 9 of 10<br>private values", annotation_position="outside top right",
+        annotation_text="← 9 of 10<br>protected values", annotation_position="outside top right",
     )  # fmt: skip
     figure.update_xaxes(title=figure_text(column))
     figure.update_yaxes(rangemode="tozero", visible=False)

@@ -40,6 +40,7 @@ PARTS = ("A middle value", "A straight line", "A prediction", "For experts")
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
 FACTORS = [0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1000.0]
 CALIBRATIONS = {"erm": "these rows", "sco": "their population"}
+UNITS = {"age": "years", "hours": "hours"}  # of the sample
 STAGES = {1: "1", 2: "2", 3: "3", 0: "by rule"}
 SETTINGS = (  # registry name, what is special in words, and as settings
     ("regularized_exponential", "", {}),
@@ -95,6 +96,7 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
             bind="query-params",
         )  # fmt: skip
     name = plain(column)
+    unit = ({} if table.uploaded else UNITS).get(column, f"in {name}")
     with left:
         asked = f"Below which {name} do {level:.0%} of the rows lie?"
         heading(f"What is the median {name}?" if level == 0.5 else asked)
@@ -120,9 +122,9 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
     )
     with left:
         cautions(spend, table)
-        summary = "Higher: more private values there."
+        summary = "Higher: more protected values there."
         st.plotly_chart(learning_charts.density(law, column), key="density", alt=summary, config=QUIET)
-        _answer(problem, spend, law, name)
+        _answer(problem, spend, law, unit)
         below(summary, pd.DataFrame({clean(column): law.x, "density": law.density}), "density")
     with right:
         off = session().memo(
@@ -131,11 +133,10 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
         )  # fmt: skip
         heading("What does privacy cost?")
         frame = pd.DataFrame({"epsilon": EPSILONS, "off": off})
-        summary = f"Off by {off[0]:.3g} at ε = {EPSILONS[0]:g}, by {off[-1]:.3g} at ε = {EPSILONS[-1]:g}."
-        panel(over_budget(frame, {"off": "9 of 10"}, f"off by ({name})"), summary, frame, "price")
+        summary = f"Off by {off[0]:.3g} {unit} at ε = {EPSILONS[0]:g}, by {off[-1]:.3g} at ε = {EPSILONS[-1]:g}."
+        panel(over_budget(frame, {"off": "9 of 10"}, f"off by ({unit})"), summary, frame, "price")
         with st.container(key="next", width="content"):
             st.page_link("pages/release.py", label="**To publish, make a release**", icon=":material/publish:")
-        st.caption("This page shows the real value: do not publish it.")
     more = st.expander(
         "For experts: other methods, theory's choice of μ", icon=":material/monitoring:", key="line-more",
         on_change="rerun",
@@ -152,14 +153,14 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
 
 
 def _off(law: LineLaw) -> float:
-    """Return how far nine of ten private values are off at most, in the unit of the column."""
+    """Return how far nine of ten protected values are off at most, in the unit of the column."""
     return max(law.truth - law.low, law.high - law.truth)
 
 
-def _answer(problem: RiskMinimisation, spend: Budget, law: LineLaw, name: str) -> None:
-    """Draw tiles: a private value for example, how far off it may be, and a guess about a person; and what it serves.
+def _answer(problem: RiskMinimisation, spend: Budget, law: LineLaw, unit: str) -> None:
+    """Draw tiles: a protected value for example, how far off it may be, and a guess about a person; and what it serves.
 
-    Two private values that are each off by less than half of their difference are told apart.
+    Two protected values that are each off by less than half of their difference are told apart.
     """
     algorithm = build(ALGORITHMS["regularized_exponential"], {"stages": str(law.stages)})
     promise = Promise.of_plan(algorithm.plan(problem, spend), adaptive=algorithm.adaptive)
@@ -167,11 +168,11 @@ def _answer(problem: RiskMinimisation, spend: Budget, law: LineLaw, name: str) -
     (low,), (high,) = problem.region.corners
     off = _off(law)
     tiles = [
-        ("Private value, for example", f"{example:.4g}", f"9 of 10: {law.low:.4g}–{law.high:.4g}"),
-        (f"9 of 10 are off in {name}", f"by {off:.3g} at most", f"public range {low:g}–{high:g}"),
+        ("Protected value, for example", f"{example:.4g}", f"9 of 10: {law.low:.4g}–{law.high:.4g}"),
+        ("9 of 10 are off by", f"{off:.3g} {unit} at most", f"public range {low:g}–{high:g}"),
         guess_tile(promise.guess()),
     ]
-    show_tiles(tiles, f"Good for: the value within {off:.3g}. Not for: changes under {2 * off:.3g}.")
+    show_tiles(tiles, f"Good for: the value within {off:.3g} {unit}. Not for: changes under {2 * off:.3g}.")
 
 
 def cautions(spend: Budget, table: Table) -> None:
