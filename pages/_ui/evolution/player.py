@@ -12,12 +12,13 @@ from dpcore.experiments.pool import Result
 from dpcore.geometry.point_samples import DISC, NAMES, POINT_SAMPLES
 from dpcore.geometry.regions import point_rows
 from dpcore.params import build, parameters
-from dpcore.theory import evolution as theory
+from dpcore.tags import Tag
 from dpcore.theory.meaning import Promise, guess_tile
 
 from ..charts import evolution as evolution_charts
 from ..jobs import LAST, WantedRun, tab_runs, watch
 from ..shell import controls, heading, peek, results, row, show_tiles
+from ..shell.frame import shows
 
 PE = ALGORITHMS["private_evolution"]
 OWN, AS_PRESET = "our defaults", "as the preset"
@@ -25,7 +26,7 @@ SIZES = [100, 200, 500, 1000, 2000]
 ROUNDS = [AS_PRESET, *range(1, 31)]
 MAPS = "<style>.st-key-maps {aspect-ratio: 2 / 1.15; max-height: min(28rem, 43vh);}</style>"  # as high as two maps are
 SECOND = 0.7  # of a step, while it plays
-WIDTH, SPEED, FAR = 20, 40, 3  # of the map in km; km an hour of an ambulance, to compare with; km from any real point
+WIDTH, SPEED = 20, 40  # of the map in km; km an hour of an ambulance, to compare with
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
@@ -37,6 +38,7 @@ def points(sample: str, n: int, seed: int = 0) -> tuple[PointRelease, Rows]:
 
 def watch_it() -> None:
     """Draw the whole part. Raises InputError for settings that do not go together."""
+    shows(Tag.PUBLIC)
     main, side = st.columns([2, 1], gap="large")  # side by side, so that nothing has to be scrolled while it plays
     experts = st.expander("For experts: settings, and budget used")
     with main:
@@ -71,7 +73,7 @@ def watch_it() -> None:
 def _settings(experts: Any, place: Any) -> tuple[str, int, Budget, dict[str, str], int]:
     """Draw the widgets, ε in its `place` and those for `experts` in theirs."""
     titles = {sample.title: name for name, sample in POINT_SAMPLES.items()}
-    sample = titles[st.selectbox("Public example", list(titles), 1, key="pe-sample", **controls.KEPT)]
+    sample = titles[st.selectbox("Invented example", list(titles), 1, key="pe-sample", **controls.KEPT)]
     with place:
         budget = controls.budget(experts)
     with experts:
@@ -114,11 +116,8 @@ def _player(rows: Rows, start: Result, path: Result, place: Any, under: Any) -> 
     _plays(np.repeat(rows.values, rows.weights, axis=0), steps, place)
     V, weights = steps[-1]
     away = np.linalg.norm(V[weights > 0, None] - rows.values, axis=2).min(axis=1) * WIDTH / 2  # the disc's radius is 1
-    summary = (
-        "Real points vote for the nearest invented one; noise hides the votes. Larger: more votes. ×: none, dropped."
-    )
-    if n := np.count_nonzero(away > FAR):
-        summary += f" Orange points that noise put over {FAR} km from any real one: {n}."
+    summary = "Real points vote for the nearest; noise hides the votes. Larger: more votes. ×: none."
+    summary += f" At worst {away.max():.1f} km from any real point."
     lines = [
         pd.DataFrame({"t": t, "x": V[w > 0, 0], "y": V[w > 0, 1], "weight": w[w > 0]}) for t, (V, w) in enumerate(steps)
     ]
@@ -162,16 +161,12 @@ def _plays(private: np.ndarray, steps: list[tuple[np.ndarray, np.ndarray]], plac
 
 @peek
 def _curve(found: dict[str, list[Result]], problem: PointRelease) -> None:
-    """Draw W1 against t as km; a theorem whose error exceeds the map's width is a sentence, not a line."""
+    """Draw W1 against t as km."""
     frame = results.curves(found["start"] + found["curve"])
-    settled = found["curve"][0].summary["parameters"]
-    D, d = problem.diameter, problem.d
-    frame["distance"] = frame["w1"] / D * WIDTH
+    frame["distance"] = frame["w1"] / problem.diameter * WIDTH
     by = frame.groupby("t")["distance"].median()
     first, last = float(by.iloc[0]), float(by.iloc[-1])
-    noise = {name: settled[name] for name in ("alpha", "sigma", "levels", "samples")}
-    err = theory.error(**noise, d=d, D=D)
-    words = "Shaded: all repeats." if err < D else "Measured; no theorem promises it for so few points."
+    words = "Measured, not promised. Shaded: all repeats."
     heading(f"Points are {last:.1f} km off on average: {60 * last / SPEED:.0f} minutes by ambulance", words=words)
     useful = f"**Good for: areas over {np.ceil(2 * last):.0f} km wide.**"
     st.markdown(f"{useful} Not for: streets or homes.")
