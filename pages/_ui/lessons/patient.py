@@ -19,7 +19,6 @@ def problem() -> None:
     """Say what two exact counts tell about the patient who came between them, and what noise hides."""
     noisy = published()
     st.markdown(
-        f"**{EXACT[0]}** patients on Monday, **{EXACT[1]}** on Tuesday: only Anna came, so she is "
-        f"ill. With noise, **{noisy[0]}** and **{noisy[1]}** are published: "
-        "that could be anyone's change."
+        f"A hospital publishes **{EXACT[0]}** ill people, then **{EXACT[1]}**. Only Anna came in between: she is ill. "
+        f"With noise, **{noisy[0]}** and **{noisy[1]}**, nobody knows."
     )
