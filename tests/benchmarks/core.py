@@ -40,10 +40,7 @@ from dpcore.privacy.table_curator import TableCurator
 from tests.benchmarks.frame import took
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
-DELTA, ANY = 1e-9, math.inf
-MILLION = 1_000_000
-Table = tuple[Domain, Rows]
-Gates = dict[str, dict[float, tuple[float, ...]]]
+ANY = math.inf
 
 
 def read(name, suffix=".csv", columns=""):
@@ -98,9 +95,9 @@ class Task:
     CPU, so that other work on the machine does not count; memory is the peak.
     """
 
-    table: Callable[[Path], Table]
+    table: Callable[[Path], tuple[Domain, Rows]]
     ways: int
-    gates: Gates
+    gates: dict[str, dict[float, tuple[float, ...]]]
 
 
 SIX = "workclass,education-num,marital-status,race,sex,income>50K"
@@ -142,7 +139,7 @@ def measure(where, name, folder, epsilon, seeds):
     """Run an algorithm on a task at one ε, and print what it cost."""
     task = TASKS[where]
     domain, rows = task.table(folder)
-    workload, budget, algorithm = Marginals.all(domain, task.ways), Budget(epsilon, DELTA), ALGORITHMS[name]()
+    workload, budget, algorithm = Marginals.all(domain, task.ways), Budget(epsilon, 1e-9), ALGORITHMS[name]()
     problem, truth = QueryRelease(workload, rows.n), workload.answers_of_rows(rows)
     starts, found, last = [table.start for table in workload.tables], [], None
     try:
@@ -171,7 +168,7 @@ def measure(where, name, folder, epsilon, seeds):
         left = np.add.reduceat(np.abs(best.answers(workload) - truth), starts).mean()
         print(f"    {len(last.junction.cliques)} cliques, {last.junction.cells:,} cells; of the mean L1 {left:.4f} is")
         print(f"    structure, which the tree cannot hold, and {reached[0] - left:.4f} noise and the fit")
-        _, _, cpu = took(lambda: last.codes(MILLION, np.random.default_rng(0)))
+        _, _, cpu = took(lambda: last.codes(1_000_000, np.random.default_rng(0)))
         print(f"    a million rows in {cpu:.2f} s CPU", flush=True)
 
 
@@ -186,13 +183,14 @@ def main():
     chosen = parser.parse_args()
     if unknown := [task for task in chosen.tasks if task not in TASKS]:
         parser.error(f"{unknown[0]!r} is none of {', '.join(TASKS)}")
-    fresh = get_context("spawn")
     for task in chosen.tasks:
         print(task)
         gates = TASKS[task].gates
         for name in chosen.algorithms.split(",") if chosen.algorithms else gates:
             for epsilon in map(float, chosen.epsilons.split(",")) if chosen.epsilons else gates[name]:
-                run = fresh.Process(target=measure, args=(task, name, chosen.data, epsilon, chosen.seeds))
+                run = get_context("spawn").Process(
+                    target=measure, args=(task, name, chosen.data, epsilon, chosen.seeds)
+                )
                 run.start()
                 run.join()
                 if run.exitcode:
