@@ -3,7 +3,7 @@
 python -m tests.benchmarks.core                                           # every algorithm on a generated census
 python -m tests.benchmarks.core network48 redundant26 [--seeds 1] [--epsilons 0.1,1] [--algorithms dpfw,mwem]
 python -m tests.benchmarks.core adult6 adult15 acs35 --data FOLDER   # a table's .csv (acs35: .csv.gz), -domain.json
-python -m tests.benchmarks.core adult15 acs35 redundant26 --data FOLDER   # the wide ones
+python -m tests.benchmarks.wide --data FOLDER   # the wide ones of these, with the same options
 """
 
 import argparse
@@ -172,10 +172,10 @@ def measure(where, name, folder, epsilon, seeds):
         print(f"    a million rows in {cpu:.2f} s CPU", flush=True)
 
 
-def main():
-    """Run the tasks named, or the census, each ε in a process of its own, as peaks are remembered for a process."""
+def main(*tasks):
+    """Run the tasks named, or these, each ε in a process of its own, as peaks are remembered for a process."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tasks", nargs="*", metavar="TASK", default=["census"])
+    parser.add_argument("tasks", nargs="*", metavar="TASK", default=tasks)
     parser.add_argument("--data", type=Path, default=Path())
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--epsilons", help="0.1,1 for example; those with a gate where it is left out")
@@ -198,4 +198,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main("census")
