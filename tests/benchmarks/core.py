@@ -3,7 +3,7 @@
 python -m tests.benchmarks.core                                           # every algorithm on a generated census
 python -m tests.benchmarks.core network48 redundant26 [--seeds 1] [--epsilons 0.1,1] [--algorithms dpfw,mwem]
 python -m tests.benchmarks.core adult6 adult15 acs35 --data FOLDER   # a table's .csv (acs35: .csv.gz), -domain.json
-python -m tests.benchmarks.core adult15 acs35 redundant26 --data FOLDER   # the wide ones
+python -m tests.benchmarks.wide --data FOLDER   # the wide ones of these, with the same options
 """
 
 import argparse
@@ -40,10 +40,7 @@ from dpcore.privacy.table_curator import TableCurator
 from tests.benchmarks.frame import took
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
-DELTA, ANY = 1e-9, math.inf
-MILLION = 1_000_000
-Table = tuple[Domain, Rows]
-Gates = dict[str, dict[float, tuple[float, ...]]]
+ANY = math.inf
 
 
 def read(name, suffix=".csv", columns=""):
@@ -98,9 +95,9 @@ class Task:
     CPU, so that other work on the machine does not count; memory is the peak.
     """
 
-    table: Callable[[Path], Table]
+    table: Callable[[Path], tuple[Domain, Rows]]
     ways: int
-    gates: Gates
+    gates: dict[str, dict[float, tuple[float, ...]]]
 
 
 SIX = "workclass,education-num,marital-status,race,sex,income>50K"
@@ -142,7 +139,7 @@ def measure(where, name, folder, epsilon, seeds):
     """Run an algorithm on a task at one ε, and print what it cost."""
     task = TASKS[where]
     domain, rows = task.table(folder)
-    workload, budget, algorithm = Marginals.all(domain, task.ways), Budget(epsilon, DELTA), ALGORITHMS[name]()
+    workload, budget, algorithm = Marginals.all(domain, task.ways), Budget(epsilon, 1e-9), ALGORITHMS[name]()
     problem, truth = QueryRelease(workload, rows.n), workload.answers_of_rows(rows)
     starts, found, last = [table.start for table in workload.tables], [], None
     try:
@@ -171,14 +168,14 @@ def measure(where, name, folder, epsilon, seeds):
         left = np.add.reduceat(np.abs(best.answers(workload) - truth), starts).mean()
         print(f"    {len(last.junction.cliques)} cliques, {last.junction.cells:,} cells; of the mean L1 {left:.4f} is")
         print(f"    structure, which the tree cannot hold, and {reached[0] - left:.4f} noise and the fit")
-        _, _, cpu = took(lambda: last.codes(MILLION, np.random.default_rng(0)))
+        _, _, cpu = took(lambda: last.codes(1_000_000, np.random.default_rng(0)))
         print(f"    a million rows in {cpu:.2f} s CPU", flush=True)
 
 
-def main():
-    """Run the tasks named, or the census, each ε in a process of its own, as peaks are remembered for a process."""
+def main(*tasks):
+    """Run the tasks named, or these, each ε in a process of its own, as peaks are remembered for a process."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tasks", nargs="*", metavar="TASK", default=["census"])
+    parser.add_argument("tasks", nargs="*", metavar="TASK", default=tasks)
     parser.add_argument("--data", type=Path, default=Path())
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--epsilons", help="0.1,1 for example; those with a gate where it is left out")
@@ -186,13 +183,14 @@ def main():
     chosen = parser.parse_args()
     if unknown := [task for task in chosen.tasks if task not in TASKS]:
         parser.error(f"{unknown[0]!r} is none of {', '.join(TASKS)}")
-    fresh = get_context("spawn")
     for task in chosen.tasks:
         print(task)
         gates = TASKS[task].gates
         for name in chosen.algorithms.split(",") if chosen.algorithms else gates:
             for epsilon in map(float, chosen.epsilons.split(",")) if chosen.epsilons else gates[name]:
-                run = fresh.Process(target=measure, args=(task, name, chosen.data, epsilon, chosen.seeds))
+                run = get_context("spawn").Process(
+                    target=measure, args=(task, name, chosen.data, epsilon, chosen.seeds)
+                )
                 run.start()
                 run.join()
                 if run.exitcode:
@@ -200,4 +198,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main("census")

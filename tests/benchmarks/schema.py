@@ -23,7 +23,7 @@ NUMBERS = 20  # different numbers from which on a column is one of bins
 
 def tables():
     """Real and generated tables: a census, a ship's list of 1,306, and incomes with a heavy tail beside rare jobs."""
-    yield "census", samples.census().frame
+    yield "census", samples.census().frame.replace("None", "no job")  # "None" is read as a missing cell
     yield "Titanic", samples.titanic().frame
     rng, n, rare = np.random.default_rng(0), 20_000, np.arange(1, 61) ** -1.2
     sex = rng.choice(["f", "m"], n)
