@@ -58,8 +58,7 @@ def test_bad_texts_are_refused_with_name_value_and_limit(name, text, message):
 @given(data=st.data())
 def test_numbers_inside_the_range_are_accepted(cls, p, data):
     whole = p.kind is int
-    inside = st.integers(int(p.low), int(p.high)) if whole else st.floats(p.low, p.high)
-    value = data.draw(inside)
+    value = data.draw(st.integers(int(p.low), int(p.high)) if whole else st.floats(p.low, p.high))
     assert getattr(cls(**{p.name: value}), p.name) == value
     assert getattr(build(cls, {p.name: repr(value)}), p.name) == value
 

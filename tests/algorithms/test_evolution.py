@@ -109,8 +109,7 @@ def test_the_start_and_the_variations_can_be_replaced():
     X = quarter(200)
     run = finish(PrivateEvolution(random=Given(np.zeros((1, 2))), variation=Lattice(), rounds=2), X, Budget(9, 1e-4))
     assert final_errors(run).w1 < 0.2
-    none = finish(PrivateEvolution(random=Given(X), rounds=0), X)
-    assert final_errors(none).w1 == approx(0, abs=1e-12)
+    assert final_errors(finish(PrivateEvolution(random=Given(X), rounds=0), X)).w1 == approx(0, abs=1e-12)
 
 
 def test_steps_are_rounds_in_the_papers_words():

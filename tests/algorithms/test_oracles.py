@@ -23,8 +23,7 @@ def values(workload, weights, scores=None):
     """Σ_j w_j q_j(x), and the scores of x, for every cell x, by definition."""
     total = np.array([workload.answers(cell) for cell in np.eye(workload.domain.size)]) @ weights
     if scores is not None:
-        starts = np.cumsum([0, *workload.domain.shape[:-1]])
-        total += scores[starts + cells(workload.domain)].sum(axis=1)
+        total += scores[np.cumsum([0, *workload.domain.shape[:-1]]) + cells(workload.domain)].sum(axis=1)
     return total
 
 

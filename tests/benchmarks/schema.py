@@ -47,8 +47,7 @@ def typed(name, cells):
 
 def opened(column):
     """The same column, not known."""
-    numbers = column.kind != "categorical"
-    return OpenColumn(name=column.name, kind=column.kind, quantiles=numbers)
+    return OpenColumn(name=column.name, kind=column.kind, quantiles=column.kind != "categorical")
 
 
 def compare(frame, seeds):

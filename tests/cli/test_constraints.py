@@ -24,8 +24,7 @@ def kept(frame):
 
 
 def test_a_run_keeps_constraints_and_says_what_breaks_them_as_a_peek(here, capsys):
-    asked = {"schema": "typed.json", "algorithm": "mwem", "synthetic": "o.csv"}
-    assert main(arguments("t.csv", **asked)) == 0
+    assert main(arguments("t.csv", schema="typed.json", algorithm="mwem", synthetic="o.csv")) == 0
     told = [line for line in capsys.readouterr().err.splitlines() if "do not publish: " in line]
     frame = pd.read_csv(here / "t.csv")
     first = int(((frame["sex"] == "f") & (frame["age"] <= 21)).sum())

@@ -59,8 +59,7 @@ def release(table, out, *more, schema="s.json"):
 
 
 def test_one_file_is_one_data_set_whatever_its_schema_and_its_format(capsys):
-    amount = numeric(0, 100, 4, missing="category")
-    schema(a=amount | {"read": "amount, decimal comma"})
+    schema(a=numeric(0, 100, 4, missing="category") | {"read": "amount, decimal comma"})
     schema("open.json", a={"kind": "numeric", "bounds": "private", "bins": 4, "read": "amount, decimal comma"})
     schema("texts.json", b=categorical("x", "y"))
     frame = pd.DataFrame({"a": [f"{i % 90},5" for i in range(400)], "b": ["x", "y"] * 200})

@@ -20,8 +20,7 @@ WIDE = {name: 30 for name in "abcdef"}  # 7.3e8 cells, which nobody lists
 def here(here):
     """A small table, and a wide one as a file and as a folder."""
     write_json(here / "wide.json", WIDE)
-    rng = seeded(0)
-    frame = pd.DataFrame((rng.random((500, 6)) ** 2 * 30).astype(int), columns=list(WIDE))
+    frame = pd.DataFrame((seeded(0).random((500, 6)) ** 2 * 30).astype(int), columns=list(WIDE))
     frame.to_csv("wide.csv", index=False)
     (here / "parts").mkdir()
     frame[100:].to_parquet("parts/x.parquet", row_group_size=64)

@@ -208,8 +208,7 @@ def test_a_private_schema_needs_its_budget_and_ledger(here, given, capsys):
 
 
 def test_a_column_where_nothing_passes_says_what_epsilon_it_would_need(here, capsys):
-    names = pd.read_csv("t.csv").assign(job=[f"name {i}" for i in range(3000)])
-    names.to_csv("t.csv", index=False)
+    pd.read_csv("t.csv").assign(job=[f"name {i}" for i in range(3000)]).to_csv("t.csv", index=False)
     assert main(["run", "t.csv", "--schema=s.json", "--queries=marginals:1", "--algorithm=gaussian_maxent",
                  "--epsilon=1", "--delta=1e-6"]) == 0  # fmt: skip
     assert "'job': no value passed the threshold of" in capsys.readouterr().err

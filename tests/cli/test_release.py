@@ -194,8 +194,7 @@ def test_a_folder_that_no_draft_can_replace_is_refused_before_the_charge(here, c
 
 
 def test_a_peeked_schema_needs_a_reason_that_is_kept(here, capsys):
-    schema = read_json(here / "s.json")
-    write_json(here / "p.json", schema | {"peeked": True})
+    write_json(here / "p.json", read_json(here / "s.json") | {"peeked": True})
     refusal(release(schema="p.json"), capsys, "reason")
     assert release("out", "--reason", "   ", schema="p.json") == 2
     assert release("out", "--reason", "the <registry> publishes them", schema="p.json") == 0
@@ -256,8 +255,7 @@ def test_hostile_names_stay_text_on_the_card_and_in_spreadsheets(tmp_path, monke
     assert "'=1+1" in rows.columns
     assert set(rows["'=1+1"]) <= {"'=cmd()", "'@x"}
     assert "=1+1" in pd.read_parquet("out/synthetic.parquet").columns
-    labels = pd.read_csv("out/answers.csv", dtype=str)["query"]
-    assert not labels.str.startswith(("=", "+", "-", "@")).any()
+    assert not pd.read_csv("out/answers.csv", dtype=str)["query"].str.startswith(("=", "+", "-", "@")).any()
 
 
 def test_names_steer_no_terminal(tmp_path, monkeypatch, capsys):
@@ -265,8 +263,7 @@ def test_names_steer_no_terminal(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     name, value, out = "a\x1b[2J\x9b\u202e", "x\x1b]0;\x07\u2066\nsound: x", "o\x1b[2J\nnote: o"
     pd.DataFrame({name: [value, "y"] * 100, "n": range(200)}).to_parquet("t.parquet")
-    columns = {name: categorical(value, "y"), "n": integer(0, 199)}
-    write_json(tmp_path / "s.json", {"columns": columns})
+    write_json(tmp_path / "s.json", {"columns": {name: categorical(value, "y"), "n": integer(0, 199)}})
     question = f"{name} = y"
     assert main(["schema", "t.parquet", "--peek"]) == 0
     printed = capsys.readouterr()
@@ -285,8 +282,7 @@ def test_names_steer_no_terminal(tmp_path, monkeypatch, capsys):
 
 
 def test_numbers_are_never_neutralised():
-    frame = pd.DataFrame({"-x": [-1.5, 2.0], "y": ["-1", "a"], "z": [None, "+"]})
-    out = neutral(frame)
+    out = neutral(pd.DataFrame({"-x": [-1.5, 2.0], "y": ["-1", "a"], "z": [None, "+"]}))
     assert list(out) == ["'-x", "y", "z"]
     assert out["'-x"].tolist() == [-1.5, 2.0]
     assert out.y.tolist() == ["'-1", "a"]
@@ -317,7 +313,7 @@ def test_the_card_is_made_of_facts_alone(here):
     lifetime = Lifetime(Budget(**kept["total"]), Accounting(kept["accounting"]), kept["failure"])
     now = 100 * lifetime.cost(events_from_json(facts()["promise"]["reserved"])) / lifetime.capacity
     assert [*map(int, used.groups())] == [0, math.ceil(now), 100 - math.ceil(now)]
-    assert lifetime.share(kept["spent"]["epsilon"]) == approx(now / 100, rel=1e-6)
+    assert lifetime.share(kept["spent"]["epsilon"]) == approx(now / 100)
     assert 0 < lifetime.share(1e-9) < 1e-6, "also of less than may be promised"
 
 

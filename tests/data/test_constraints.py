@@ -78,8 +78,7 @@ def test_constraints_survive_writing_and_projection():
 
 
 def test_projected_axes_follow_the_projected_order():
-    turned = ALL.project(["married", "age"])
-    assert turned.zeros[0, 1].tolist() == [[True] * 3, [False, True, True]]
+    assert ALL.project(["married", "age"]).zeros[0, 1].tolist() == [[True] * 3, [False, True, True]]
     with_same = domain_from_json(schema(TIME, {"impossible": {"start": 2000, "end": None}}))
     ((axes, table),) = with_same.zeros.items()
     assert axes == (1, 2)
@@ -206,8 +205,7 @@ def test_numbers_within_bins_are_drawn_in_order_and_stay_in_their_cells(seed):
     for i, j in itertools.combinations(range(3), 2):
         both = ~np.isnan(values[:, i]) & ~np.isnan(values[:, j])
         assert (values[both, i] <= values[both, j]).all()
-    again = np.column_stack([c.encode(frame[c.name]) for c in BINNED.columns])
-    assert np.array_equal(again, codes)
+    assert np.array_equal(np.column_stack([c.encode(frame[c.name]) for c in BINNED.columns]), codes)
     assert frame["b"].dtype == "Int64"
 
 

@@ -225,8 +225,7 @@ def test_a_table_becomes_grouped_codes_and_other_columns_are_ignored():
 def test_a_domain_too_large_to_number_is_still_encoded():
     huge = codes(*[100_000] * 14)
     assert huge.size == 10**70
-    frame = pd.DataFrame({name: [7, 99_999, 7] for name in huge.names})
-    rows = huge.encode(frame)
+    rows = huge.encode(pd.DataFrame({name: [7, 99_999, 7] for name in huge.names}))
     assert (rows.values.tolist(), rows.weights.tolist()) == ([[7] * 14, [99_999] * 14], [2, 1])
 
 

@@ -97,8 +97,7 @@ def test_the_type_of_a_column_does_not_matter(dtype):
 
 def test_rows_without_a_person_are_one_persons():
     missing = ["", " ", "NA", "nan", "null", None, np.nan, pd.NA, pd.NaT]
-    frame = pd.DataFrame({"who": pd.Series([*missing, "a"], dtype=object), "x": range(10)})
-    left = limit_rows(frame, "who", 2)
+    left = limit_rows(pd.DataFrame({"who": pd.Series([*missing, "a"], dtype=object), "x": range(10)}), "who", 2)
     assert len(left) == 3
     assert "a" in left["who"].tolist()
     assert len(limit_rows(pd.DataFrame({"who": [1.0, np.nan, np.nan, 2.0], "x": range(4)}), "who", 1)) == 3

@@ -83,8 +83,7 @@ def test_of_a_group_of_nobody_it_says_so():
 def test_chi_square_on_synthetic_rows_alarms_and_ours_does_not():
     alarms = [[], []]
     for seed in range(8):
-        mine = Purposes.of(DOMAIN, table(seed=seed))
-        served = by_purpose(mine, Budget(0.1, 1e-9), seed)
+        served = by_purpose(Purposes.of(DOMAIN, table(seed=seed)), Budget(0.1, 1e-9), seed)
         for name, one in zip(purposes.TESTS, alarms, strict=True):
             found = served[f"test a hypothesis: {name}"]
             assert (found.real, found.unit) == (0.05, "false alarms")

@@ -140,8 +140,7 @@ def test_closing_cancels_the_jobs_and_frees_the_table(pool, monkeypatch):
 
 
 def test_a_dead_worker_loses_one_point(pool, others):
-    endless = ALGORITHMS["dpfw"](rounds=1_000_000)
-    waiting = [*plan({"endless": endless}, BUDGETS[:1], [0]), *plan(seeds=[0])]
+    waiting = [*plan({"endless": ALGORITHMS["dpfw"](rounds=1_000_000)}, BUDGETS[:1], [0]), *plan(seeds=[0])]
     killed = []
 
     def watch():

@@ -118,8 +118,7 @@ def test_all_cells_at_once_are_the_same_intervals(known_tables):
 
 
 def test_queries_and_cells_without_their_table_say_nothing():
-    ranges = TableQueries.ranges(DOMAIN, ["b"])
-    both = Union([ranges, Marginals(DOMAIN, [["a"]])])
+    both = Union([TableQueries.ranges(DOMAIN, ["b"]), Marginals(DOMAIN, [["a"]])])
     found = known(Histogram(DOMAIN, P), [MeasuredAnswers(both, both.answers(P), np.full(both.m, 0.1))], DOMAIN)
     assert found.spaces == ((0,),)
     errors = np.append(np.full(TABLES.m - 1, 0.1), np.nan)

@@ -61,8 +61,7 @@ def test_the_smallest_value_is_that_of_an_independent_solver(loss, where, mu):
 def test_a_regression_on_r_d_is_a_linear_program(loss):
     cost = np.concatenate([np.zeros(3), np.full(80, -loss.low) / 80, np.full(80, loss.high) / 80])
     equal = np.hstack([risk_of(loss).A, np.eye(80), -np.eye(80)])
-    bounds = [(None, None)] * 3 + [(0, None)] * 160
-    found = linprog(cost, A_eq=equal, b_eq=TARGETS, bounds=bounds)
+    found = linprog(cost, A_eq=equal, b_eq=TARGETS, bounds=[(None, None)] * 3 + [(0, None)] * 160)
     assert risk_of(loss).value(smallest(risk_of(loss), REGIONS["space"])) == approx(found.fun, abs=1e-6)
 
 

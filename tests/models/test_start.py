@@ -96,8 +96,7 @@ def wide(n=500, seed=0, start=None):
 
 
 def test_a_start_makes_answers_on_a_tree_better_and_an_earlier_release_serves_as_one():
-    frame = pd.DataFrame(chain(20_000, 7), columns=WIDE.names)
-    start = public_start(WIDE, frame)
+    start = public_start(WIDE, pd.DataFrame(chain(20_000, 7), columns=WIDE.names))
     assert isinstance(start, PublicStart), "two billion cells are not listed"
     earlier = finished("gaussian_maxent", *wide(20_000, 8), BUDGET).release
     error = {}

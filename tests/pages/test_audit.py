@@ -52,8 +52,7 @@ def test_the_page_opens_on_a_finished_game_with_its_picture():
     assert numbers(points["x"]) == approx([50, round(100 * right, 1), 54]), "as said, the promise rounded up"
     promised, pale = (zone["x1"] for zone in figures(app)[0]["layout"]["shapes"])
     assert pale - promised == approx(200 * np.sqrt(0.25 / found.runs))
-    piles = audits.pile_table(found)
-    assert piles.iloc[:, 1:].sum().tolist() == approx([1, 1])
+    assert audits.pile_table(found).iloc[:, 1:].sum().tolist() == approx([1, 1])
     assert app.selectbox(key="audit-algorithm").options == [cls.about.title for cls in QUERIES.values()]
 
 

@@ -86,8 +86,7 @@ def test_a_person_reads_how_near_how_private_and_what_may_be_published():
 def test_points_that_noise_put_far_from_any_real_one_are_counted(monkeypatch):
     problem, rows = points("clusters", 100)
     last = Run(PE(rounds=3, release="weights"), problem, rows, Budget(1, 1e-9)).finish().release
-    placed = last.points[last.weights > 0]
-    away = [10 * np.hypot(*(rows.values - point).T).min() for point in placed]
+    away = [10 * np.hypot(*(rows.values - point).T).min() for point in last.points[last.weights > 0]]
     monkeypatch.setattr(player, "FAR", far := np.median(away))
     many = sum(one > far for one in away)
     assert f"Orange points that noise put over {far} km from any real one: {many}." in captions(watched(pe_rounds=3))
@@ -100,13 +99,11 @@ def test_every_preset_runs():
     for preset in PE.presets:
         put(app, pe_preset=preset)
         assert len(figures(app)) == 2
-        told = dataframe(app, "setting").set_index("setting")["value"]
-        assert told["post"] == PE.presets[preset]["post"]
+        assert dataframe(app, "setting").set_index("setting")["value"]["post"] == PE.presets[preset]["post"]
 
 
 def test_settings_that_do_not_go_together_are_said_in_words():
-    app = watched(pe_post="laplace", delta=0.0)
-    assert "delta=0" in wrong(app)
+    assert "delta=0" in wrong(watched(pe_post="laplace", delta=0.0))
 
 
 @parametrize("name", evolution_figures.FIGURES)
@@ -122,8 +119,7 @@ def test_every_figure_runs(name, monkeypatch):
 
 
 def test_a_figures_point_is_the_mean_of_its_runs():
-    figure = evolution_figures.FIGURES["3: number of steps"]
-    wanted = list(evolution_figures._wanted(figure, 500, 2))
+    wanted = list(evolution_figures._wanted(evolution_figures.FIGURES["3: number of steps"], 500, 2))
     assert {one.key[1] for one in wanted} == {2, 4, 8, 12, 30}, "12 is what the theory says"
     assert len({id(one.rows) for one in wanted}) == 2, "a sample for each run, not for each setting"
     assert all(
@@ -195,8 +191,7 @@ def test_the_verdict_names_the_nearest_and_says_when_seeds_or_the_distance_decid
     assert told in verdict(clear, 2, 10, budget)
     assert "Repeats differ more" in verdict(close, 2, 10, budget)
     assert "distance is not known well enough" in verdict(clear.assign(**{OFF: 0.1}), 2, 10, budget)
-    evolved = clear.assign(method=["Private Evolution"] * 2 + [GRID])
-    assert "Evolution wins" in verdict(evolved, 3, 10, budget)
+    assert "Evolution wins" in verdict(clear.assign(method=["Private Evolution"] * 2 + [GRID]), 3, 10, budget)
 
 
 @parametrize("name", ["Watch it evolve", "My own table"])

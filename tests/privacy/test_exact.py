@@ -44,8 +44,7 @@ def test_what_floating_point_does_not_settle_has_the_same_law(draw, law, monkeyp
 @parametrize("late, accepted", [(0, True), (2**20, False)])
 def test_an_acceptance_is_settled_by_all_bits_of_both_uniforms(late, accepted):
     """x = 2^-53 − 2^-104 and U = 1 − 2^-53 + late · 2^-117: U < exp(−x) or not, as bits say that come late."""
-    rng = Words(0, [2**51 - 1, late, *[0] * 9])
-    found = exact._settle(0, 0, 2**53 - 1, 2**39, 2**20, rng, lambda _k, x: x)
+    found = exact._settle(0, 0, 2**53 - 1, 2**39, 2**20, Words(0, [2**51 - 1, late, *[0] * 9]), lambda _k, x: x)
     assert (found is not None) == accepted
 
 
@@ -148,7 +147,6 @@ def test_a_release_at_delta_0_draws_nothing_in_floating_point(here, monkeypatch)
 
 def test_queries_that_are_no_counts_are_released_on_a_public_grid_and_it_is_said():
     shares = Explicit(codes(2, 3), seeded(0).uniform(-1, 1, (4, 6)))
-    ready = prepared("mwem", Budget(1, 0), workload=shares, parameters={"rounds": 5})
-    noise = draw.draw(ready).noise
+    noise = draw.draw(prepared("mwem", Budget(1, 0), workload=shares, parameters={"rounds": 5})).noise
     assert "multiples of 2^-32, a public grid" in noise
     assert "floating" not in noise

@@ -198,8 +198,7 @@ def test_members_of_a_union_and_tables_underneath_count_as_they_were():
 
 
 def test_the_matrix_of_explicit_queries_cannot_be_written():
-    workload = WORKLOADS["explicit"]()
-    owner = workload.matrix
+    owner = WORKLOADS["explicit"]().matrix
     while isinstance(owner, np.ndarray):
         with refused("WRITEABLE", ValueError):
             owner.flags.writeable = True
@@ -407,8 +406,7 @@ def test_a_loss_with_a_wrong_slope_is_refused(wrong):
 
 def test_a_code_beyond_the_bins_raises_no_error_that_would_tell_of_it():
     votes = CodeVotes(np.array([[0], [1]]), (np.arange(2),), (None,), 1)
-    shares = votes.value(Rows(np.array([[0], [4]]), np.array([1, 3])))
-    assert shares.tolist() == [0.25, 0.75]
+    assert votes.value(Rows(np.array([[0], [4]]), np.array([1, 3]))).tolist() == [0.25, 0.75]
 
 
 def test_a_target_or_a_gradient_that_brings_its_own_law_is_stripped_of_it():

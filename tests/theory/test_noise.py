@@ -29,13 +29,11 @@ def test_what_a_plan_says_of_its_noise_is_what_a_real_run_measures_with(group):
     rows = sample.domain.encode(sample.frame)
     workload = Marginals(sample.domain, [("Gender", "Admission")])
     problem, algorithm = QueryRelease(workload, rows.n, group), ALGORITHMS["gaussian_maxent"]()
-    run = Run(algorithm, problem, rows, budget).finish()
-    (measured,) = run.measured
+    (measured,) = Run(algorithm, problem, rows, budget).finish().measured
     assert public_noise(algorithm, problem, budget) == approx(measured.errors, rel=1e-9)
 
 
 def test_only_a_plan_whose_noise_is_public_says_so():
-    sample = samples.berkeley()
-    problem = all_tables(sample.domain, 4526)
+    problem = all_tables(samples.berkeley().domain, 4526)
     said = {n: public_noise(build(c, {}), problem, Budget(1.0, 1e-9)) for n, c in solving(QueryRelease).items()}
     assert {name for name, sigma in said.items() if sigma is not None} == {"gaussian_maxent"}

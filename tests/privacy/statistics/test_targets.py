@@ -94,8 +94,7 @@ def test_the_squared_distance_on_r_d_is_exactly_the_gaussian_mechanism():
     target = RegularisedRisk(POINTS, LINE, 0.0)
     k = target.k(N, Gaussian(0.6))
     assert k**-0.5 == approx((2 / N) / 0.6), "σ = Δ₂/s"
-    law = target.density(rows((1, 0, 0)), N, Gaussian(0.6))
-    gaps = law.potential(np.array([[1 / 3], [1 / 3 + k**-0.5]]))
+    gaps = target.density(rows((1, 0, 0)), N, Gaussian(0.6)).potential(np.array([[1 / 3], [1 / 3 + k**-0.5]]))
     assert np.diff(gaps) == approx(0.5), "one σ from the mean"
 
 
@@ -113,8 +112,7 @@ def test_the_plain_density_is_pure_and_of_bounded_range(loss):
 
 
 def test_ranks_are_of_bounded_range():
-    target = RankError(pinball(0.4), UNIT, True)
-    k, spans = target.k(N, BoundedRange(0.9)), []
+    k, spans = RankError(pinball(0.4), UNIT, True).k(N, BoundedRange(0.9)), []
     law = lambda data: quadrature(k * np.abs((np.array(data)[:, None] <= X).mean(0) - 0.4), WIDTH)  # noqa: E731
     for p, q in over_neighbours(VALUES, N, law):
         spans.append(np.ptp(np.log(p / q)))
