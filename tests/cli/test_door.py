@@ -8,7 +8,7 @@ import pytest
 from dpcore import read_json
 from dpcore.cli import main
 from tests.cli.test_release import order
-from tests.helpers import binned, categorical, numeric, parametrize, refusal, write_json
+from tests.helpers import binned, categorical, cli, numeric, parametrize, refusal, write_json
 
 EXACTLY = "--epsilon=200 --delta=1e-6"  # so much that the released counts are those of the table
 
@@ -25,7 +25,7 @@ def schema(file="s.json", **columns):
 def shares(table, *more):
     """What a run with hardly any noise answers."""
     order = f"run {table} --schema=s.json --queries=marginals:1 --algorithm=gaussian_maxent {EXACTLY}"
-    assert main([*f"{order} --json=run.json --synthetic=rows.csv --rows=2000".split(), *more]) == 0
+    cli(f"{order} --json=run.json --synthetic=rows.csv --rows=2000", *more)
     return pd.read_csv("rows.csv", dtype=str).to_dict("list")
 
 

@@ -8,7 +8,6 @@ from scipy import stats
 
 from dpcore import ALGORITHMS, Budget, Explicit, Marginals
 from dpcore.algorithms.base import make_plan
-from dpcore.cli import main
 from dpcore.privacy import exact, mechanisms
 from dpcore.privacy.accounting import Accounting
 from dpcore.privacy.accounting.lifetime import planned
@@ -18,7 +17,7 @@ from dpcore.publishing import draw
 from dpcore.publishing.prepared import prepare
 from dpcore.publishing.request import ReleaseRequest
 from tests.cli.test_release import facts, order
-from tests.helpers import approx, codes, parametrize, refused, seeded
+from tests.helpers import approx, cli, codes, parametrize, refused, seeded
 from tests.privacy.enumeration import Words
 
 BUDGET = Budget(1.0, 1e-6)
@@ -124,19 +123,19 @@ def test_noise_in_floating_point_cannot_be_asked_for_at_delta_0(name):
 
 
 def test_a_release_names_its_noise(here, capsys):
-    assert main(order("a", "--noise=exact")) == 0
+    cli(order("a", "--noise=exact"))
     for said in (capsys.readouterr().out, (here / "a" / "card.html").read_text(), facts("a")["made_by"]["noise"]):
         assert "exact Gaussian noise on counts" in said
 
 
 def test_a_release_at_delta_0_draws_nothing_in_floating_point(here, monkeypatch):
     """With the real cipher, also into a data set that GDP adds up."""
-    assert main(order("a", "--noise=float")) == 0
+    cli(order("a", "--noise=float"))
     for name in ("gaussian", "laplace", "exponential"):
         monkeypatch.setattr(mechanisms, name, None)
     monkeypatch.setattr(np.random, "default_rng", None)
     for name, law in (("mwem", "Laplace noise"), ("dpfw", "permute-and-flip")):
-        assert main(order(name, "--set=rounds=5", algorithm=name, epsilon=0.1, delta="0", total=None)) == 0
+        cli(order(name, "--set=rounds=5", algorithm=name, epsilon=0.1, delta="0", total=None))
         claim = facts(name)
         assert claim["made_by"]["noise"].startswith(f"exact {law}")
         assert "floating" not in claim["made_by"]["noise"]

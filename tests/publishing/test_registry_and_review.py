@@ -8,12 +8,11 @@ import jsonschema
 import yaml
 
 from dpcore import read_json
-from dpcore.cli import main
 from dpcore.publishing import registry
 from dpcore.publishing.review import LEVELS, Standing, review, review_page
 from tests.cli.files import write_files
 from tests.cli.test_release import order
-from tests.helpers import QUERIES, once, parametrize, write_json
+from tests.helpers import QUERIES, cli, once, parametrize, write_json
 
 SCHEMA = yaml.safe_load((Path(__file__).parent / "registry-schema.yaml").read_text())
 FREE = {"data_curators", "intended_use", "data_product_region", "actors", "justification"}
@@ -22,7 +21,7 @@ FREE = {"data_curators", "intended_use", "data_product_region", "actors", "justi
 def release(place, out, *more):
     """The facts and the registry's entry of a release, and its folder."""
     paths = {"schema": place / "s.json", "ledger": place / "l.sqlite", "table": str(place / "t.csv")}
-    assert main(order(place / out, "--rows=9", *more, epsilon=0.3, queries="marginals:1", **paths)) == 0
+    cli(order(place / out, "--rows=9", *more, epsilon=0.3, queries="marginals:1", **paths))
     text = (place / out / "registry.yaml").read_text()
     return read_json(place / out / "release.json"), yaml.safe_load(text), place / out
 
