@@ -47,8 +47,8 @@ def test_the_integer_program_finds_what_looking_at_all_cells_finds(name, scored,
 
 @parametrize("enumerated", [0, 10**6])
 def test_ties_are_broken_by_chance_and_never_against_the_weights(enumerated):
-    workload, weights = WORKLOADS["1-way"], np.array([0, 2.0, 2.0, 0, 0, 0, 0, 0, 0, 0])
-    oracle = Oracle(workload, 60, enumerated=enumerated)
+    weights = np.array([0, 2.0, 2.0, 0, 0, 0, 0, 0, 0, 0])
+    oracle = Oracle(WORKLOADS["1-way"], 60, enumerated=enumerated)
     found = np.array([oracle.argmax(weights, seeded(i)).codes[0] for i in range(60)])
     assert not (found[:, 0] == 0).any()
     assert [len(np.unique(column)) for column in found.T[1:]] == [1, 4, 2]

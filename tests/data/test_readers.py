@@ -331,8 +331,8 @@ def test_a_sheet_is_read_as_openpyxl_writes_it():
     """Whole numbers, dates, errors, empty cells, texts of several runs: as pandas read them."""
     day = pd.Timestamp("2020-01-02 03:04:05")
     cells = [[1, 2.5, 10**20, "x", "007", True, day, None], [-3, 1e-9, 0, " y ", "é&<", False, None, "z"]]
-    frame, out = pd.DataFrame(cells, columns=list("abcdefgh"), dtype=object), io.BytesIO()
-    frame.to_excel(out, index=False)
+    out = io.BytesIO()
+    pd.DataFrame(cells, columns=list("abcdefgh"), dtype=object).to_excel(out, index=False)
     expected = pd.read_excel(
         io.BytesIO(out.getvalue()), header=None, engine="openpyxl", dtype=object, keep_default_na=False
     )

@@ -86,8 +86,8 @@ def test_the_law_of_a_plane_is_where_the_draws_are(monkeypatch):
 
 @parametrize("epsilon", [0.3, 1.0, 3.0])
 def test_neighbours_are_kept_apart_by_no_more_than_the_gaussian(epsilon):
-    budget, grid = Budget(epsilon, 1e-3), np.linspace(0, epsilon, 9)
-    exact, s = laws.neighbour_curve(budget, grid, 40)
+    grid = np.linspace(0, epsilon, 9)
+    exact, s = laws.neighbour_curve(Budget(epsilon, 1e-3), grid, 40)
     promised = laws.gaussian_curve(s, grid)
     assert (exact <= promised).all()
     assert exact[0] > promised[0] / 3

@@ -58,8 +58,7 @@ def known_tables():
 
 
 def test_pooled_tables_are_the_least_squares_estimate():
-    rng = seeded(0)
-    measured = noisy(TABLES.answers(P), rng)
+    measured = noisy(TABLES.answers(P), seeded(0))
     W = matrix_of(DOMAIN, TABLES.columns)
     total = np.vstack([W / measured.errors[:, None], 1e6 * np.ones((1, 12))])  # which is known to be 1
     fitted = np.linalg.pinv(total) @ np.append(measured.answers / measured.errors, 1e6)

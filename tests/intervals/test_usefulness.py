@@ -21,8 +21,8 @@ PROBLEM = QueryRelease(PAIRS, N)
 
 @parametrize("share", [0.05, 0.2, 0.53])
 def test_a_simple_random_sample_is_as_exact_as_itself(share):
-    rng, truth, size = seeded(7), PAIRS.answers_of_rows(ROWS), round(share * N)
-    samples = rng.multivariate_hypergeometric(np.bincount(CELLS), size, 1000) / size
+    truth, size = PAIRS.answers_of_rows(ROWS), round(share * N)
+    samples = seeded(7).multivariate_hypergeometric(np.bincount(CELLS), size, 1000) / size
     squares = [((PAIRS.answers(drawn) - truth) ** 2).sum() for drawn in samples]
     assert as_exact_as_sample(float(np.mean(squares)), truth, N) == approx(share, rel=0.03)
 

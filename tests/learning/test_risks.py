@@ -12,7 +12,6 @@ RNG = seeded(1)
 A = RNG.normal(size=(80, 3)) / 3
 LABELS = np.where(A @ [3, -2, 1] + RNG.normal(size=80) > 0, 1.0, -1.0)
 TARGETS = A @ [3, -2, 1] + RNG.normal(size=80)
-LOSSES = [Logistic(), hinge(), absolute(), huber(0.4), pinball(0.8)]
 REGIONS = {
     "large": Ball(np.zeros(3), 20.0),
     "small": Ball(np.array([0.1, 0.0, -0.2]), 0.7),
@@ -46,7 +45,7 @@ def reference(risk, region, mu):
 
 @parametrize("mu", [0.0, 0.3])
 @parametrize("where", REGIONS)
-@parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+@parametrize("loss", [Logistic(), hinge(), absolute(), huber(0.4), pinball(0.8)], ids=lambda loss: loss.name)
 def test_the_smallest_value_is_that_of_an_independent_solver(loss, where, mu):
     risk, region = risk_of(loss), REGIONS[where]
     x = smallest(risk, region, mu=mu)

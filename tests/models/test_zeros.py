@@ -103,9 +103,8 @@ def algorithms():
 def test_no_row_of_any_algorithm_breaks_a_constraint_that_records_break(name, settings):
     rows = random_rows(DOMAIN, 400, seed=1)
     assert not DOMAIN.possible(rows.values).all()
-    problem = all_tables(DOMAIN, rows.n)
     algorithm = build(QUERIES[name], settings)
-    run = Run(algorithm, problem, rows, BUDGET).finish()
+    run = Run(algorithm, all_tables(DOMAIN, rows.n), rows, BUDGET).finish()
     assert DOMAIN.possible(DOMAIN.encode(run.sample(500)).values).all()
     choice = next(c for c in run.plan.choices if c.name == "constraints")
     held = algorithm.enumerates or algorithm.graphical

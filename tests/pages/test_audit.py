@@ -142,8 +142,8 @@ def test_the_curves_begin_and_end_where_they_must():
 def test_the_caption_of_a_breach_quotes_the_point_of_the_breach():
     """Not the knee, which may lie within the limit while a corner breaks it."""
     x = np.array([0.01, 0.3, 0.6])
-    hits, limit = np.array([0.2, 0.8, 0.85]), np.array([0.04, 0.83, 0.9])
-    curve = {"thresholds": -x, "false_alarms": x, "hits": hits, "limit": limit}
+    hits = np.array([0.2, 0.8, 0.85])
+    curve = {"thresholds": -x, "false_alarms": x, "hits": hits, "limit": np.array([0.04, 0.83, 0.9])}
     found = replace(audits.opening().found, epsilon_low=2.0, **curve)
     frame = audits.curves(found)
     told = "At 1.0% false alarms the second table is recognised 20.0% of the time; the promise allows no more than"

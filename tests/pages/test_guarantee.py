@@ -174,10 +174,10 @@ def test_chances_are_never_rounded_to_certainty(chance, text):
 
 
 def test_a_ledger_s_total_moves_beliefs_as_its_promise_allows(tmp_path, monkeypatch):
-    ledger, total = tmp_path / "ledger.sqlite", Budget(3, 1e-6)
+    ledger = tmp_path / "ledger.sqlite"
     monkeypatch.setenv("DPCORE_LEDGER", str(ledger))
     events, table = ((Gaussian(0.1), 2),), pd.DataFrame({"a": [1]})
-    charge(Store(ledger, create=True), table, events, dataset="a $x^2$ <b>", total=total)
+    charge(Store(ledger, create=True), table, events, dataset="a $x^2$ <b>", total=Budget(3, 1e-6))
     app = opened(page(), "All releases")
     t = guarantee.evidence_bound(*accountants.pairs({"": accountants.lifetime_curve(LIFE, DELTAS)}, DELTAS), 1e-4)
     assert f"all that may ever be released: {share(posterior(-t))} to {share(posterior(t))}" in said(app)

@@ -195,8 +195,7 @@ def test_hostile_names_reach_the_task_and_the_page_as_text():
     target, feature = 'a:b,"c', "![x](http://evil)<b>"
     columns = {target: categorical("n", "y"), feature: numeric(0, 1, 2)}
     frame = pd.DataFrame({target: ["n", "y"] * 5, feature: np.linspace(0, 1, 10)})
-    domain = domain_of(columns)
-    problem, _ = read_task(task_text("logistic", target, features=(feature,)), domain, frame)
+    problem, _ = read_task(task_text("logistic", target, features=(feature,)), domain_of(columns), frame)
     assert problem.d == 2
     app = opened()
     session(app).table = Table("<i>t</i>", frame, {"columns": columns}, "", uploaded=True)

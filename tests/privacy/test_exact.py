@@ -23,13 +23,10 @@ from tests.privacy.enumeration import Words
 BUDGET = Budget(1.0, 1e-6)
 
 
-NOISE = [(exact.gaussian, stats.norm), (exact.laplace, stats.laplace)]
-
-
 # Its law
 
 
-@parametrize("draw, law", NOISE)
+@parametrize("draw, law", [(exact.gaussian, stats.norm), (exact.laplace, stats.laplace)])
 def test_what_floating_point_does_not_settle_has_the_same_law(draw, law, monkeypatch):
     """With no trust in floating point at all, every acceptance is settled with fractions."""
     monkeypatch.setattr(exact, "SLACK", 1.0)
@@ -87,9 +84,8 @@ def test_an_exact_plan_is_the_plan_of_an_exploration(budget):
 
 
 def prepared(algorithm="gaussian_maxent", budget=BUDGET, noise="auto", parameters=None, **given):
-    domain = codes(2, 3)
     frame = pd.DataFrame({"a": np.arange(40) % 2, "b": np.arange(40) % 3})
-    fields = {"workload": Marginals.all(domain, 1), "asked": ["marginals:1"]} | given
+    fields = {"workload": Marginals.all(codes(2, 3), 1), "asked": ["marginals:1"]} | given
     request = ReleaseRequest(
         frame=frame, algorithm=ALGORITHMS[algorithm](**parameters or {}), budget=budget, noise=noise, **fields
     )

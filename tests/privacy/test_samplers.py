@@ -213,9 +213,9 @@ def test_the_alternating_sampler_follows_its_law_and_a_negated_sign_does_not(mon
     density = Density(Risk(loss, b, np.ones(5), location=True), INTERVAL, 4.0, 0.5)
 
     def draws():
-        rng, found, x = seeded(0), [], np.zeros(1)
+        found, x = [], np.zeros(1)
         tries = 0
-        for proposal in alternating.walk(density, 8_000, 0.05, rng, x):
+        for proposal in alternating.walk(density, 8_000, 0.05, seeded(0), x):
             tries += 1
             if proposal.accepted:
                 found.append(proposal.x[0])

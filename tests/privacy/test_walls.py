@@ -95,8 +95,7 @@ class SpyingArray(np.ndarray):
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         self.seen.append(inputs)
-        plain = [np.asarray(x) for x in inputs]
-        return getattr(ufunc, method)(*plain, **options)
+        return getattr(ufunc, method)(*[np.asarray(x) for x in inputs], **options)
 
     def __array_function__(self, function, types, args, options):
         self.seen.append(args)
@@ -434,8 +433,8 @@ def test_a_sampled_sum_is_divided_by_the_expected_size_whatever_was_drawn(monkey
 
 
 def test_nothing_done_to_a_measurement_that_left_changes_what_is_left_or_recorded():
-    spend, workload = Gaussian(0.1), marginals()
-    curator = asking(spends=[spend], times=1)
+    workload = marginals()
+    curator = asking(spends=[Gaussian(0.1)], times=1)
     capacity = curator.ledger.capacity
     m = curator.measure(Answers(workload), Gaussian(0.1))
     left = m.values.copy()

@@ -190,10 +190,10 @@ def test_a_clipped_gradient_moves_by_no_more_than_its_sensitivity(loss, clip):
 @parametrize("clip", [0.1, 0.7, 1.0, 2.0, 9.0])
 def test_a_mean_s_gradient_moves_by_the_spread_of_its_box_however_it_is_clipped(clip):
     """In the plane, from inside the box and from far outside; clipped or not, no pair of records is further apart."""
-    low, high, rng = (-1.0, 0.0), (1.0, 1.0), seeded(0)
+    low, high = (-1.0, 0.0), (1.0, 1.0)
     loss, largest = SquaredDistance(low, high), 0.0
     corners = np.array([(a, b) for a in (-1, 1) for b in (0, 1)], dtype=float)
-    points = np.concatenate([corners, rng.uniform(low, high, (30, 2))])
+    points = np.concatenate([corners, seeded(0).uniform(low, high, (30, 2))])
     for x in (np.array([0.0, 0.5]), np.array([1.0, 1.0]), np.array([5.0, -3.0])):
         statistic = MeanGradient(loss, Ball(np.array([0.0, 0.5]), 1.2), x, clip)
         assert statistic.l2 == approx(min(2 * clip, loss.spread))
