@@ -10,9 +10,7 @@ import argparse
 import gzip
 import math
 import resource
-from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections import deque, namedtuple
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -21,11 +19,9 @@ import numpy as np
 from dpcore import (
     ALGORITHMS,
     Budget,
-    Domain,
     InputError,
     Marginals,
     QueryRelease,
-    Rows,
     domain_from_json,
     read_json,
     read_table,
@@ -38,12 +34,10 @@ from dpcore.evaluation.diagnosis import nearest_of_model
 from dpcore.models.graphical import Graphical
 from dpcore.privacy.table_curator import TableCurator
 from tests.benchmarks.frame import took
+from tests.helpers import seeded
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
 DELTA, ANY = 1e-9, math.inf
-MILLION = 1_000_000
-Table = tuple[Domain, Rows]
-Gates = dict[str, dict[float, tuple[float, ...]]]
 
 
 def read(name, suffix=".csv", columns=""):
@@ -66,7 +60,7 @@ def census(_):
 
 def network(columns, values, n):
     """n records of a random network: each column leans on one or two of the three before it."""
-    rng = np.random.default_rng(0)
+    rng = seeded(0)
     codes = np.empty((n, columns), dtype=int)
     for i in range(columns):
         parents = rng.choice(np.arange(max(0, i - 3), i), size=min(i, int(rng.integers(1, 3))), replace=False)
@@ -81,7 +75,7 @@ def network(columns, values, n):
 
 def redundant(n):
     """n records of twenty columns of a random network, and six more that say nearly the same of the first."""
-    rng = np.random.default_rng(0)
+    rng = seeded(0)
     _, rows = network(20, 8, n)
     codes = np.repeat(rows.values, rows.weights.astype(int), axis=0)
     copies = [np.where(rng.random(len(codes)) < 0.02, rng.integers(8, size=len(codes)), codes[:, 0]) for _ in range(6)]
@@ -89,19 +83,11 @@ def redundant(n):
     return domain, domain.group(np.column_stack([codes, *copies]))
 
 
-@dataclass(frozen=True)
-class Task:
-    """A table whose tables over so many columns are released; by algorithm and ε the largest mean L1, max error,
-    seconds and GB, as many of them as are to be kept.
-
-    Errors are those of as many synthetic rows where rows can be drawn, means over seeds; seconds are of this process's
-    CPU, so that other work on the machine does not count; memory is the peak.
-    """
-
-    table: Callable[[Path], Table]
-    ways: int
-    gates: Gates
-
+# How to read a table whose tables over so many columns are released; by algorithm and ε the largest mean L1, max error,
+# seconds and GB, as many of them as are to be kept.
+# Errors are those of as many synthetic rows where rows can be drawn, means over seeds; seconds are of this process's
+# CPU, so that other work on the machine does not count; memory is the peak.
+Task = namedtuple("Task", "table ways gates")
 
 SIX = "workclass,education-num,marital-status,race,sex,income>50K"
 TASKS = {
@@ -151,12 +137,12 @@ def measure(where, name, folder, epsilon, seeds):
         print(f"  {name:>16} ε={epsilon:<4g} {error}")
         return
     for seed in range(seeds):
-        curator = TableCurator(rows, rows.n, plan, np.random.default_rng(seed), domain=domain)
-        steps = algorithm.steps(problem, plan, curator, np.random.default_rng(seed))
+        curator = TableCurator(rows, rows.n, plan, seeded(seed), domain=domain)
+        steps = algorithm.steps(problem, plan, curator, seeded(seed))
         last, _, cpu = took(lambda steps=steps: deque(steps, maxlen=1).pop().release)
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
         try:
-            answers = workload.answers_of_rows(domain.encode(last.sample(rows.n, np.random.default_rng(seed))))
+            answers = workload.answers_of_rows(domain.encode(last.sample(rows.n, seeded(seed))))
         except InputError:  # answers of no distribution
             answers = last.answers(workload)
         gaps = np.abs(answers - truth)
@@ -171,7 +157,7 @@ def measure(where, name, folder, epsilon, seeds):
         left = np.add.reduceat(np.abs(best.answers(workload) - truth), starts).mean()
         print(f"    {len(last.junction.cliques)} cliques, {last.junction.cells:,} cells; of the mean L1 {left:.4f} is")
         print(f"    structure, which the tree cannot hold, and {reached[0] - left:.4f} noise and the fit")
-        _, _, cpu = took(lambda: last.codes(MILLION, np.random.default_rng(0)))
+        _, _, cpu = took(lambda: last.codes(1_000_000, seeded(0)))
         print(f"    a million rows in {cpu:.2f} s CPU", flush=True)
 
 
