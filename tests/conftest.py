@@ -71,8 +71,7 @@ def hostile():
     """A table whose names and values are attacks on a page, and its schema; new for every test."""
     values = ["<b>bold</b>", "**stars** :smile:", "![y](http://evil.example/y.png)", "&lt;i&gt;"]
     frame = pd.DataFrame({name: [values[(i + j) % 4] for i in range(400)] for j, name in enumerate(HOSTILE)})
-    schema = {"columns": {name: {"kind": "categorical", "values": values} for name in HOSTILE}}
-    return frame, schema
+    return frame, {"columns": {name: {"kind": "categorical", "values": values} for name in HOSTILE}}
 
 
 @pytest.fixture(autouse=True)

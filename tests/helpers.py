@@ -29,6 +29,7 @@ from dpcore import (
 )
 from dpcore.algorithms import solving
 from dpcore.algorithms.base import make_plan
+from dpcore.cli import main
 from dpcore.data.sources.base import Chunk
 from dpcore.data.sources.in_order import ReadInOrder
 from dpcore.params import build, parameters
@@ -96,8 +97,8 @@ def encoded(column, cells):
     return column.encode(pd.Series(cells, dtype=object)).tolist()
 
 
-def refused(words, kind=InputError):
-    """Expect an error of this kind in words that this pattern finds."""
+def refused(words=None, kind=InputError):
+    """Expect an error of this kind, in words that this pattern finds."""
     return pytest.raises(kind, match=words)
 
 
@@ -323,6 +324,12 @@ TASKS = {
     "constant queries": (codes(3, 2), 50, lambda d: Explicit(d, np.ones((2, 6)))),
     "two records": (codes(3, 2), 2, lambda d: Marginals.all(d, 2)),
 }
+
+
+def cli(command, *more, code=0):
+    """Run a command as it is typed, with further arguments; it ends with this exit code."""
+    found = main([*(command.split() if isinstance(command, str) else command), *more])
+    assert found == code, f"{command} ended with {found}"
 
 
 def one_line_of_error(capsys, named=""):

@@ -7,7 +7,7 @@ from dpcore import PointRelease
 from dpcore.algorithms import solving
 from dpcore.algorithms.evolution_parts import PRESETS
 from dpcore.geometry.regions import Ball, box, point_rows
-from tests.helpers import other_choices
+from tests.helpers import other_choices, seeded
 
 BALL = Ball(np.zeros(2), 1.0)
 REGIONS = {"disc": BALL, "line": box([0], [1], ["x"]), "cuboid": box([0, 0, -1], [1, 1, 1], "abc")}
@@ -24,7 +24,7 @@ def variants():
 
 def quarter(n, seed=0, radius=1.0):
     """Points of the quarter disc, or of the whole disc where the radius is below 1, as in the paper's Figure 4."""
-    X = Ball(np.zeros(2), radius).uniform(n, np.random.default_rng(seed))
+    X = Ball(np.zeros(2), radius).uniform(n, seeded(seed))
     return X if radius < 1 else np.abs(X)
 
 

@@ -227,8 +227,7 @@ def test_same_seed_same_run_whatever_is_recorded_of_it_and_another_seed_another(
 @quiet
 @parametrize("name, settings", [*point_tasks.variants(), *risk_tasks.variants()[::3]], ids=str)
 def test_same_seed_same_points_and_parameters_and_another_seed_others(name, settings):
-    where = COMMON[ALGORITHMS[name].problem]
-    algorithm, problem, rows, plan = served(name, settings, where, BUDGET)
+    algorithm, problem, rows, plan = served(name, settings, COMMON[ALGORITHMS[name].problem], BUDGET)
     if plan:
         first, again, other = (
             Run(algorithm, problem, rows, BUDGET, seed=s, plan=plan).finish().release for s in (4, 4, 5)

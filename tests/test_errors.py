@@ -2,11 +2,9 @@
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore import InputError
 from dpcore.errors import LONGEST, QUOTED, one_line, place_of_error
 from dpcore.numbers import read_number
 from tests.helpers import parametrize, refused
@@ -35,7 +33,7 @@ def test_a_value_is_cut_and_what_stands_around_it_is_not():
 
 
 def test_the_place_of_an_error_is_told_without_its_words():
-    with pytest.raises(InputError) as caught:
+    with refused() as caught:
         read_number("secret", "n", float)
     assert place_of_error(caught.value).startswith("InputError in numbers.py, line ")
     assert place_of_error(KeyError("secret")) == "KeyError"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore import ALGORITHMS, InputError, RiskMinimisation
+from dpcore import ALGORITHMS, RiskMinimisation
 from dpcore.params import build, check_parameters, param, parameters
 from tests.helpers import HUGE, parametrize, refused
 
@@ -58,8 +58,7 @@ def test_bad_texts_are_refused_with_name_value_and_limit(name, text, message):
 @given(data=st.data())
 def test_numbers_inside_the_range_are_accepted(cls, p, data):
     whole = p.kind is int
-    inside = st.integers(int(p.low), int(p.high)) if whole else st.floats(p.low, p.high)
-    value = data.draw(inside)
+    value = data.draw(st.integers(int(p.low), int(p.high)) if whole else st.floats(p.low, p.high))
     assert getattr(cls(**{p.name: value}), p.name) == value
     assert getattr(build(cls, {p.name: repr(value)}), p.name) == value
 
@@ -78,7 +77,7 @@ def test_numbers_outside_the_range_are_refused(cls, p, data):
 @parametrize("cls, p", NUMBERS)
 @parametrize("value", [math.nan, math.inf, -math.inf, True, False, "1", pytest.param(HUGE, id="huge")])
 def test_no_number_is_refused(cls, p, value):
-    with pytest.raises(InputError):
+    with refused():
         cls(**{p.name: value})
 
 
@@ -88,7 +87,7 @@ def test_only_the_choices_are_accepted(cls, p, text):
     for choice in p.choices:
         assert getattr(build(cls, {p.name: choice}), p.name) == choice
     if text not in p.choices:
-        with pytest.raises(InputError):
+        with refused():
             build(cls, {p.name: text})
 
 

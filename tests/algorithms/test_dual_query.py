@@ -16,8 +16,7 @@ TALL = codes(*[20] * 9)  # 5e11 cells
 def tall_rows(n=2000):
     """Records whose columns follow one another."""
     rng = seeded(0)
-    values = (rng.geometric(0.3, size=(n, 1)) + rng.integers(2, size=(n, 9))) % 20
-    return TALL.group(values)
+    return TALL.group((rng.geometric(0.3, size=(n, 1)) + rng.integers(2, size=(n, 9))) % 20)
 
 
 @parametrize("samples", [1, 7])
@@ -30,8 +29,7 @@ def test_the_charges_of_dualquery_are_those_of_the_docstring(where, group, budge
     plan = plan_of("dualquery", problem, budget, rounds=rounds, samples=samples)
     step = plan["eta"] * problem.workload.width * group / problem.n
     assert [c.times for c in plan.charges] == [samples] * (rounds - 1)
-    ranges = [2 * step * (t - 1) for t in range(2, rounds + 1)]
-    assert [c.spend.epsilon for c in plan.charges] == approx(ranges)
+    assert [c.spend.epsilon for c in plan.charges] == approx([2 * step * (t - 1) for t in range(2, rounds + 1)])
     T = rounds
     rho = samples * step**2 * T * (T - 1) * (2 * T - 1) / 12
     assert plan.sums.rho == approx(rho, rel=1e-9)
@@ -48,8 +46,7 @@ def test_dqrs_expects_to_spend_its_budget_and_never_needs_more_than_dualquery(wh
     problem = task(where)[0]
     chosen = {"rounds": 40, "samples": 10}
     plan = plan_of("dqrs", problem, budget, **chosen)
-    fresh = plan_of("dualquery", problem, budget, **chosen)
-    assert plan["eta"] >= fresh["eta"] * (1 - 1e-5)
+    assert plan["eta"] >= plan_of("dualquery", problem, budget, **chosen)["eta"] * (1 - 1e-5)
     expected = _Expected(problem, budget, 40, 10, plan["eta"] * problem.workload.width)
     assert 0.5 < expected.cost <= 1
     assert (expected.redraws <= 10).all()
@@ -61,8 +58,7 @@ def test_dqrs_expects_to_spend_its_budget_and_never_needs_more_than_dualquery(wh
 def test_dqrs_is_charged_for_bits_and_for_what_they_reject(seed):
     rows = random_rows(D324, 20_000)
     problem = all_tables(D324, 20_000)
-    algorithm = ALGORITHMS["dqrs"](rounds=150, samples=6)
-    run = Run(algorithm, problem, rows, Budget(0.2, 1e-6), seed=seed).finish()
+    run = Run(ALGORITHMS["dqrs"](rounds=150, samples=6), problem, rows, Budget(0.2, 1e-6), seed=seed).finish()
     expected = _Expected(problem, run.budget, 150, 6, run.plan["eta"])
     events, t = list(run.events), 2
     kept = 0
@@ -88,8 +84,7 @@ def test_dqrs_is_charged_for_bits_and_for_what_they_reject(seed):
 def test_dqrs_stops_when_the_next_charge_does_not_fit(monkeypatch):
     monkeypatch.setattr("dpcore.algorithms.dual_query.REJECTED", 0.5)  # expects too little, so η is too large
     rows = random_rows(D324, 20_000)
-    problem = all_tables(D324, 20_000)
-    run = finished("dqrs", problem, rows, Budget(0.2, 1e-6), rounds=300, samples=6)
+    run = finished("dqrs", all_tables(D324, 20_000), rows, Budget(0.2, 1e-6), rounds=300, samples=6)
     assert 20 < len(run.records) < 300
     assert 0.95 < run.spent.rho / run.budget.rho <= 1
     assert run.spent.epsilon <= 0.2

@@ -63,5 +63,4 @@ def test_a_constraint_that_is_met_is_left_alone_and_one_that_is_let_go_returns_t
 
 def test_answers_outside_what_a_query_can_be_are_clipped():
     for answer, edge in ((-0.5, 0.1), (1.5, 0.9)):
-        step = to_the_edge(Fact(ONE, answer, 100.0), 0.5, 0.25, 1.0)
-        assert step == approx(math.log(edge / (1 - edge)))
+        assert to_the_edge(Fact(ONE, answer, 100.0), 0.5, 0.25, 1.0) == approx(math.log(edge / (1 - edge)))

@@ -95,8 +95,7 @@ class Lattice:
 def test_a_projection_that_would_take_hours_is_refused_before_anything_is_measured():
     """At ε = 1e9, δ = .5 twelve points ask for 186,000 candidates: one transport of them ran over an hour."""
     algorithm, rich = build(PrivateEvolution, PRESETS["algorithm-2"]), Budget(1e9, 0.5)
-    region = Ball(np.zeros(3), 2.0)
-    problem, _ = task(np.zeros((12, 3)), region)
+    problem, _ = task(np.zeros((12, 3)), Ball(np.zeros(3), 2.0))
     with refused(r"post=bounded-lipschitz: set samples to at most [\d,]+") as caught:
         algorithm.plan(problem, rich)
     most = int(str(caught.value).rsplit(" ", 1)[1].replace(",", ""))
@@ -109,8 +108,7 @@ def test_the_start_and_the_variations_can_be_replaced():
     X = quarter(200)
     run = finish(PrivateEvolution(random=Given(np.zeros((1, 2))), variation=Lattice(), rounds=2), X, Budget(9, 1e-4))
     assert final_errors(run).w1 < 0.2
-    none = finish(PrivateEvolution(random=Given(X), rounds=0), X)
-    assert final_errors(none).w1 == approx(0, abs=1e-12)
+    assert final_errors(finish(PrivateEvolution(random=Given(X), rounds=0), X)).w1 == approx(0, abs=1e-12)
 
 
 def test_steps_are_rounds_in_the_papers_words():

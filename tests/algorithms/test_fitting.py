@@ -10,12 +10,10 @@ from tests.helpers import all_tables, approx, final_errors
 
 
 def test_a_tables_signal_is_the_share_of_its_distance_that_is_not_noise():
-    domain = samples.census(100).domain
-    tables = Marginals.over(domain, [(0,), (0, 1), (0, 2), (1, 2)])
+    tables = Marginals.over(samples.census(100).domain, [(0,), (0, 1), (0, 2), (1, 2)])
     size = [table.stop - table.start for table in tables.tables]
-    sigma = np.full(tables.m, 0.1)
     distance = np.repeat([0.0, 0.2, 0.05, 1.0], size)  # in a cell: noise alone makes 0.1
-    found = fitting.signals(Evidence(tables, distance, sigma), np.zeros(tables.m))
+    found = fitting.signals(Evidence(tables, distance, np.full(tables.m, 0.1)), np.zeros(tables.m))
     assert found == approx(np.repeat([1.0, 0.75, fitting.LITTLE, 0.99], size))
 
 

@@ -86,8 +86,7 @@ def test_a_table_without_room_scores_behind_all_others_whatever_the_records_say(
 
 
 def test_tables_have_room_while_their_tree_stays_small():
-    domain = codes(4, 4, 4, 4)
-    candidates = closure(Marginals.all(domain, 2))
+    candidates = closure(Marginals.all(codes(4, 4, 4, 4), 2))
     room = Room(candidates, 32, listed=False)
     room.model([(0, 1), (2, 3)])
     assert room.free.tolist() == [axes in {(0,), (1,), (2,), (3,), (0, 1), (2, 3)} for axes in candidates.axes]

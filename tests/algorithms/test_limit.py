@@ -141,10 +141,10 @@ def test_the_fit_ends_where_floating_point_allows_no_further_decrease(monkeypatc
 
 
 def test_smaller_tables_are_summed_out_of_noisy_ones_by_precision():
-    domain, rng = codes(2, 3, 4), seeded(0)
+    domain = codes(2, 3, 4)
     workload = Marginals.all(domain, 2)
-    y, sigma = rng.normal(size=workload.m), np.full(workload.m, 0.3)
-    out = summed(Evidence(workload, y, sigma), Marginals(domain, [["a"]]))
+    y = seeded(0).normal(size=workload.m)
+    out = summed(Evidence(workload, y, np.full(workload.m, 0.3)), Marginals(domain, [["a"]]))
     ab, ac = (y[t].reshape(s) for t, s in zip(workload.tables[:2], workload.shapes[:2], strict=True))
     variances = [3 * 0.09, 4 * 0.09]
     expected = (ab.sum(axis=1) / variances[0] + ac.sum(axis=1) / variances[1]) / sum(1 / v for v in variances)

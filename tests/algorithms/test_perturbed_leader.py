@@ -32,8 +32,7 @@ class Selecting:
 
 def steps(name, problem, curator, **chosen):
     algorithm = ALGORITHMS[name](**chosen)
-    plan = make_plan(algorithm, problem, BUDGET)
-    return list(algorithm.steps(problem, plan, curator, seeded(0)))
+    return list(algorithm.steps(problem, make_plan(algorithm, problem, BUDGET), curator, seeded(0)))
 
 
 @parametrize("name", ["fem", "sepfem"])
@@ -42,8 +41,7 @@ def test_rows_follow_what_was_selected(name):
     m = problem.workload.m
     curator = Selecting(1, m + 3, m + 3, 7, 7, 0)  # more a = 1, less b = 0, more c = 2
     last = steps(name, problem, curator, rounds=6, samples=8, scale=1e-3, judged="round")[-1]
-    answers = curator.scores[-1].answers
-    assert answers[[1, 3, 7]].tolist() == [1, 0, 1]
+    assert curator.scores[-1].answers[[1, 3, 7]].tolist() == [1, 0, 1]
     assert last.t == 6
     assert "a = 0" in last.note
 
@@ -51,8 +49,7 @@ def test_rows_follow_what_was_selected(name):
 @parametrize("name", ["fem", "sepfem"])
 def test_random_scores_are_drawn_anew_for_every_row(name):
     problem = all_tables(D324, 10, 1)
-    curator = Selecting(0)
-    (step,) = steps(name, problem, curator, rounds=1, samples=200, scale=1.0)
+    (step,) = steps(name, problem, Selecting(0), rounds=1, samples=200, scale=1.0)
     assert len(step.release.counts) > 15, "with nothing selected yet, any cell may be best"
     assert (step.release.answers(problem.workload) < 0.8).all()
 
@@ -64,8 +61,7 @@ def test_errors_are_those_of_the_round_or_of_recent_rows_and_released_are_all_or
         told = steps("fem", problem, curator, rounds=8, samples=3, judged=judged, output=output)
         asked = [score.answers for score in curator.scores]
         totals = [step.release.counts.sum() for step in told]
-        expected = [3 * (t - t // 4 * (output == "tail")) for t in range(1, 9)]
-        assert totals == expected
+        assert totals == [3 * (t - t // 4 * (output == "tail")) for t in range(1, 9)]
         if output == "all":
             sums = [step.release.answers(problem.workload) * 3 * step.t for step in told]
             rounds = np.diff([np.zeros(problem.workload.m), *sums], axis=0) / 3

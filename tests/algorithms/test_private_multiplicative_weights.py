@@ -31,7 +31,6 @@ from tests.privacy.enumeration import curator_of
 
 PAIR, N = codes(2, 2), 2
 WORKLOADS = {"1-way": Marginals.all(PAIR, 1), "signs": signs(PAIR, 4, seed=2)}
-SPENDS = [Pure(0.3), Pure(1.0), Pure(3.0)]
 
 
 def law(values, threshold, scale):
@@ -81,7 +80,7 @@ def laws(asked, name, spend):
     return out
 
 
-@parametrize("spend", SPENDS, ids=str)
+@parametrize("spend", [Pure(0.3), Pure(1.0), Pure(3.0)], ids=str)
 @parametrize("name", WORKLOADS)
 def test_all_answers_up_to_the_first_above_cost_what_was_paid(asked, name, spend):
     found = laws(asked, name, spend)
@@ -113,9 +112,9 @@ def test_scales_are_those_of_one_record_or_of_a_group(asked):
 
 def test_a_threshold_is_paid_once_and_kept_until_a_query_is_above_it(asked, monkeypatch):
     """And of two that were planned there is no third."""
-    workload, spend = WORKLOADS["1-way"], Pure(500.0)
+    spend = Pure(500.0)
     curator = curator_of(rows_of(PAIR, [0, 3]), spend, times=2, budget=Budget(1000, 0))
-    errors = far_from_0(workload, 0.9)
+    errors = far_from_0(WORKLOADS["1-way"], 0.9)
     for _ in range(3):
         assert curator.above_threshold(errors, spend) is None
     assert curator.ledger.events == [("above_threshold", spend)]
@@ -176,8 +175,7 @@ def test_a_run_is_charged_for_every_update_and_for_a_threshold_in_use(budget, up
         assert run.spent.epsilon == approx(cost)
         assert run.plan.sums.pure == approx(budget.epsilon, rel=1e-8)
     assert run.spent.epsilon <= budget.epsilon
-    ends = sum("end of pass" in record.note for record in run.records)
-    assert made == updates or ends == 10
+    assert made == updates or sum("end of pass" in record.note for record in run.records) == 10
     assert len(run.records) == made + sum("none above" in record.note for record in run.records)
 
 

@@ -116,8 +116,7 @@ def test_pairs_are_drawn_by_what_noise_does_not_hide_of_them_each_once():
     alone = (Charge("measure", Gaussian(float(size)), name=single(size)) for size in (2, 3, 5, 40))
     choices = (Choice("pairs", 6, ""), Choice("hides", 0.02, ""), Choice("cells", 100, ""))
     plan = Plan(Budget(10_000, 1e-6), (*alone, Charge("select", BoundedRange(0.1), 6, name=PAIRS)), choices)
-    script = Script()
-    chosen = choose_tree(TABLES, 500, plan, script)
+    chosen = choose_tree(TABLES, 500, plan, Script())
     for a, part in SHARES.items():
         assert chosen.shares[a] == approx(part, abs=FLOOR)
         assert chosen.pool.facts[a,][1] == approx(part, abs=1e-8)
@@ -135,8 +134,7 @@ def test_pairs_are_drawn_by_what_noise_does_not_hide_of_them_each_once():
 
 def test_what_measured_pairs_already_say_is_not_drawn_again():
     """Columns 0, 1 and 2 are equal, and 3 tells little of 4: two of the first three pairs say all of the third."""
-    domain = codes(3, 3, 3, 3, 3)
-    tables = Marginals.all(domain, 2)
+    tables = Marginals.all(codes(3, 3, 3, 3, 3), 2)
     weak = np.where(np.eye(3), 26_000, 12_000).ravel()
     values = [(x, x, x, *own) for x in range(3) for own in itertools.product(range(3), repeat=2)]
     curator = Exact(QueryRelease(tables, 3 * weak.sum()), Rows(np.array(values), np.tile(weak, 3)))

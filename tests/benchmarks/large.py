@@ -15,6 +15,7 @@ from dpcore import domain_from_json
 from dpcore.data.sources.counting import cover
 from dpcore.data.sources.parquet import ParquetSource
 from tests.benchmarks.frame import main, timed
+from tests.helpers import seeded
 
 COLUMNS, GROUP = 15, 1_000_000
 SIZES = (2, 3, 5, 7, 9, 12, 16, 16, 10, 8, 6, 5, 4, 42, 2)
@@ -26,7 +27,7 @@ def make(path, rows):
     names = [f"c{i}" for i in range(COLUMNS)]
     with pq.ParquetWriter(path, pa.schema([(name, pa.uint8()) for name in names])) as file:
         for start in range(0, rows, GROUP):
-            rng = np.random.default_rng(start)
+            rng = seeded(start)
             m, last, columns = min(GROUP, rows - start), np.zeros(min(GROUP, rows - start)), []
             for size in SIZES:
                 last = (last + rng.random(m) ** 2) / 2

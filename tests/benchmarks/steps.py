@@ -31,8 +31,7 @@ WATCH = """words => { window.times = {};
 def step(page, key):
     """One press of an arrow key on the slider of ε."""
     before = page.locator(".st-key-verdict").inner_text().split("Largest")[0]
-    slider = page.get_by_role("slider", name="Privacy budget (ε)")
-    slider.focus()
+    page.get_by_role("slider", name="Privacy budget (ε)").focus()
     page.evaluate(WATCH, before)
     page.keyboard.press(key)
     page.wait_for_function("window.times.settled !== undefined", timeout=60_000)

@@ -77,5 +77,4 @@ BASE = {"--schema": "c.json", "--queries": "marginals:2", "--algorithm": "dpfw",
 def arguments(table="c.csv", extra=(), **changes):
     """A good run of two coded columns, changed: schema="x" replaces, schema=None leaves out."""
     settings = BASE | {f"--{name}": value for name, value in changes.items()}
-    pairs = [f"{name}={value}" for name, value in settings.items() if value is not None]
-    return ["run", table, *pairs, *extra]
+    return ["run", table, *[f"{name}={value}" for name, value in settings.items() if value is not None], *extra]

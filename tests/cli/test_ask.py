@@ -9,30 +9,30 @@ import pandas as pd
 from dpcore import read_json
 from dpcore.cli import main
 from tests.cli.files import arguments
-from tests.cli.test_release import release
-from tests.helpers import approx, one_line_of_error, parametrize, write_json
+from tests.cli.test_release import released
+from tests.helpers import approx, cli, one_line_of_error, parametrize, write_json
 
-rich = partial(release, epsilon=5, total=("40", "1e-6"))  # so that no interval is cut at 0
+rich = partial(released, epsilon=5, total=("40", "1e-6"))  # so that no interval is cut at 0
 
 
 def asked(capsys, *extra):
     capsys.readouterr()
-    assert main(["ask", "out", *extra, "--json"]) == 0
+    cli("ask out", *extra, "--json")
     return json.loads(capsys.readouterr().out)
 
 
 def test_answers_of_tables_that_were_chosen_by_earlier_answers_are_nearly_exact(here, capsys):
-    assert rich(algorithm="aim") == 0
+    rich(algorithm="aim")
     assert asked(capsys, "sex = m")[0]["how"].startswith("nearly exact, as tables were chosen: linear in noisy tables")
     what = ["--schema=s.json", "--queries=marginals:2", "--epsilon=5", "--delta=1e-6", "--ask=sex = m", "--json=r.json"]
     for name, words in (("aim", "nearly exact, as "), ("gaussian_maxent", "exact: ")):
-        assert main(["run", "t.csv", f"--algorithm={name}", *what]) == 0
+        cli("run t.csv", f"--algorithm={name}", *what)
         assert read_json(here / "r.json")["answers"][0]["how"].startswith(words)
 
 
 @parametrize("algorithm", ["gaussian_maxent", "residual"])
 def test_a_release_answers_with_intervals_without_its_table(here, capsys, algorithm):
-    assert rich(algorithm=algorithm) == 0
+    rich(algorithm=algorithm)
     (here / "t.csv").unlink()
     wide, narrow = (asked(capsys, "sex = m and age > 21", "--level", level)[0] for level in ("0.99", "0.5"))
     for found in (wide, narrow):
@@ -47,17 +47,17 @@ def test_a_release_answers_with_intervals_without_its_table(here, capsys, algori
 
 
 def test_a_release_without_failure_is_asked_with_the_quantiles_of_laplace_noise(here, capsys):
-    assert release(algorithm="aim", epsilon=5, delta=0, total=("40", "0")) == 0
+    released(algorithm="aim", epsilon=5, delta=0, total=("40", "0"))
     assert "Laplace noise" in asked(capsys, "sex = m")[0]["how"]
 
 
 def test_what_was_not_measured_is_bounded_by_its_parts_or_said_not_to_be(here, capsys):
-    assert rich(queries='marginals:[["age"],["sex"]]') == 0
+    rich(queries='marginals:[["age"],["sex"]]')
     both, other, none = asked(capsys, "sex = m and age > 21", "sex = m and edu = x and edu = y", "edu = x")
     assert both["how"].startswith("conservative: nothing was measured about age × sex together")
     assert other["high"] == approx(0, abs=1e-9), "no row can fulfil it"
     assert none["low"] is None
-    assert main(["ask", "out", "sex = m", "edu = x"]) == 0
+    cli("ask out", "sex = m", "edu = x")
     first, second = capsys.readouterr().out.splitlines()
     assert first.startswith("sex = m: ")
     assert "population" in first
@@ -65,7 +65,7 @@ def test_what_was_not_measured_is_bounded_by_its_parts_or_said_not_to_be(here, c
 
 
 def test_a_link_is_tested_from_the_files_alone(here, capsys):
-    assert rich(queries='marginals:[["age","sex"],["edu"]]') == 0
+    rich(queries='marginals:[["age","sex"],["edu"]]')
     (here / "t.csv").unlink()
     found = asked(capsys, "--linked", "age", "sex")
     assert found["columns"] == ["age", "sex"]
@@ -79,17 +79,17 @@ def test_a_link_is_tested_from_the_files_alone(here, capsys):
     unknown = asked(capsys, "--linked", "edu", "sex")
     assert unknown["p_value"] is None
     assert "nothing was measured about edu × sex together" in unknown["words"]
-    assert main(["ask", "out", "--linked", "age", "sex"]) == 0
+    cli("ask out --linked age sex")
     assert f"p = {found['p_value']:.3g}" in capsys.readouterr().out
     for wrong in (["--linked", "age", "age"], ["--linked", "age", "nose"], ["sex = m", "--linked", "age", "sex"], []):
-        assert main(["ask", "out", *wrong]) == 2
+        cli("ask out", *wrong, code=2)
         assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_a_second_look_is_combined_with_the_first(here, capsys):
     """Spend in steps: all pairs roughly, then one table again; both are in one ledger, and the answer is sharper."""
-    assert rich() == 0
-    assert release("more", epsilon=10, total=None, queries='marginals:[["age","sex"]]') == 0
+    rich()
+    released("more", epsilon=10, total=None, queries='marginals:[["age","sex"]]')
     text = "sex = m and age > 21"
     alone, apart = (asked(capsys, text)[0], asked(capsys, "sex = m and edu = x")[0])
     both, other = asked(capsys, text, "sex = m and edu = x", "--with", "more")
@@ -102,17 +102,17 @@ def test_a_second_look_is_combined_with_the_first(here, capsys):
 @parametrize("first", ["marginals:2", 'marginals:[["age"],["sex"]]'])
 def test_what_to_measure_next_is_worked_out_and_holds(here, capsys, first):
     """One more release as it says; both together are then as sharp as was asked, and not sharper than they must be."""
-    assert release(epsilon=5, queries=first, total=("400", "1e-6")) == 0
+    released(epsilon=5, queries=first, total=("400", "1e-6"))
     text = "sex = m and age > 21"
     (one,) = asked(capsys, text, "--within", "0.02")
     more = one["next"]
     assert more["queries"] == 'marginals:[["age","sex"]]'
-    assert release("more", epsilon=more["epsilon"], total=None, queries=more["queries"]) == 0
+    released("more", epsilon=more["epsilon"], total=None, queries=more["queries"])
     (both,) = asked(capsys, text, "--with", "more", "--within", "0.02")
     assert (both["high"] - both["low"]) / 2 == approx(0.02, rel=0.01)
     (again,) = asked(capsys, text, "--with", "more", "--within", "0.021")
     assert again["next"]["epsilon"] == 0
-    assert main(["ask", "out", text, "--within", "0.02"]) == 0
+    cli("ask out", text, "--within=0.02")
     words = capsys.readouterr().out.splitlines()[1]
     assert '--queries \'marginals:[["age","sex"]]\' --epsilon' in words
     assert "then ask both together by --with" in words
@@ -120,8 +120,8 @@ def test_what_to_measure_next_is_worked_out_and_holds(here, capsys, first):
 
 
 def test_only_different_releases_of_one_data_set_are_combined(here, capsys):
-    assert release() == 0
-    assert release("again", epsilon=0.3, total=None) == 0
+    released()
+    released("again", epsilon=0.3, total=None)
     shutil.copytree("out", "copy")
     copied, told = (here / name / "release.json" for name in ("copy", "again"))
     facts, first = (read_json(path) for path in (told, copied))
@@ -136,23 +136,21 @@ def test_only_different_releases_of_one_data_set_are_combined(here, capsys):
     ):
         write_json(told, facts | change)
         capsys.readouterr()
-        assert main(["ask", "out", "sex = m", "--with", other]) == 2
+        cli("ask out", "sex = m", "--with", other, code=2)
         one_line_of_error(capsys, words)
 
 
 def test_bad_questions_are_one_line(here, capsys):
-    assert release() == 0
+    released()
     capsys.readouterr()
     for asked in ("--compare=ratio", "--compare=sum", "--level=1.5", "--within=0.6", "--within=nan", "nonsense ="):
-        assert main(["ask", "out", "sex = m", asked]) == 2
+        cli("ask out", "sex = m", asked, code=2)
         one_line_of_error(capsys, "within" if "within" in asked else "")
 
 
 def test_a_run_answers_questions_beside_the_truth(here, capsys):
     extra = ["--json", "out.json", "--repeat", "2", "--ask", "sex = m", "--ask", "age > 21"]
-    assert (
-        main(arguments("t.csv", schema="s.json", queries="marginals:2", algorithm="gaussian_maxent", extra=extra)) == 0
-    )
+    cli(arguments("t.csv", schema="s.json", queries="marginals:2", algorithm="gaussian_maxent", extra=extra))
     runs = read_json(here / "out.json")
     for run in runs:
         assert [found["question"] for found in run["answers"]] == ["sex = m", "age > 21"]

@@ -13,12 +13,12 @@ from dpcore import ALGORITHMS
 from dpcore.cli import main
 from dpcore.params import parameters
 from tests.cli.files import arguments
-from tests.helpers import QUERIES, approx, parametrize
+from tests.helpers import QUERIES, approx, cli, parametrize
 
 
 def run_json(here, extra="", **changes):
     """What a good run writes, with these further options as they are typed."""
-    assert main(arguments(extra=extra.split(), json="out.json", **changes)) == 0
+    cli(arguments(extra=extra.split(), json="out.json", **changes))
     return json.loads((here / "out.json").read_text(), parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
 
 
@@ -47,7 +47,7 @@ def test_a_run_stands_beside_the_least_error_of_any_unbiased_method(here, capsys
     assert line["ratio"] == approx(out["final"]["rmse"] / line["least_rmse"])
     assert line["words"] in capsys.readouterr().out
     alone = run_json(here, algorithm="residual")
-    assert alone["parameters"]["rmse"] == approx(alone["line"]["least_rmse"], rel=1e-6)
+    assert alone["parameters"]["rmse"] == approx(alone["line"]["least_rmse"])
     assert run_json(here, delta="0", algorithm="mwem")["line"] is None
 
 
@@ -56,20 +56,19 @@ def test_repeats_are_a_list_with_seeds_counted_up(here, capsys):
     assert [run["seed"] for run in out] == [5, 6, 7]
     assert all(run["parameters"]["rounds"] == 4 and run["parameters"]["alpha"] == 0.5 for run in out)
     assert len({run["final"]["rmse"] for run in out}) > 1
-    alone = run_json(here, "--seed 6 --set rounds=4 --set alpha=0.5")
-    assert alone["final"] == out[1]["final"]
+    assert run_json(here, "--seed 6 --set rounds=4 --set alpha=0.5")["final"] == out[1]["final"]
     assert isinstance(run_json(here, repeat="1"), list)
     assert "  mean " in capsys.readouterr().out
 
 
 def test_synthetic_rows_look_like_the_table(here):
-    assert main(arguments(synthetic="out.csv", rows="37")) == 0
+    cli(arguments(synthetic="out.csv", rows="37"))
     with open("out.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))
     assert rows[0] == ["a", "b"]
     assert len(rows) == 38
     assert {row[0] for row in rows[1:]} <= {"0", "1", "2"}, "codes are whole numbers"
-    assert main(arguments("t.csv", schema="s.json", synthetic="out.csv")) == 0
+    cli(arguments("t.csv", schema="s.json", synthetic="out.csv"))
     frame = pd.read_csv("out.csv", keep_default_na=False)
     assert (frame.columns.tolist(), len(frame)) == (["age", "sex", "pay", "edu"], 200)
     assert frame.age.dtype.kind == "i"
@@ -98,7 +97,7 @@ def test_delta_0_is_pure_for_dpfw_and_delta_has_a_default(here):
 
 
 def test_a_caution_is_one_line_and_the_run_goes_on(here, capsys):
-    assert main(arguments(epsilon="20", delta="0.5", repeat="2")) == 0
+    cli(arguments(epsilon="20", delta="0.5", repeat="2"))
     told = capsys.readouterr().err.splitlines()
     warned = [line.split("=")[0] for line in told if line.startswith("warning")]
     assert warned == ["warning: delta", "warning: epsilon"]
@@ -106,15 +105,15 @@ def test_a_caution_is_one_line_and_the_run_goes_on(here, capsys):
 
 @parametrize("name", QUERIES)
 def test_the_largest_budget_that_is_legal_runs(here, name):
-    assert main(arguments(epsilon="1e9", algorithm=name)) == 0
+    cli(arguments(epsilon="1e9", algorithm=name))
 
 
 def test_algorithms_are_listed_in_three_forms(capsys):
-    assert main(["algorithms"]) == 0
+    cli("algorithms")
     plain = capsys.readouterr().out
-    assert main(["algorithms", "--markdown"]) == 0
+    cli("algorithms --markdown")
     markdown = capsys.readouterr().out.strip().splitlines()
-    assert main(["algorithms", "--json"]) == 0
+    cli("algorithms --json")
     told = json.loads(capsys.readouterr().out)
     assert list(told) == list(ALGORITHMS)
     assert len(markdown) == 2 + len(ALGORITHMS)
@@ -125,14 +124,14 @@ def test_algorithms_are_listed_in_three_forms(capsys):
 
 
 def test_a_schema_is_proposed_without_a_look_and_filled_with_one(here, capsys):
-    assert main(["schema", "t.csv"]) == 0
+    cli("schema t.csv")
     blind = capsys.readouterr()
     proposed = json.loads(blind.out)
     assert [c["kind"] for c in proposed["columns"].values()].count("categorical") == 3
     assert all(c.get("values") is c.get("low") is c.get("high") is None for c in proposed["columns"].values())
     assert "fill in every null" in blind.err
     assert "kinds were guessed from the data" in blind.err
-    assert main(["schema", "t.csv", "--peek"]) == 0
+    cli("schema t.csv --peek")
     peeked = capsys.readouterr()
     assert "not protected" in peeked.err
     (here / "p.json").write_text(peeked.out)
@@ -151,6 +150,5 @@ def test_the_module_runs_as_a_program(here):
 def test_a_public_start_is_where_a_run_begins(here):
     pd.DataFrame({"a": [0, 0, 1], "b": [0, 1, 1]}).to_csv("public.csv", index=False)
     run = "--start public.csv --start-support --synthetic rows.csv --rows 1000"
-    told = [run_json(here, extra, algorithm="mwem")["public_start"] for extra in ("", run)]
-    assert told == [False, True]
+    assert [run_json(here, extra, algorithm="mwem")["public_start"] for extra in ("", run)] == [False, True]
     assert {tuple(row) for row in pd.read_csv("rows.csv").to_numpy()} <= {(0, 0), (0, 1), (1, 1)}

@@ -8,7 +8,7 @@ import pytest
 
 from dpcore.cli import main, run
 from tests.cli.files import arguments, write_files
-from tests.helpers import QUERIES, once, one_line_of_error, parametrize, refusal
+from tests.helpers import QUERIES, cli, once, one_line_of_error, parametrize, refusal
 
 
 @once
@@ -104,14 +104,14 @@ def test_whoever_stops_reading_the_output_sees_no_traceback():
 def test_an_output_that_cannot_be_written_is_no_error_of_the_program(capsys, monkeypatch):
     with open("/dev/full", "w") as full:
         monkeypatch.setattr(sys, "stdout", full)
-        assert main(["algorithms"]) == 1
+        cli("algorithms", code=1)
         monkeypatch.undo()
     assert capsys.readouterr().err.startswith("error: the output cannot be written: No space left on device")
 
 
 def test_a_closed_output_is_written_to_by_nobody(monkeypatch):
     monkeypatch.setattr(sys, "stdout", None)
-    assert main(["algorithms"]) == 0
+    cli("algorithms")
 
 
 @parametrize("command", ["run", "sweep"])

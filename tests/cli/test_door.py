@@ -8,7 +8,7 @@ import pytest
 from dpcore import read_json
 from dpcore.cli import main
 from tests.cli.test_release import order
-from tests.helpers import binned, categorical, numeric, parametrize, refusal, write_json
+from tests.helpers import binned, categorical, cli, numeric, parametrize, refusal, write_json
 
 EXACTLY = "--epsilon=200 --delta=1e-6"  # so much that the released counts are those of the table
 
@@ -25,7 +25,7 @@ def schema(file="s.json", **columns):
 def shares(table, *more):
     """What a run with hardly any noise answers."""
     order = f"run {table} --schema=s.json --queries=marginals:1 --algorithm=gaussian_maxent {EXACTLY}"
-    assert main([*f"{order} --json=run.json --synthetic=rows.csv --rows=2000".split(), *more]) == 0
+    cli(f"{order} --json=run.json --synthetic=rows.csv --rows=2000", *more)
     return pd.read_csv("rows.csv", dtype=str).to_dict("list")
 
 
@@ -59,8 +59,7 @@ def release(table, out, *more, schema="s.json"):
 
 
 def test_one_file_is_one_data_set_whatever_its_schema_and_its_format(capsys):
-    amount = numeric(0, 100, 4, missing="category")
-    schema(a=amount | {"read": "amount, decimal comma"})
+    schema(a=numeric(0, 100, 4, missing="category") | {"read": "amount, decimal comma"})
     schema("open.json", a={"kind": "numeric", "bounds": "private", "bins": 4, "read": "amount, decimal comma"})
     schema("texts.json", b=categorical("x", "y"))
     frame = pd.DataFrame({"a": [f"{i % 90},5" for i in range(400)], "b": ["x", "y"] * 200})

@@ -7,7 +7,7 @@ import pytest
 from dpcore import read_json
 from dpcore.cli import main
 from dpcore.geometry.regions import Ball
-from tests.helpers import one_line_of_error, parametrize, seeded
+from tests.helpers import cli, one_line_of_error, parametrize, seeded
 
 CHOSEN = "--algorithm=private_evolution --epsilon=1 --delta=1e-4"
 GOOD = f"--ball=1 {CHOSEN}"
@@ -49,7 +49,7 @@ def test_a_run_is_told_with_the_papers_letters(folder, capsys):
     ],
 )
 def test_what_is_unusual_is_served(arguments):
-    assert main(["evolve", *arguments.split()]) == 0
+    cli("evolve", *arguments.split())
 
 
 @parametrize(
@@ -61,5 +61,5 @@ def test_what_is_unusual_is_served(arguments):
     ],
 )
 def test_bad_input_ends_with_one_clear_line(arguments, message, capsys):
-    assert main(["evolve", *arguments.split()]) == 2
+    cli("evolve", *arguments.split(), code=2)
     one_line_of_error(capsys, message)

@@ -11,7 +11,7 @@ from dpcore.cli import main, schema
 from dpcore.data import guessing
 from dpcore.data.sources import files
 from tests.cli.test_release import order
-from tests.helpers import integer, parametrize, private, refusal, seeded, write_json
+from tests.helpers import cli, integer, parametrize, private, refusal, seeded, write_json
 
 WIDE = {name: 30 for name in "abcdef"}  # 7.3e8 cells, which nobody lists
 
@@ -20,8 +20,7 @@ WIDE = {name: 30 for name in "abcdef"}  # 7.3e8 cells, which nobody lists
 def here(here):
     """A small table, and a wide one as a file and as a folder."""
     write_json(here / "wide.json", WIDE)
-    rng = seeded(0)
-    frame = pd.DataFrame((rng.random((500, 6)) ** 2 * 30).astype(int), columns=list(WIDE))
+    frame = pd.DataFrame((seeded(0).random((500, 6)) ** 2 * 30).astype(int), columns=list(WIDE))
     frame.to_csv("wide.csv", index=False)
     (here / "parts").mkdir()
     frame[100:].to_parquet("parts/x.parquet", row_group_size=64)
@@ -38,7 +37,7 @@ def plain(told):
 
 def run(table, schema, *extra, algorithm="aim"):
     command = f"run {table} --schema={schema} --queries=marginals:2 --algorithm={algorithm} --epsilon=1"
-    assert main([*f"{command} --json=out.json --synthetic=out.csv".split(), *extra]) == 0
+    cli(f"{command} --json=out.json --synthetic=out.csv", *extra)
     with open("out.json") as told, open("out.csv") as rows:
         return plain(json.load(told)) | {"rows": rows.read()}
 
@@ -54,7 +53,7 @@ def test_a_large_file_is_read_in_parts_unasked(here, monkeypatch, capsys):
     monkeypatch.setattr(files, "LARGE", {".csv": 10})
     wide = "run wide.csv --schema=wide.json --queries=marginals:1 --epsilon=1 --algorithm=private_evolution_table"
     refusal(main(wide.split()), capsys, "needs the rows one by one")
-    assert main(f"{wide} --set=rounds=1 --no-stream".split()) == 0
+    cli(f"{wide} --set=rounds=1 --no-stream")
 
 
 def test_a_schema_is_measured_on_a_whole_table_however_large(here, monkeypatch, capsys):
@@ -70,8 +69,8 @@ def test_a_schema_is_measured_on_a_whole_table_however_large(here, monkeypatch, 
 @parametrize("jobs", ["1", "2"])
 def test_a_sweep_on_parts_has_the_points_of_one_in_memory(here, jobs):
     command = "--schema=wide.json --queries=marginals:2 --algorithms=aim,residual --epsilons=1 --repeat=1"
-    assert main(f"sweep parts {command} --json=parts.json --jobs={jobs}".split()) == 0
-    assert main(f"sweep wide.csv {command} --json=whole.json".split()) == 0
+    cli(f"sweep parts {command} --json=parts.json --jobs={jobs}")
+    cli(f"sweep wide.csv {command} --json=whole.json")
     found, whole = (plain(read_json(here / name)) for name in ("parts.json", "whole.json"))
     assert found["points"] == whole["points"]
     assert all(point["state"] == "done" for point in found["points"])
@@ -108,7 +107,7 @@ def test_constraints_that_records_break_are_told_of_parts_too(here, capsys):
     command = "--schema=wide.json --queries=marginals:2 --algorithm=residual --epsilon=1"
     said = []
     for table in ("parts", "wide.csv"):
-        assert main(f"run {table} {command}".split()) == 0
+        cli(f"run {table} {command}")
         said.append([line for line in capsys.readouterr().err.splitlines() if "uses real data" in line])
     assert said[0] == said[1]
     assert "of 500 rows break" in said[0][0]
@@ -117,12 +116,12 @@ def test_constraints_that_records_break_are_told_of_parts_too(here, capsys):
 def test_a_schema_of_many_cells_tells_progress_and_gives_advice_that_fits(here, capsys, monkeypatch):
     monkeypatch.setattr(schema, "MANY", 1)
     monkeypatch.setattr("dpcore.cli.files.time", SimpleNamespace(monotonic=iter(range(0, 1000, 3)).__next__))
-    assert main(["schema", "t.csv", "--peek"]) == 0
+    cli("schema t.csv --peek")
     said = capsys.readouterr().err.splitlines()
     assert said[0].startswith("note: t.csv: looking at ")
     assert said[1].startswith("0 of ")
     assert said[2].startswith("1 of ")
     monkeypatch.setattr(guessing, "guess_column", lambda *_: (_ for _ in ()).throw(MemoryError))
-    assert main(["schema", "t.csv"]) == 2
+    cli("schema t.csv", code=2)
     error = capsys.readouterr().err.splitlines()[-1]
     assert "t.csv: the table needs more memory than there is; try a file with fewer rows" in error

@@ -14,7 +14,7 @@ from dpcore.publishing.ledger_store import Store
 from dpcore.schemas.measure import measure_schema
 from tests.cli.files import OPEN, people
 from tests.cli.test_release import data_set, facts, order, paid, releases
-from tests.helpers import approx, binned, parametrize, refusal, write_json
+from tests.helpers import approx, binned, cli, parametrize, refusal, write_json
 
 SECRET = "only-one-row-says-this"
 
@@ -110,14 +110,14 @@ def test_what_the_ledger_does_not_allow_is_not_drawn(here, monkeypatch, capsys):
 def test_a_run_measures_anew_for_every_seed_within_one_budget(here):
     given = "--queries=marginals:2 --algorithm=gaussian_maxent --epsilon=1 --delta=1e-6 --repeat=2"
     command = f"run t.csv --schema=s.json {given}"
-    assert main(f"{command} --schema-share=0.3 --json=out.json".split()) == 0
+    cli(f"{command} --schema-share=0.3 --json=out.json")
     first, second = read_json(here / "out.json")
     assert first["schema"]["schema"] != second["schema"]["schema"]
     rho = first["schema"]["cost"]["rho"]
     assert rho == approx(0.3 * conversions.zcdp_rho(1, 1e-6 * 0.75))
     assert first["spent"]["mu"] ** 2 / 2 == approx(0.7 / 0.3 * rho, rel=1e-4)
     for share in ("0", "1.5", "x"):
-        assert main(f"{command} --schema-share={share}".split()) == 2
+        cli(f"{command} --schema-share={share}", code=2)
 
 
 def test_what_cannot_go_with_an_open_schema_is_refused(here, capsys):
@@ -133,14 +133,14 @@ def test_what_cannot_go_with_an_open_schema_is_refused(here, capsys):
 def test_every_point_of_a_sweep_measures_its_own_schema_and_is_the_same_as_a_run(here, capsys):
     given = "t.csv --schema=s.json --queries=marginals:2 --delta=1e-6 --schema-share=0.2"
     sweep = f"sweep {given} --epsilons=1,2 --repeat=2 --algorithms=gaussian_maxent,mwem --json=s.out"
-    assert main(sweep.split()) == 0
+    cli(sweep)
     assert "schema measured anew for every ε and seed" in capsys.readouterr().out
     told = read_json(here / "s.out")
     assert {p["state"] for p in told["points"]} == {"done"}
     assert told["task"]["open"]["job"]["values"] == "private"
     assert SECRET not in (here / "s.out").read_text()
     for name in ("gaussian_maxent", "mwem"):
-        assert main(f"run {given} --algorithm={name} --epsilon=2 --repeat=2 --json=r.out".split()) == 0
+        cli(f"run {given} --algorithm={name} --epsilon=2 --repeat=2 --json=r.out")
         for run in read_json(here / "r.out"):
             (point,) = [
                 p for p in told["points"] if (p["algorithm"], p["epsilon"], p["seed"]) == (name, 2, run["seed"])
@@ -208,10 +208,8 @@ def test_a_private_schema_needs_its_budget_and_ledger(here, given, capsys):
 
 
 def test_a_column_where_nothing_passes_says_what_epsilon_it_would_need(here, capsys):
-    names = pd.read_csv("t.csv").assign(job=[f"name {i}" for i in range(3000)])
-    names.to_csv("t.csv", index=False)
-    assert main(["run", "t.csv", "--schema=s.json", "--queries=marginals:1", "--algorithm=gaussian_maxent",
-                 "--epsilon=1", "--delta=1e-6"]) == 0  # fmt: skip
+    pd.read_csv("t.csv").assign(job=[f"name {i}" for i in range(3000)]).to_csv("t.csv", index=False)
+    cli("run t.csv --schema=s.json --queries=marginals:1 --algorithm=gaussian_maxent --epsilon=1 --delta=1e-6")
     assert "'job': no value passed the threshold of" in capsys.readouterr().err
     assert release() == 0
     words = capsys.readouterr().out

@@ -4,11 +4,11 @@ import pandas as pd
 
 from dpcore import read_json
 from dpcore.cli import main
-from tests.helpers import approx, parametrize, refusal
+from tests.helpers import approx, cli, parametrize, refusal
 
 
 def scored(here, real, synthetic):
-    assert main(f"score {real} {synthetic} --schema c.json --queries marginals:2 --json score.json".split()) == 0
+    cli(f"score {real} {synthetic} --schema c.json --queries marginals:2 --json score.json")
     return read_json(here / "score.json")
 
 

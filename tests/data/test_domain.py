@@ -225,8 +225,7 @@ def test_a_table_becomes_grouped_codes_and_other_columns_are_ignored():
 def test_a_domain_too_large_to_number_is_still_encoded():
     huge = codes(*[100_000] * 14)
     assert huge.size == 10**70
-    frame = pd.DataFrame({name: [7, 99_999, 7] for name in huge.names})
-    rows = huge.encode(frame)
+    rows = huge.encode(pd.DataFrame({name: [7, 99_999, 7] for name in huge.names}))
     assert (rows.values.tolist(), rows.weights.tolist()) == ([[7] * 14, [99_999] * 14], [2, 1])
 
 
@@ -244,8 +243,8 @@ def test_projection_keeps_the_order_asked_for_and_names_what_is_not_there():
 
 
 def test_a_distribution_is_summed_down_to_columns_in_any_order():
-    domain, rng = codes(2, 3, 4), seeded(0)
-    D = rng.dirichlet(np.ones(24))
+    domain = codes(2, 3, 4)
+    D = seeded(0).dirichlet(np.ones(24))
     for names in (["c", "a"], ["b"], ["a", "b", "c"], ["c", "b", "a"]):
         axes = [domain.names.index(name) for name in names]
         expected = np.zeros([domain.shape[a] for a in axes])

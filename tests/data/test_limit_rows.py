@@ -13,7 +13,6 @@ COLUMNS = ["who", "x", "y"]
 CELLS = st.sampled_from(["17", "17.0", " 17", "a", "A", "a ", "", "NA", "1,5", "1.5", "é", "-0", "0"])
 ROW = st.tuples(CELLS, CELLS)
 PEOPLE = st.dictionaries(st.sampled_from(["ann", "bob", "7", "8", "eve"]), st.lists(ROW, max_size=6), max_size=5)
-MOST = st.integers(1, 3)
 
 
 def table(people):
@@ -33,7 +32,7 @@ def without(rows, *names):
     return {name: theirs for name, theirs in rows.items() if name not in names}
 
 
-@given(PEOPLE, MOST, st.lists(ROW, max_size=6), st.randoms())
+@given(PEOPLE, st.integers(1, 3), st.lists(ROW, max_size=6), st.randoms())
 def test_what_is_kept_of_a_person_follows_from_that_persons_rows(people, most, instead, random):
     whole = kept(table(people), most)
     assert {name: len(rows) for name, rows in whole.items()} == {
@@ -97,8 +96,7 @@ def test_the_type_of_a_column_does_not_matter(dtype):
 
 def test_rows_without_a_person_are_one_persons():
     missing = ["", " ", "NA", "nan", "null", None, np.nan, pd.NA, pd.NaT]
-    frame = pd.DataFrame({"who": pd.Series([*missing, "a"], dtype=object), "x": range(10)})
-    left = limit_rows(frame, "who", 2)
+    left = limit_rows(pd.DataFrame({"who": pd.Series([*missing, "a"], dtype=object), "x": range(10)}), "who", 2)
     assert len(left) == 3
     assert "a" in left["who"].tolist()
     assert len(limit_rows(pd.DataFrame({"who": [1.0, np.nan, np.nan, 2.0], "x": range(4)}), "who", 1)) == 3

@@ -244,8 +244,7 @@ TYPED = st.sampled_from(
 
 
 def excel(rows):
-    openpyxl = pytest.importorskip("openpyxl")
-    book, out = openpyxl.Workbook(), io.BytesIO()
+    book, out = pytest.importorskip("openpyxl").Workbook(), io.BytesIO()
     for row in (NAMES, *rows):
         book.active.append(row)
     book.save(out)

@@ -96,8 +96,7 @@ def test_a_column_reads_its_cells_before_it_counts_them():
     answer = column(**categorical("Yes", "2020-01-01", read=ANY_CASE, missing="category"))
     cells = ["yes", " YES ", "2020-01-01\u00a000:00:00", "n/a", "NA", None]
     assert encoded(answer, cells) == [0, 0, 1, 2, 2, 2]
-    money = column(**numeric(0, 10, 2, read=COMMA))
-    assert encoded(money, ["7,50 €", "€ 1"]) == [1, 0]
+    assert encoded(column(**numeric(0, 10, 2, read=COMMA)), ["7,50 €", "€ 1"]) == [1, 0]
 
 
 @parametrize("text", sorted(MISSING_TEXTS))

@@ -98,9 +98,7 @@ def test_a_word_that_counts_as_missing_becomes_a_value_of_its_own():
 
 def test_repairs_that_read_the_records_are_known_as_such():
     for fix in FIXES:
-        entry = categorical("yes")
-        other = pd.Series(["zebra", "Zebra"])
-        kept = mended("x", other, entry, fix)
+        kept = mended("x", pd.Series(["zebra", "Zebra"]), categorical("yes"), fix)
         assert ("zebra" in str(kept).lower()) <= (fix in repairs.PEEKS)
 
 

@@ -160,8 +160,7 @@ def test_the_binning_part_is_the_answer_by_bins_minus_the_one_by_values():
     for text in ("age between 20 and 39", "age is missing", "age >= 40 and sex = M"):  # they cut no bin
         by_bins = understand(text, BINNED).workload.answers_of_rows(rows)
         assert by_bins[0] == approx(unbinned(text, BINNED, PEOPLE))
-    problem = all_tables(BINNED, 10, 1)
-    run = finished("gaussian_maxent", problem, rows, Budget(1, 1e-3))
+    run = finished("gaussian_maxent", all_tables(BINNED, 10, 1), rows, Budget(1, 1e-3))
     parts = apart(run, rows, asked, values=np.array([unbinned("age >= 18", BINNED, PEOPLE)]))
     by_bins = (4 * 2 / 20 + 5) / 10  # the bin 0..19 holds 4 rows, and 2 of its 20 numbers count
     assert parts.parts["binning"][0] == approx(by_bins - 0.7)
@@ -189,8 +188,7 @@ def test_a_conclusion_compares_shares_within_groups():
 
 def test_what_a_tree_cannot_hold_is_told_from_the_noise():
     domain, n = codes(2, 2, 2), 4000
-    rng = seeded(0)
-    a, b = rng.integers(2, size=(2, n))
+    a, b = seeded(0).integers(2, size=(2, n))
     rows = domain.group(np.column_stack([a, b, a ^ b]))  # pairs know nothing of it, the triple everything
     problem = all_tables(domain, n)
     triple, chain = Marginals.all(domain, 3), Marginals(domain, [["a", "b"], ["b", "c"]])
@@ -220,5 +218,4 @@ def test_records_that_constraints_call_impossible_are_what_the_model_cannot_hold
     assert structure[2, 0] == approx(-0.1)
     assert structure[0, 2] == approx(0.5 / 0.9 - 0.5)
     assert sum(found.parts.values()) == approx(run.release.answers(problem.workload) - run.truth.answers)
-    clean = domain.group(np.array([[0, 2], [1, 1]]))
-    assert nearest_of_model(run.release, clean) is None
+    assert nearest_of_model(run.release, domain.group(np.array([[0, 2], [1, 1]]))) is None

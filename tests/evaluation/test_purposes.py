@@ -10,7 +10,7 @@ from dpcore.cli import main
 from dpcore.evaluation import purposes
 from dpcore.evaluation.purposes import Purposes, alarms_in_words
 from dpcore.parsing.questions import understand
-from tests.helpers import all_tables, approx, codes, finished, refusal, refused, rows_of, seeded, told, write_json
+from tests.helpers import all_tables, approx, cli, codes, finished, refusal, refused, rows_of, seeded, told, write_json
 
 DOMAIN = codes(2, 3, 2, 4)
 
@@ -83,8 +83,7 @@ def test_of_a_group_of_nobody_it_says_so():
 def test_chi_square_on_synthetic_rows_alarms_and_ours_does_not():
     alarms = [[], []]
     for seed in range(8):
-        mine = Purposes.of(DOMAIN, table(seed=seed))
-        served = by_purpose(mine, Budget(0.1, 1e-9), seed)
+        served = by_purpose(Purposes.of(DOMAIN, table(seed=seed)), Budget(0.1, 1e-9), seed)
         for name, one in zip(purposes.TESTS, alarms, strict=True):
             found = served[f"test a hypothesis: {name}"]
             assert (found.real, found.unit) == (0.05, "false alarms")
@@ -121,7 +120,7 @@ def test_the_command_writes_points_resumes_them_and_refuses_anothers(tmp_path, m
     write_json(tmp_path / "s.json", {"a": 2, "b": 3, "c": 2, "d": 4})
     asked = ["purposes", "t.csv", "--schema=s.json", "--queries=marginals:2", "--algorithm=gaussian_maxent"]
     asked += ["--epsilons=1", "--repeat=1", "--json=p.json", "--csv=p.csv", "--target=a"]
-    assert main(asked) == 0
+    cli(asked)
     out, first = capsys.readouterr().out, read_json(tmp_path / "p.json")
     assert "n=600 held_out=200" in out
     assert "Tests on these synthetic rows" in out

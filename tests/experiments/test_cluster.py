@@ -12,7 +12,7 @@ from dpcore import domain_from_json, read_json
 from dpcore.cli import main
 from dpcore.data.sources.parquet import ParquetSource
 from dpcore.experiments.cluster import OnCluster, check_address, connect
-from tests.helpers import once, parametrize, refusal, refused, seeded, write_json
+from tests.helpers import cli, once, parametrize, refusal, refused, seeded, write_json
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # the cluster's own
@@ -79,7 +79,7 @@ def on_both(asked, cluster, capsys):
     """What a sweep on the cluster says, and its points, which are those of this process but for clock and memory."""
     found = []
     for scheduler in ([], ["--scheduler", cluster.scheduler_address]):
-        assert main([*f"sweep {asked} --epsilons 1 --json points.json".split(), *scheduler]) == 0
+        cli(f"sweep {asked} --epsilons 1 --json points.json", *scheduler)
         found.append([p | {"seconds": 0, "memory": 0} for p in read_json("points.json")["points"]])
     assert found[0] == found[1]
     return capsys.readouterr().err, found[0]

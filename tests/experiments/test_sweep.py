@@ -26,12 +26,14 @@ from tests.helpers import (
     QUERIES,
     TASKS,
     all_tables,
+    cli,
     contents,
     once,
     one_line_of_error,
     parametrize,
     random_rows,
     refusal,
+    refused,
     task,
     write_json,
 )
@@ -82,7 +84,7 @@ def test_a_first_point_of_every_algorithm_comes_early_at_the_middle_budget():
     "budgets, seeds", [([], [0]), (BUDGETS, []), (BUDGETS, [0, 0]), (BUDGETS * 2, [0]), (BUDGETS, range(200_000))]
 )
 def test_nothing_to_do_repetitions_and_too_many_points_are_refused(budgets, seeds):
-    with pytest.raises(InputError):
+    with refused():
         plan(budgets=budgets, seeds=seeds)
 
 
@@ -140,8 +142,7 @@ def test_closing_cancels_the_jobs_and_frees_the_table(pool, monkeypatch):
 
 
 def test_a_dead_worker_loses_one_point(pool, others):
-    endless = ALGORITHMS["dpfw"](rounds=1_000_000)
-    waiting = [*plan({"endless": endless}, BUDGETS[:1], [0]), *plan(seeds=[0])]
+    waiting = [*plan({"endless": ALGORITHMS["dpfw"](rounds=1_000_000)}, BUDGETS[:1], [0]), *plan(seeds=[0])]
     killed = []
 
     def watch():
@@ -167,7 +168,7 @@ def test_points_survive_json_and_nothing_else_is_a_point():
             for change in ({"state": "odd"}, {"seed": "0"}, {"more": 1}, {"errors": 3}, {"errors": {"a": "x"}})
         ),
     ):
-        with pytest.raises(InputError):
+        with refused():
             SweepPoint.from_json(bad)
     for altered in (good | {key: odd} for key in good for odd in ({}, {"max_error": "x"}, -1)):
         with suppress(InputError):  # or used as it says
@@ -241,7 +242,7 @@ def keys(points):
 
 
 def test_the_command_writes_points_and_prints_means(here, capsys):
-    assert main(arguments(extra=["--csv", "out.csv"])) == 0
+    cli(arguments(extra=["--csv", "out.csv"]))
     told = capsys.readouterr()
     file = read()
     assert keys(file["points"]) == [(a, e, s) for a in ("dpfw", "mwem") for e in (0.3, 1) for s in (0, 1)]
@@ -256,8 +257,8 @@ def test_the_command_writes_points_and_prints_means(here, capsys):
     with open("out.csv", encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
     assert [float(r["max_error"]) for r in rows] == [p["errors"]["max_error"] for p in file["points"]]
-    assert main(["run", "c.csv", "--schema=c.json", "--queries=marginals:2", "--algorithm=mwem", "--epsilon=1",
-                 "--delta=1e-6", "--seed=1", "--set=rounds=3", "--json=run.json"]) == 0  # fmt: skip
+    asked = "--queries=marginals:2 --algorithm=mwem --epsilon=1 --delta=1e-6 --seed=1 --set=rounds=3"
+    cli(f"run c.csv --schema=c.json {asked} --json=run.json")
     assert read("run.json")["final"] == file["points"][-1]["errors"]
 
 
@@ -292,15 +293,15 @@ def test_an_interrupted_sweep_keeps_what_is_done_and_resumes_with_the_rest(here,
     broken |= {"state": "failed", "errors": {}, "spent": {}, "seconds": None}
     write_json(here / "out.json", file)
     made = ran(monkeypatch)
-    assert main(arguments(extra=["--resume"])) == 0
+    cli(arguments(extra=["--resume"]))
     assert len(made) == 6, "what failed is tried again"
     points = read()["points"]
     assert len(points) == 8
     assert {json.dumps(p) for p in first} <= {json.dumps(p) for p in points}, "bit for bit, seconds too"
-    assert main(arguments(json="once.json", jobs="2")) == 0
+    cli(arguments(json="once.json", jobs="2"))
     assert kept() == kept("once.json")
     made.clear()
-    assert main(arguments(extra=["--resume"], epsilons="0.3,1,2", algorithms="dpfw")) == 0
+    cli(arguments(extra=["--resume"], epsilons="0.3,1,2", algorithms="dpfw"))
     assert made == [("dpfw", 2.0, 0), ("dpfw", 2.0, 1)], "more of the same task may be asked for"
 
 
@@ -308,7 +309,7 @@ def test_a_file_of_another_task_is_refused_and_left_alone(here, capsys):
     text = (here / "c.csv").read_text().splitlines()
     (here / "other.csv").write_text("\n".join([text[0], *text[2:], text[2]]))
     (here / "longer.csv").write_text("\n".join([*text, *text[1:]]))
-    assert main(arguments()) == 0
+    cli(arguments())
     before = (here / "out.json").read_bytes()
     capsys.readouterr()
     for changes, extra, part in (
@@ -368,6 +369,6 @@ def test_too_many_points_are_refused_before_the_table_is_read(here, capsys):
 
 def test_a_full_disk_and_a_device_are_handled(here, capsys):
     refusal(main(arguments(json="/dev/full")), capsys, "/dev/full")
-    assert main(arguments(json="/dev/null", algorithms="dpfw", repeat="1")) == 0
+    cli(arguments(json="/dev/null", algorithms="dpfw", repeat="1"))
     with open("/dev/null", "rb") as device:
         assert device.read() == b"", "still a device"

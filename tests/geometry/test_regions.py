@@ -40,8 +40,7 @@ def test_projection_is_the_nearest_point_and_uniform_points_are_inside(region):
 
 
 def test_points_are_grouped_and_points_outside_by_rounding_are_taken_in():
-    frame = pd.DataFrame({"x": [0.0, 2 + 1e-12, 0.0, -0.0], "y": ["1", "0", "1", " 1"]})
-    rows = point_rows(BALL, NAMES, frame)
+    rows = point_rows(BALL, NAMES, pd.DataFrame({"x": [0.0, 2 + 1e-12, 0.0, -0.0], "y": ["1", "0", "1", " 1"]}))
     assert rows.values == approx(np.array([[0, 1], [2, 0]]), abs=1e-12)
     assert rows.weights.tolist() == [3, 1]
 

@@ -58,8 +58,7 @@ def known_tables():
 
 
 def test_pooled_tables_are_the_least_squares_estimate():
-    rng = seeded(0)
-    measured = noisy(TABLES.answers(P), rng)
+    measured = noisy(TABLES.answers(P), seeded(0))
     W = matrix_of(DOMAIN, TABLES.columns)
     total = np.vstack([W / measured.errors[:, None], 1e6 * np.ones((1, 12))])  # which is known to be 1
     fitted = np.linalg.pinv(total) @ np.append(measured.answers / measured.errors, 1e6)
@@ -118,8 +117,7 @@ def test_all_cells_at_once_are_the_same_intervals(known_tables):
 
 
 def test_queries_and_cells_without_their_table_say_nothing():
-    ranges = TableQueries.ranges(DOMAIN, ["b"])
-    both = Union([ranges, Marginals(DOMAIN, [["a"]])])
+    both = Union([TableQueries.ranges(DOMAIN, ["b"]), Marginals(DOMAIN, [["a"]])])
     found = known(Histogram(DOMAIN, P), [MeasuredAnswers(both, both.answers(P), np.full(both.m, 0.1))], DOMAIN)
     assert found.spaces == ((0,),)
     errors = np.append(np.full(TABLES.m - 1, 0.1), np.nan)

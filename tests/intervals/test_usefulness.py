@@ -21,8 +21,8 @@ PROBLEM = QueryRelease(PAIRS, N)
 
 @parametrize("share", [0.05, 0.2, 0.53])
 def test_a_simple_random_sample_is_as_exact_as_itself(share):
-    rng, truth, size = seeded(7), PAIRS.answers_of_rows(ROWS), round(share * N)
-    samples = rng.multivariate_hypergeometric(np.bincount(CELLS), size, 1000) / size
+    truth, size = PAIRS.answers_of_rows(ROWS), round(share * N)
+    samples = seeded(7).multivariate_hypergeometric(np.bincount(CELLS), size, 1000) / size
     squares = [((PAIRS.answers(drawn) - truth) ** 2).sum() for drawn in samples]
     assert as_exact_as_sample(float(np.mean(squares)), truth, N) == approx(share, rel=0.03)
 
@@ -65,8 +65,7 @@ def test_what_a_plan_foresees_is_the_noise_that_comes(name):
     truth, found = PAIRS.answers_of_rows(ROWS), []
     for seed in range(60):
         run = Run(algorithm, PROBLEM, ROWS, BUDGET, seed=seed).finish()
-        noisy = known(run.release, run.measured, DOMAIN).answers(PAIRS)
-        found.append(((noisy - truth) ** 2).sum())
+        found.append(((known(run.release, run.measured, DOMAIN).answers(PAIRS) - truth) ** 2).sum())
     foretold = foreseen_exactness(before, PAIRS, N, truth)
     assert foretold == approx(as_exact_as_sample(float(np.mean(found)), truth, N), rel=0.15)
 
@@ -82,16 +81,14 @@ def test_uses_follow_from_half_widths():
     assert rough.not_for[0].startswith("shares by one column")
     assert exact.smallest_group == approx(10 * worst * N, abs=1)
     assert not any("two columns" in words for words in (*exact.good_for, *exact.not_for)), "no pair is measured"
-    pure = replace(plan, charges=(replace(plan.charges[0], spend=Pure(1.0)),))
-    assert foreseen(single, pure).laplace
+    assert foreseen(single, replace(plan, charges=(replace(plan.charges[0], spend=Pure(1.0)),))).laplace
     both = uses(foreseen(PROBLEM, plan_of("gaussian_maxent", PROBLEM, Budget(50.0, 1e-6))), N)
     assert both.sentence.startswith("Good for: shares by one or two columns within 1 point")
     assert "Not for: groups under" in both.sentence
 
 
 def test_nothing_is_known_of_an_algorithm_that_decides_on_the_way():
-    plan = plan_of("mwem", PROBLEM, BUDGET)
-    assert foreseen(PROBLEM, plan) is None
+    assert foreseen(PROBLEM, plan_of("mwem", PROBLEM, BUDGET)) is None
     assert foreseen_exactness(None, PAIRS, N, np.zeros(1)) is None
     assert "not known" in uses(None, N).sentence
     for delta in (0, 1e-6):

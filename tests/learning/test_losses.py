@@ -64,9 +64,9 @@ def test_the_logistic_difference_is_within_one_percent_above_the_known_values(re
 
 @parametrize("reach", [0.0, 0.02, 0.5, 1.0, 7.0, 19.0, 1e3, math.inf])
 def test_the_logistic_difference_bounds_every_pair_of_records(reach):
-    rng, r = seeded(0), min(reach, 50.0)
+    rng = seeded(0)
     x = rng.normal(size=(20_000, 3))
-    x *= r / np.linalg.norm(x, axis=1, keepdims=True)
+    x *= min(reach, 50.0) / np.linalg.norm(x, axis=1, keepdims=True)
     pairs = rng.normal(size=(2, 20_000, 3))
     pairs /= np.linalg.norm(pairs, axis=2, keepdims=True)
     first, second = (-w / (1 + np.exp((w * x).sum(1)))[:, None] for w in pairs)

@@ -12,7 +12,6 @@ RNG = seeded(1)
 A = RNG.normal(size=(80, 3)) / 3
 LABELS = np.where(A @ [3, -2, 1] + RNG.normal(size=80) > 0, 1.0, -1.0)
 TARGETS = A @ [3, -2, 1] + RNG.normal(size=80)
-LOSSES = [Logistic(), hinge(), absolute(), huber(0.4), pinball(0.8)]
 REGIONS = {
     "large": Ball(np.zeros(3), 20.0),
     "small": Ball(np.array([0.1, 0.0, -0.2]), 0.7),
@@ -46,7 +45,7 @@ def reference(risk, region, mu):
 
 @parametrize("mu", [0.0, 0.3])
 @parametrize("where", REGIONS)
-@parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+@parametrize("loss", [Logistic(), hinge(), absolute(), huber(0.4), pinball(0.8)], ids=lambda loss: loss.name)
 def test_the_smallest_value_is_that_of_an_independent_solver(loss, where, mu):
     risk, region = risk_of(loss), REGIONS[where]
     x = smallest(risk, region, mu=mu)
@@ -61,8 +60,7 @@ def test_the_smallest_value_is_that_of_an_independent_solver(loss, where, mu):
 def test_a_regression_on_r_d_is_a_linear_program(loss):
     cost = np.concatenate([np.zeros(3), np.full(80, -loss.low) / 80, np.full(80, loss.high) / 80])
     equal = np.hstack([risk_of(loss).A, np.eye(80), -np.eye(80)])
-    bounds = [(None, None)] * 3 + [(0, None)] * 160
-    found = linprog(cost, A_eq=equal, b_eq=TARGETS, bounds=bounds)
+    found = linprog(cost, A_eq=equal, b_eq=TARGETS, bounds=[(None, None)] * 3 + [(0, None)] * 160)
     assert risk_of(loss).value(smallest(risk_of(loss), REGIONS["space"])) == approx(found.fun, abs=1e-6)
 
 

@@ -49,8 +49,7 @@ def test_a_tree_takes_of_a_start_what_its_cliques_hold(seed, support, chordal):
     _, D = Cells(domain).normalise(Cells(domain).potentials(start))
     assert np.abs(D - start.listed).max() < 1e-12
     if not chordal:
-        whole = Marginals(domain, [domain.names])
-        assert np.abs(tree.release(beliefs).answers(whole) - D).max() < 1e-12
+        assert np.abs(tree.release(beliefs).answers(Marginals(domain, [domain.names])) - D).max() < 1e-12
 
 
 def test_a_table_is_the_same_start_listed_and_not():
@@ -96,8 +95,7 @@ def wide(n=500, seed=0, start=None):
 
 
 def test_a_start_makes_answers_on_a_tree_better_and_an_earlier_release_serves_as_one():
-    frame = pd.DataFrame(chain(20_000, 7), columns=WIDE.names)
-    start = public_start(WIDE, frame)
+    start = public_start(WIDE, pd.DataFrame(chain(20_000, 7), columns=WIDE.names))
     assert isinstance(start, PublicStart), "two billion cells are not listed"
     earlier = finished("gaussian_maxent", *wide(20_000, 8), BUDGET).release
     error = {}

@@ -66,8 +66,7 @@ def test_a_junction_tree_covers_its_tables_and_hangs_together(shape, data):
 
 
 def test_all_pairs_of_many_columns_are_known_to_fit_no_tree():
-    every = list(itertools.combinations(range(300), 2))
-    assert fewest_cells([2] * 300, every) == 2**300
+    assert fewest_cells([2] * 300, list(itertools.combinations(range(300), 2))) == 2**300
     assert fewest_cells([2, 3, 4], [(0, 1), (1, 2)]) == 6
 
 
@@ -142,10 +141,8 @@ def test_rows_stand_as_often_as_the_model_says(found, seed):
         return
     release = tree.release(tree.normalise(theta)[1])
     n = 2000
-    drawn = release.codes(n, seeded(seed))
-    rows = workload.domain.group(drawn)
-    root = tree.junction.cliques[0]
-    whole = Marginals(workload.domain, [[workload.domain.names[a] for a in root]])
+    rows = workload.domain.group(release.codes(n, seeded(seed)))
+    whole = Marginals(workload.domain, [[workload.domain.names[a] for a in tree.junction.cliques[0]]])
     gaps = np.abs(whole.answers_of_rows(rows) - release.answers(whole))
     assert gaps.max() <= 1 / n + 1e-9, "the first clique by systematic sampling"
     every = every_table(workload.domain)
@@ -171,8 +168,7 @@ def test_rows_alike_in_the_largest_column_share_what_is_drawn_after_it_and_nothi
 
 def test_only_tables_inside_a_clique_are_measured():
     domain = codes(2, 2, 2, 2)
-    tree = junction_tree(domain.shape, [(0, 1, 2)])
-    chosen = inside_cliques(Marginals.all(domain, 3), tree)
+    chosen = inside_cliques(Marginals.all(domain, 3), junction_tree(domain.shape, [(0, 1, 2)]))
     assert chosen.axes == ((3,), (0, 1), (0, 2), (1, 2), (0, 1, 2))
 
 
@@ -184,8 +180,7 @@ def test_first_and_last_of_every_stage_are_shown():
 
 @pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")
 def test_named_tables_that_a_tree_holds_are_measured_once_with_the_whole_budget():
-    domain = codes(*[4] * 16)
-    problem = QueryRelease(Marginals(domain, [["a", "b"], ["b", "c"], ["o", "p"]]), 500)
+    problem = QueryRelease(Marginals(codes(*[4] * 16), [["a", "b"], ["b", "c"], ["o", "p"]]), 500)
     plan = plan_of("gaussian_maxent", problem, BUDGET)
     small = QueryRelease(Marginals(codes(4, 4, 4, 4, 4), [["a", "b"], ["b", "c"], ["d", "e"]]), 500)
     assert plan.charges == plan_of("gaussian_maxent", small, BUDGET).charges
@@ -206,8 +201,7 @@ def test_queries_on_tables_are_answered_in_whichever_clique_they_lie_and_a_matri
     for j in range(asked.m):
         at, own = tree.support(asked, j), np.zeros(tree.size)
         homes.add(at.part)
-        table = tree.junction.tables(beliefs)[at.part]
-        assert (at.view(table)[at.cells] * at.q).sum() == approx(answers[j])
+        assert (at.view(tree.junction.tables(beliefs)[at.part])[at.cells] * at.q).sum() == approx(answers[j])
         tree.add_query(own, asked, j, 2.0)
         assert np.array_equal(own, tree.reader(asked).adjoint(2.0 * (np.arange(asked.m) == j)))
     assert homes == {0, 1}

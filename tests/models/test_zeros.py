@@ -46,8 +46,7 @@ def test_listed_cells_and_a_tree_give_what_is_forbidden_no_mass_and_else_the_sam
     assert np.abs(tree.reader(workload).answers(beliefs) - workload.answers(D)).max() < 1e-10
     every = every_table(domain)
     assert np.abs(tree.release(beliefs).answers(every) - every.answers(D)).max() < 1e-10
-    codes = tree.release(beliefs).codes(50, seeded(0))
-    assert domain.possible(codes).all()
+    assert domain.possible(tree.release(beliefs).codes(50, seeded(0))).all()
 
 
 def test_a_tree_without_a_clique_for_a_constraint_gets_one():
@@ -104,18 +103,15 @@ def algorithms():
 def test_no_row_of_any_algorithm_breaks_a_constraint_that_records_break(name, settings):
     rows = random_rows(DOMAIN, 400, seed=1)
     assert not DOMAIN.possible(rows.values).all()
-    problem = all_tables(DOMAIN, rows.n)
     algorithm = build(QUERIES[name], settings)
-    run = Run(algorithm, problem, rows, BUDGET).finish()
-    frame = run.sample(500)
-    assert DOMAIN.possible(DOMAIN.encode(frame).values).all()
+    run = Run(algorithm, all_tables(DOMAIN, rows.n), rows, BUDGET).finish()
+    assert DOMAIN.possible(DOMAIN.encode(run.sample(500)).values).all()
     choice = next(c for c in run.plan.choices if c.name == "constraints")
     held = algorithm.enumerates or algorithm.graphical
     assert choice.why == (KEPT if held else ROWS_ONLY)
     assert str(choice.value).startswith("3, kept by ")
     if held:
-        whole = Marginals(DOMAIN, [DOMAIN.names])
-        answers = run.release.answers(whole)
+        answers = run.release.answers(Marginals(DOMAIN, [DOMAIN.names]))
         assert np.abs(answers[~ALLOWED]).max() < 1e-12
         assert answers.sum() == approx(1, abs=1e-9)
 

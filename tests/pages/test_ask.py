@@ -60,8 +60,7 @@ def test_what_is_found_is_linked_to_explore_and_release_and_said_in_points_and_r
     app = opened()
     epsilon = found(0.01, 0.95).epsilon
     for label in ("Explore it", f"**Use ε = {number(epsilon)} on Release**"):
-        asked = links(app)[label]
-        assert asked == {"epsilon": [number(epsilon)], "delta": ["1e-9"], "algorithm": [TITLE]}
+        assert links(app)[label] == {"epsilon": [number(epsilon)], "delta": ["1e-9"], "algorithm": [TITLE]}
     put(app, ask_tolerance=0.05, ask_share=0.99)
     best = found(0.05, 0.99)
     assert heading(app) == f"★ ε = {number(best.epsilon)} is enough for every pair of 3 columns"

@@ -52,8 +52,7 @@ def test_the_page_opens_on_a_finished_game_with_its_picture():
     assert numbers(points["x"]) == approx([50, round(100 * right, 1), 54]), "as said, the promise rounded up"
     promised, pale = (zone["x1"] for zone in figures(app)[0]["layout"]["shapes"])
     assert pale - promised == approx(200 * np.sqrt(0.25 / found.runs))
-    piles = audits.pile_table(found)
-    assert piles.iloc[:, 1:].sum().tolist() == approx([1, 1])
+    assert audits.pile_table(found).iloc[:, 1:].sum().tolist() == approx([1, 1])
     assert app.selectbox(key="audit-algorithm").options == [cls.about.title for cls in QUERIES.values()]
 
 
@@ -143,8 +142,8 @@ def test_the_curves_begin_and_end_where_they_must():
 def test_the_caption_of_a_breach_quotes_the_point_of_the_breach():
     """Not the knee, which may lie within the limit while a corner breaks it."""
     x = np.array([0.01, 0.3, 0.6])
-    hits, limit = np.array([0.2, 0.8, 0.85]), np.array([0.04, 0.83, 0.9])
-    curve = {"thresholds": -x, "false_alarms": x, "hits": hits, "limit": limit}
+    hits = np.array([0.2, 0.8, 0.85])
+    curve = {"thresholds": -x, "false_alarms": x, "hits": hits, "limit": np.array([0.04, 0.83, 0.9])}
     found = replace(audits.opening().found, epsilon_low=2.0, **curve)
     frame = audits.curves(found)
     told = "At 1.0% false alarms the second table is recognised 20.0% of the time; the promise allows no more than"

@@ -46,8 +46,7 @@ def opened(content=CSV, name="t.csv", *, bars=True, **query):
 
 def grid(app):
     """The rows of the grid, by column."""
-    frame = dataframe(app, "what it is")
-    return {row["column"]: row for row in frame.to_dict("records")}
+    return {row["column"]: row for row in dataframe(app, "what it is").to_dict("records")}
 
 
 def explore(app):
@@ -58,8 +57,7 @@ def explore(app):
 
 def act(app, monkeypatch, name):
     """Click the action of a column, as the grid reports it."""
-    rows = list(grid(app))
-    click = {"row": rows.index(name), "label": grid(app)[name]["next"]}
+    click = {"row": list(grid(app)).index(name), "label": grid(app)[name]["next"]}
     edit(app, monkeypatch, {"next-step": click}, page_grid._act)
 
 
@@ -113,8 +111,7 @@ def test_what_is_typed_into_the_grid_is_used_at_once(monkeypatch):
 
     def typed(name, **cells):
         rows = {list(grid(app)).index(name): {key.replace("_", " "): cell for key, cell in cells.items()}}
-        state = {f"schema-{table(app).version}": {"edited_rows": rows}}
-        edit(app, monkeypatch, state, page_grid._typed)
+        edit(app, monkeypatch, {f"schema-{table(app).version}": {"edited_rows": rows}}, page_grid._typed)
         return entries(app).get(name)
 
     assert typed("age", public_values_or_range="0 to 120, 12 groups") == integer(
@@ -228,8 +225,7 @@ def test_reading_off_takes_the_open_columns_only_and_marks_the_schema():
 def test_a_guess_is_a_peek_until_a_person_says_that_it_is_known_anyway():
     app = opened(bars=False)
     mine = table(app)
-    values = categorical("yes", "no", read="any case")
-    mine.change({"answer": values, "rare": None})
+    mine.change({"answer": categorical("yes", "no", read="any case"), "rare": None})
     mine.change({"age": integer(0, 120)})
     app.run()
     assert table(app).domain.peeked, "kinds came from the records"

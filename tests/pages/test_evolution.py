@@ -94,13 +94,11 @@ def test_every_preset_runs():
     for preset in PE.presets:
         put(app, pe_preset=preset)
         assert len(figures(app)) == 2
-        told = dataframe(app, "setting").set_index("setting")["value"]
-        assert told["post"] == PE.presets[preset]["post"]
+        assert dataframe(app, "setting").set_index("setting")["value"]["post"] == PE.presets[preset]["post"]
 
 
 def test_settings_that_do_not_go_together_are_said_in_words():
-    app = watched(pe_post="laplace", delta=0.0)
-    assert "delta=0" in wrong(app)
+    assert "delta=0" in wrong(watched(pe_post="laplace", delta=0.0))
 
 
 @parametrize("name", evolution_figures.FIGURES)
@@ -116,8 +114,7 @@ def test_every_figure_runs(name, monkeypatch):
 
 
 def test_a_figures_point_is_the_mean_of_its_runs():
-    figure = evolution_figures.FIGURES["3: number of steps"]
-    wanted = list(evolution_figures._wanted(figure, 500, 2))
+    wanted = list(evolution_figures._wanted(evolution_figures.FIGURES["3: number of steps"], 500, 2))
     assert {one.key[1] for one in wanted} == {2, 4, 8, 12, 30}, "12 is what the theory says"
     assert len({id(one.rows) for one in wanted}) == 2, "a sample for each run, not for each setting"
     assert all(
@@ -189,8 +186,7 @@ def test_the_verdict_names_the_nearest_and_says_when_seeds_or_the_distance_decid
     assert told in verdict(clear, 2, 10, budget)
     assert "Repeats differ more" in verdict(close, 2, 10, budget)
     assert "distance is not known well enough" in verdict(clear.assign(**{OFF: 0.1}), 2, 10, budget)
-    evolved = clear.assign(method=["Private Evolution"] * 2 + [GRID])
-    assert "Evolution wins" in verdict(evolved, 3, 10, budget)
+    assert "Evolution wins" in verdict(clear.assign(method=["Private Evolution"] * 2 + [GRID]), 3, 10, budget)
 
 
 @parametrize("name", ["Watch it evolve", "My own table"])

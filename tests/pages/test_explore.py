@@ -42,13 +42,17 @@ from tests.pages.headless import (
 )
 
 
+def opened(**query):
+    return open_page("explore", sample="berkeley", **query)
+
+
 def chart(app, name):
     """A figure by the name of a trace that only it has."""
     return next(f for f in figures(app) if any(trace.get("name") == name for trace in f["data"]))
 
 
 def test_the_page_says_and_draws_the_numbers_of_the_run_and_of_its_repeats():
-    app = open_page("explore", sample="berkeley")
+    app = opened()
     assert said(app).count(SAMPLE) == 1
     runs = [berkeley("gaussian_maxent", 1.0, seed) for seed in range(controls.WORLDS)]
     worst = [100 * final_errors(run).max_error for run in runs]
@@ -98,13 +102,13 @@ def test_replays_that_end_while_the_page_is_drawn_are_shown_too(monkeypatch):
 
     monkeypatch.setattr(outcome, "spread", slowly)
     monkeypatch.setattr(replaying, "wait_for_replays", lambda *_: None)
-    app = open_page("explore", sample="berkeley")
+    app = opened()
     assert drawn[0] < drawn[-1] == controls.WORLDS - 1
     assert "In 5 repeats with fresh noise: typical error" in captions(app)
 
 
 def test_one_repeat_shows_the_same_first_run_without_bars_or_range():
-    app = open_page("explore", sample="berkeley", repeats="1")
+    app = opened(repeats="1")
     assert "fresh noise" not in captions(app)
     assert not any(t.get("fill") for t in chart(app, "noise alone")["data"])
     shows_the_tiles_of(berkeley("gaussian_maxent", 1.0, 0), app)
@@ -124,7 +128,7 @@ def test_errors_are_points_and_people_together():
 
 
 def test_delta_is_greyed_at_zero_where_it_must_be_zero(monkeypatch):
-    app = open_page("explore", sample="berkeley")
+    app = opened()
     assert not app.select_slider(key="delta").disabled
     plan = ALGORITHMS["mwem"].plan
 
@@ -142,7 +146,7 @@ def test_delta_is_greyed_at_zero_where_it_must_be_zero(monkeypatch):
 
 
 def test_the_theorem_of_an_algorithm_ends_where_its_run_ends():
-    app = open_page("explore", sample="berkeley", algorithm=titled("mwem"), against="ε used")
+    app = opened(algorithm=titled("mwem"), against="ε used")
     lines = {trace["name"]: trace for trace in chart(settled(app), "whole runs, by theorem")["data"] if "name" in trace}
     proved, end = lines["whole runs, by theorem"], numbers(lines["largest error"]["y"])[-1]
     x, y = numbers(proved["x"]), numbers(proved["y"])
@@ -198,7 +202,7 @@ def test_lines_are_in_points_with_people_beside():
 
 
 def test_pinned_runs_stand_each_beside_the_line_of_its_own_budget():
-    app = open_page("explore", sample="berkeley", below="Two settings")
+    app = opened(below="Two settings")
     click(app, "Pin this run as A")
     put(app, epsilon=0.1)
     facts = dataframe(app, "A (pinned)")
@@ -211,7 +215,7 @@ def test_pinned_runs_stand_each_beside_the_line_of_its_own_budget():
 
 
 def test_questions_are_marked_without_a_mouse_by_a_column_they_involve():
-    app = open_page("explore", sample="berkeley")
+    app = opened()
     listed = next(f.value for f in app.dataframe if {"question", "low"} <= set(f.value.columns) and len(f.value) > 10)
     assert "selectedpoints" not in questions_drawn(app)["data"][0]
     put(app, **{"Mark questions about": "Gender"})
@@ -262,7 +266,7 @@ def asked(app, first, second="", kind=None):
 
 def test_a_column_and_typed_questions_carry_the_intervals_of_the_release_and_are_compared(by_hand):
     run, told = by_hand
-    app = open_page("explore", sample="berkeley", below="Ask a question")
+    app = opened(below="Ask a question")
     figure = chart(app, "95% range")
     drawn = next(t for t in figure["data"] if t["name"] == "95% range")
     column = figure["layout"]["xaxis"]["title"]["text"]
@@ -300,7 +304,7 @@ def test_a_column_and_typed_questions_carry_the_intervals_of_the_release_and_are
 
 
 def test_stakeholders_see_what_the_release_says_and_nothing_real():
-    app = asked(open_page("explore", sample="berkeley", view="stakeholder"), FIRST)
+    app = asked(opened(view="stakeholder"), FIRST)
     assert "From the release alone, at 95%: in this table" in words(app)
     assert re.search(r"Gender = Female: \*\*synthetic [\d.]+%\*\*", words(app))
     assert not re.search(r"\breal\b.*%", words(app), re.IGNORECASE)
@@ -325,5 +329,5 @@ def test_all_cells_are_written_with_their_intervals(by_hand, monkeypatch):
     beyond = written(Marginals(told.domain, [list(told.domain.names)]))
     assert beyond[["unbiased", "low", "high", "population_low", "population_high"]].isna().all(axis=None)
     monkeypatch.setattr(ask, "MOST_CELLS", tables.m - 1)
-    app = open_page("explore", sample="berkeley", below="Ask a question")
+    app = opened(below="Ask a question")
     assert re.search(rf"{tables.m} combinations are more than the {tables.m - 1}", words(app))

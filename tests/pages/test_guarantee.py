@@ -100,8 +100,7 @@ def test_posteriors_are_bayes_rule_on_the_bounds_and_the_proof_has_every_derivat
     low, high = (float(guarantee.posterior(0.001, x)) for x in (-t, t))
     assert f"any algorithm: {share(low)} to {share(high)}" in said(app)
     drawn = dataframe(app, "before")
-    here = drawn[drawn["before"] == 0.001].iloc[0]
-    assert here["any algorithm at most"] == approx(high)
+    assert drawn[drawn["before"] == 0.001].iloc[0]["any algorithm at most"] == approx(high)
     assert (drawn["any algorithm at least"] <= drawn["before"]).all()
     opened(app, "Proof")
     told = " ".join(str(text.value) for text in app.text)
@@ -144,8 +143,7 @@ def test_without_delta_the_promise_holds_without_exception():
     assert "choose delta > 0" in wrong(app)
     assert number_of(app) == 74, "what ε means needs no plan"
     put(app, algorithm=titled("dpfw"), releases=3)
-    totals = dataframe(app, "what it knows").set_index("accounting")["ε"]
-    np.testing.assert_allclose(totals, 3.0, rtol=1e-6)
+    np.testing.assert_allclose(dataframe(app, "what it knows").set_index("accounting")["ε"], 3.0, rtol=1e-6)
     assert "may rise further" not in captions(app)
 
 
@@ -176,10 +174,10 @@ def test_chances_are_never_rounded_to_certainty(chance, text):
 
 
 def test_a_ledger_s_total_moves_beliefs_as_its_promise_allows(tmp_path, monkeypatch):
-    ledger, total = tmp_path / "ledger.sqlite", Budget(3, 1e-6)
+    ledger = tmp_path / "ledger.sqlite"
     monkeypatch.setenv("DPCORE_LEDGER", str(ledger))
     events, table = ((Gaussian(0.1), 2),), pd.DataFrame({"a": [1]})
-    charge(Store(ledger, create=True), table, events, dataset="a $x^2$ <b>", total=total)
+    charge(Store(ledger, create=True), table, events, dataset="a $x^2$ <b>", total=Budget(3, 1e-6))
     app = opened(page(), "All releases")
     t = guarantee.evidence_bound(*accountants.pairs({"": accountants.lifetime_curve(LIFE, DELTAS)}, DELTAS), 1e-4)
     assert f"all that may ever be released: {share(posterior(-t))} to {share(posterior(t))}" in said(app)

@@ -157,8 +157,7 @@ def test_a_part_of_the_screen_that_was_not_counted_says_so(parts, unlisted, monk
 
 def test_too_many_cells_at_once_are_refused(parts, unlisted, monkeypatch):
     monkeypatch.setattr(counted, "MOST", 100)
-    app = go(large(parts, SCHEMA), "explore")
-    assert "and 100 are counted at once" in wrong(app)
+    assert "and 100 are counted at once" in wrong(go(large(parts, SCHEMA), "explore"))
 
 
 def test_a_schema_is_not_measured_on_the_first_rows(parts):

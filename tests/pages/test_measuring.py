@@ -97,8 +97,7 @@ def test_one_click_writes_private_for_the_columns_that_nobody_typed():
 
 
 def test_the_grid_says_what_the_schema_says_and_back():
-    mine = Table("t.csv", people(), OPEN, "", uploaded=True)
-    rows = {row["column"]: row for row in _rows(mine)}
+    rows = {row["column"]: row for row in _rows(Table("t.csv", people(), OPEN, "", uploaded=True))}
     texts = [row["public values or range"] for row in rows.values()]
     assert texts == [
         "measured privately", "f; m", "measured privately, groups of equal counts", "measured privately, 8 groups",
@@ -188,14 +187,11 @@ def test_decimal_commas_are_read_where_the_schema_says_so_and_the_records_stay_a
 
 def test_what_comes_after_a_trial_has_the_rest_of_the_budget_and_says_so():
     app = press(brought(people().assign(pay="1.5")), TRY)
-    mine = table(app)
-    share = mine.trial.share(BUDGET)
+    share = table(app).trial.share(BUDGET)
     rest = divide(BUDGET, share.part, categories=True).rest
     app.query_params["below"] = "Budget used"
     go(app, "explore")
-    job = session(app).held["explore"].first
-    spent = job.results[0].summary["spent"]
-    assert 0.99 * rest < spent["mu"] ** 2 / 2 <= rest
+    assert 0.99 * rest < session(app).held["explore"].first.results[0].summary["spent"]["mu"] ** 2 / 2 <= rest
     words = captions(app)
     assert f"for {share.part:.1%} of ε = 1 at δ = 1e-9. A release measures it anew. The algorithm has the rest" in words
     assert "Used: ε = 1 at δ = 1e-9, by the schema and the algorithm together, at the most" in words
@@ -203,8 +199,7 @@ def test_what_comes_after_a_trial_has_the_rest_of_the_budget_and_says_so():
     guarantee(app)
     assert "A release measures it anew" in captions(app)
     app.query_params["below"] = "Download"
-    command = next(c.value for c in go(app, "explore").code)
-    assert f"--schema-share {share.part!r}" in command
+    assert f"--schema-share {share.part!r}" in next(c.value for c in go(app, "explore").code)
     run_comparison(go(app, "compare"))
     (dot,) = session(app).held["sweep"].shown
     assert 0.99 * rest < dot.point.spent["mu"] ** 2 / 2 <= rest

@@ -5,11 +5,10 @@ import re
 from html import unescape
 
 from dpcore import domain_to_json, samples
-from dpcore.cli import main
 from dpcore.theory.meaning import Promise, guess_tile, times_in_100
 from tests.cli.files import arguments
 from tests.cli.test_release import order
-from tests.helpers import once
+from tests.helpers import cli, once
 from tests.pages.headless import dragged, heading, open_page, said, shown
 
 TIMES = r"([\d.]+ times in 100)"
@@ -22,8 +21,8 @@ def facts(tmp_path_factory):
     sample.frame.to_csv(place / "t.csv", index=False)
     (place / "s.json").write_text(json.dumps(domain_to_json(sample.domain)))
     asked = {"table": str(place / "t.csv"), "schema": place / "s.json", "epsilon": 1, "delta": "1e-9"}
-    assert main(order(place / "out", ledger=place / "l.sqlite", total=(1, "1e-9"), **asked)) == 0
-    assert main(arguments(queries="marginals:2", algorithm="gaussian_maxent", json=place / "run.json", **asked)) == 0
+    cli(order(place / "out", ledger=place / "l.sqlite", total=(1, "1e-9"), **asked))
+    cli(arguments(queries="marginals:2", algorithm="gaussian_maxent", json=place / "run.json", **asked))
     return {p.name: unescape(p.read_text()) for p in (*(place / "out").glob("*.[hj][ts][mo]*"), place / "run.json")}
 
 

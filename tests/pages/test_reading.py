@@ -98,8 +98,7 @@ def test_reading_a_file_can_be_cancelled_and_the_table_is_still_the_one_before(m
 def test_a_table_that_is_forgotten_or_replaced_while_it_is_read_leaves_nothing(monkeypatch, other):
     app = settled(opened())
     gate = Gate(monkeypatch, reading, "guess_columns")
-    content = f"{UNIQUE},b\n".encode() + b"1,2\n" * 50
-    bring(app, content, f"{UNIQUE}.csv")
+    bring(app, f"{UNIQUE},b\n".encode() + b"1,2\n" * 50, f"{UNIQUE}.csv")
     gate.stands()
     assert tables_left(), "it is being read"
     if other == "forget":

@@ -104,8 +104,7 @@ def test_the_errors_foretold_are_those_of_the_noise_and_use_no_data(tmp_path):
 
 def uploaded(content=PEOPLE, schema=SCHEMA, name="people.csv", **query):
     """The Data page after an upload with a typed schema."""
-    app = upload(opened(None, "data", **query), content, name)
-    return typed_schema(app, schema)
+    return typed_schema(upload(opened(None, "data", **query), content, name), schema)
 
 
 def go(app, page, folder=None):
@@ -143,8 +142,7 @@ def test_the_plan_its_cost_and_exact_noise_are_shown_before_anything_is_touched_
     app = opened(tmp_path)
     assert "Used before 0%" in everything(app)
     assert "All releases then cost ε = 0.7536 of 3 at δ = 1e-6" in captions(app)
-    charges = dataframe(app, "mechanism")
-    assert charges["mechanism"].tolist() == ["Gaussian"]
+    assert dataframe(app, "mechanism")["mechanism"].tolist() == ["Gaussian"]
     assert "drawn without rounding" in captions(app)
     assert not list(tmp_path.iterdir())
     release(app)

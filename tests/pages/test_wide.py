@@ -76,7 +76,6 @@ def test_what_is_said_of_ties_is_the_tree_of_the_release():
 
 
 def test_hostile_names_are_text_in_the_square():
-    figure = square(["<b>x</b>", "$y$"], {(0, 1): "<i>z</i>"})
-    shown = json.dumps(figure.to_dict(), default=str)
+    shown = json.dumps(square(["<b>x</b>", "$y$"], {(0, 1): "<i>z</i>"}).to_dict(), default=str)
     assert "<b>" not in shown
     assert "<i>" not in shown

@@ -94,8 +94,7 @@ def test_values_above_a_threshold_keep_their_promise_on_all_neighbours(asked, sp
             short = max(short, hockey_stick(*loose, spend.epsilon) - spend.failure)
         else:
             for delta in (0.01, 0.1):
-                epsilon = zcdp_epsilon(spend.rho, delta)
-                worst = max(worst, hockey_stick(*laws, epsilon) - spend.failure - delta)
+                worst = max(worst, hockey_stick(*laws, zcdp_epsilon(spend.rho, delta)) - spend.failure - delta)
     assert worst <= 1e-9
     if spend == Approximate(1.0, 0.05):
         assert short > 0, "a threshold that forgets the neighbours' counts would be caught"

@@ -175,8 +175,7 @@ def test_two_workloads_of_one_size_have_answers_of_their_own():
 
 
 def test_a_bit_about_a_person_of_two_rows_is_not_sold_at_the_price_of_one_row():
-    domain = codes(2)
-    kept = AcceptProbabilities(Marginals.all(domain, 1), np.arange(2), np.full(2, 0.5), 1.0)
+    kept = AcceptProbabilities(Marginals.all(codes(2), 1), np.arange(2), np.full(2, 0.5), 1.0)
     for rows_of_a_person in (1, 2):
         spend = BoundedRange(kept.needs(10 / rows_of_a_person))
         curator = curator_of(TEN, spend, times=9, group=2)

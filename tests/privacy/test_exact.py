@@ -8,7 +8,6 @@ from scipy import stats
 
 from dpcore import ALGORITHMS, Budget, Explicit, Marginals
 from dpcore.algorithms.base import make_plan
-from dpcore.cli import main
 from dpcore.privacy import exact, mechanisms
 from dpcore.privacy.accounting import Accounting
 from dpcore.privacy.accounting.lifetime import planned
@@ -18,19 +17,16 @@ from dpcore.publishing import draw
 from dpcore.publishing.prepared import prepare
 from dpcore.publishing.request import ReleaseRequest
 from tests.cli.test_release import facts, order
-from tests.helpers import approx, codes, parametrize, refused, seeded
+from tests.helpers import approx, cli, codes, parametrize, refused, seeded
 from tests.privacy.enumeration import Words
 
 BUDGET = Budget(1.0, 1e-6)
 
 
-NOISE = [(exact.gaussian, stats.norm), (exact.laplace, stats.laplace)]
-
-
 # Its law
 
 
-@parametrize("draw, law", NOISE)
+@parametrize("draw, law", [(exact.gaussian, stats.norm), (exact.laplace, stats.laplace)])
 def test_what_floating_point_does_not_settle_has_the_same_law(draw, law, monkeypatch):
     """With no trust in floating point at all, every acceptance is settled with fractions."""
     monkeypatch.setattr(exact, "SLACK", 1.0)
@@ -44,8 +40,7 @@ def test_what_floating_point_does_not_settle_has_the_same_law(draw, law, monkeyp
 @parametrize("late, accepted", [(0, True), (2**20, False)])
 def test_an_acceptance_is_settled_by_all_bits_of_both_uniforms(late, accepted):
     """x = 2^-53 − 2^-104 and U = 1 − 2^-53 + late · 2^-117: U < exp(−x) or not, as bits say that come late."""
-    rng = Words(0, [2**51 - 1, late, *[0] * 9])
-    found = exact._settle(0, 0, 2**53 - 1, 2**39, 2**20, rng, lambda _k, x: x)
+    found = exact._settle(0, 0, 2**53 - 1, 2**39, 2**20, Words(0, [2**51 - 1, late, *[0] * 9]), lambda _k, x: x)
     assert (found is not None) == accepted
 
 
@@ -89,9 +84,8 @@ def test_an_exact_plan_is_the_plan_of_an_exploration(budget):
 
 
 def prepared(algorithm="gaussian_maxent", budget=BUDGET, noise="auto", parameters=None, **given):
-    domain = codes(2, 3)
     frame = pd.DataFrame({"a": np.arange(40) % 2, "b": np.arange(40) % 3})
-    fields = {"workload": Marginals.all(domain, 1), "asked": ["marginals:1"]} | given
+    fields = {"workload": Marginals.all(codes(2, 3), 1), "asked": ["marginals:1"]} | given
     request = ReleaseRequest(
         frame=frame, algorithm=ALGORITHMS[algorithm](**parameters or {}), budget=budget, noise=noise, **fields
     )
@@ -125,19 +119,19 @@ def test_noise_in_floating_point_cannot_be_asked_for_at_delta_0(name):
 
 
 def test_a_release_names_its_noise(here, capsys):
-    assert main(order("a", "--noise=exact")) == 0
+    cli(order("a", "--noise=exact"))
     for said in (capsys.readouterr().out, (here / "a" / "card.html").read_text(), facts("a")["made_by"]["noise"]):
         assert "exact Gaussian noise on counts" in said
 
 
 def test_a_release_at_delta_0_draws_nothing_in_floating_point(here, monkeypatch):
     """With the real cipher, also into a data set that GDP adds up."""
-    assert main(order("a", "--noise=float")) == 0
+    cli(order("a", "--noise=float"))
     for name in ("gaussian", "laplace", "exponential"):
         monkeypatch.setattr(mechanisms, name, None)
     monkeypatch.setattr(np.random, "default_rng", None)
     for name, law in (("mwem", "Laplace noise"), ("dpfw", "permute-and-flip")):
-        assert main(order(name, "--set=rounds=5", algorithm=name, epsilon=0.1, delta="0", total=None)) == 0
+        cli(order(name, "--set=rounds=5", algorithm=name, epsilon=0.1, delta="0", total=None))
         claim = facts(name)
         assert claim["made_by"]["noise"].startswith(f"exact {law}")
         assert "floating" not in claim["made_by"]["noise"]
@@ -148,7 +142,6 @@ def test_a_release_at_delta_0_draws_nothing_in_floating_point(here, monkeypatch)
 
 def test_queries_that_are_no_counts_are_released_on_a_public_grid_and_it_is_said():
     shares = Explicit(codes(2, 3), seeded(0).uniform(-1, 1, (4, 6)))
-    ready = prepared("mwem", Budget(1, 0), workload=shares, parameters={"rounds": 5})
-    noise = draw.draw(ready).noise
+    noise = draw.draw(prepared("mwem", Budget(1, 0), workload=shares, parameters={"rounds": 5})).noise
     assert "multiples of 2^-32, a public grid" in noise
     assert "floating" not in noise

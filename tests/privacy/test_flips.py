@@ -101,8 +101,7 @@ def test_all_coins_at_once_are_the_paper_s_algorithm(scale):
     rng = seeded(1)
     found = np.bincount([mechanisms.permute_and_flip(SCORES, scale, rng) for _ in range(8_000)], minlength=6)
     assert stats.chisquare(found, 8_000 * law).pvalue > 1e-3
-    wrong = by_the_paper(SCORES, 0.8 * scale)
-    assert stats.chisquare(found, 8_000 * wrong).pvalue < 1e-6
+    assert stats.chisquare(found, 8_000 * by_the_paper(SCORES, 0.8 * scale)).pvalue < 1e-6
 
 
 class Points:
@@ -169,8 +168,7 @@ def test_rounding_stays_within_what_is_added_for_it(score):
                 return Fraction(whole.weights[j]) * (cells - near(whole.penalties[j], n))
             return abs(gap[j]) - near(whole.level, 2 * n) if score == "absolute" else gap[j]
 
-        wrong = max(abs(Fraction(found[j]) - exactly(j)) for j in range(3 if score == "tables" else 12))
-        assert wrong <= room
+        assert max(abs(Fraction(found[j]) - exactly(j)) for j in range(3 if score == "tables" else 12)) <= room
         assert room < 1e-5 * max(size, 1), "and it is a hair"
 
 
@@ -215,14 +213,13 @@ def test_entries_on_the_grid_add_up_without_error_and_move_by_half_a_step():
     n = 10**6
     parts = [(("a", "b"), seeded(5).uniform(-1, 1, (4, 4))), (("c",), np.array([[0.1, 0.7]]))]
     half = TableQueries(CUBE, parts)
-    union = Union([Marginals.all(CUBE, 1), half, REAL])
-    for workload in (half, REAL, union):
+    for workload in (half, REAL, Union([Marginals.all(CUBE, 1), half, REAL])):
         own, step = grid.workload_on_grid(workload, n)
         assert step == 2.0**-31
         assert type(own) is type(workload)
-        A, B = matrix(workload), matrix(own)
+        B = matrix(own)
         assert (np.rint(B / step) * step == B).all()
-        assert 0 < np.abs(A - B).max() <= step / 2 * (1 + 1e-6)
+        assert 0 < np.abs(matrix(workload) - B).max() <= step / 2 * (1 + 1e-6)
         assert abs(Answers(own).l1 - Answers(workload).l1) <= workload.m * step
         counts = seeded(6).integers(10**4, 10**5, 8)
         exactly = [sum(int(c) * Fraction(b) for c, b in zip(counts, row, strict=True)) for row in B]
@@ -252,7 +249,5 @@ def test_no_two_generators_share_a_key_and_all_bits_of_it_come_from_the_system(m
     assert same[0] == same[1]
     assert asked == [256, 256]
     monkeypatch.undo()
-    drawn = Counter(int(entropy.generator().integers(0, 2**63)) for _ in range(50))
-    assert max(drawn.values()) == 1
-    rng = entropy.generator()
-    assert stats.kstest(rng.random(20_000), "uniform").pvalue > 1e-5
+    assert max(Counter(int(entropy.generator().integers(0, 2**63)) for _ in range(50)).values()) == 1
+    assert stats.kstest(entropy.generator().random(20_000), "uniform").pvalue > 1e-5

@@ -112,8 +112,7 @@ def marginals(density):
     """Distribution functions of x₁ and x₂ on a grid."""
     low, high = density.region.corners
     axes = [np.linspace(a, b, 201) for a, b in zip(low, high, strict=True)]
-    middles = [(axis[1:] + axis[:-1]) / 2 for axis in axes]
-    X = np.stack(np.meshgrid(*middles, indexing="ij"), -1).reshape(-1, 2)
+    X = np.stack(np.meshgrid(*[(axis[1:] + axis[:-1]) / 2 for axis in axes], indexing="ij"), -1).reshape(-1, 2)
     p = density.potential(X)
     p = np.where(density.region.contains(X), np.exp(p.min() - p), 0).reshape(200, 200)
     p /= p.sum()
@@ -203,12 +202,10 @@ def test_the_gaussian_is_cut_off_at_the_region(name):
     region, k = CUTS[name]
     loss = SquaredDistance((-1.0, -1.0), (1.0, 1.0))
     density = Density(Risk(loss, np.array([[0.5, 0.1], [0.3, 0.6]]), np.ones(2)), region, k, 0.3)
-    mean = (density.risk.mean + 0.3 * region.centre) / 1.3
-    draws = cut_off(mean, 1 / (k * 1.3), region, 2000, seeded(0))
+    draws = cut_off((density.risk.mean + 0.3 * region.centre) / 1.3, 1 / (k * 1.3), region, 2000, seeded(0))
     assert follows(draws, density)
     assert not follows(region.centre + 0.9 * (draws - region.centre), density)
-    one = SAMPLERS["gaussian"].draw(density, 0.0, seeded(1))
-    assert region.contains(one[None])[0]
+    assert region.contains(SAMPLERS["gaussian"].draw(density, 0.0, seeded(1))[None])[0]
 
 
 def test_the_alternating_sampler_follows_its_law_and_a_negated_sign_does_not(monkeypatch):
@@ -216,9 +213,9 @@ def test_the_alternating_sampler_follows_its_law_and_a_negated_sign_does_not(mon
     density = Density(Risk(loss, b, np.ones(5), location=True), INTERVAL, 4.0, 0.5)
 
     def draws():
-        rng, found, x = seeded(0), [], np.zeros(1)
+        found, x = [], np.zeros(1)
         tries = 0
-        for proposal in alternating.walk(density, 8_000, 0.05, rng, x):
+        for proposal in alternating.walk(density, 8_000, 0.05, seeded(0), x):
             tries += 1
             if proposal.accepted:
                 found.append(proposal.x[0])
@@ -233,8 +230,7 @@ def test_the_alternating_sampler_follows_its_law_and_a_negated_sign_does_not(mon
 
 
 def test_the_alternating_schedule_pays_for_every_step():
-    target = RegularisedRisk(pinball(0.5), INTERVAL, 0.6, True)
-    T, eta = alternating.schedule(target, 3.0, 1e-2)
+    T, eta = alternating.schedule(RegularisedRisk(pinball(0.5), INTERVAL, 0.6, True), 3.0, 1e-2)
     assert T < 10_000
     alpha = 3.0 * 0.6
     sigma = 3.0 * 0.5 * math.sqrt(2 * eta / (1 + eta * alpha))

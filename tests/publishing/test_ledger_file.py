@@ -295,8 +295,8 @@ def test_failures_of_draws_are_added_up_over_all_releases(tmp_path):
 
 
 def test_many_small_costs_are_not_lost_beside_a_large_one():
-    lifetime, rng = Lifetime(Budget(1e9, 0), Accounting.PURE, 0.0), seeded(0)
-    small = [Pure(float(x)) for x in rng.uniform(1e-12, 1e-11, 3000)]
+    lifetime = Lifetime(Budget(1e9, 0), Accounting.PURE, 0.0)
+    small = [Pure(float(x)) for x in seeded(0).uniform(1e-12, 1e-11, 3000)]
     total = lifetime.plus(Total(), [(Pure(1e6), 1)])
     for one in small:
         total = lifetime.plus(total, [(one, 1)])

@@ -13,8 +13,7 @@ from dpcore.publishing.printing import page
 
 def written(tmp_path, body, **values):
     own = tmp_path / "own.html"
-    frame = '{% extends "frame.html" %}{% set title = name %}{% block body %}' + body + "{% endblock %}"
-    own.write_text(frame)
+    own.write_text('{% extends "frame.html" %}{% set title = name %}{% block body %}' + body + "{% endblock %}")
     return page(own, **values)
 
 

@@ -8,12 +8,11 @@ import jsonschema
 import yaml
 
 from dpcore import read_json
-from dpcore.cli import main
 from dpcore.publishing import registry
 from dpcore.publishing.review import LEVELS, Standing, review, review_page
 from tests.cli.files import write_files
 from tests.cli.test_release import order
-from tests.helpers import QUERIES, once, parametrize, write_json
+from tests.helpers import QUERIES, cli, once, parametrize, write_json
 
 SCHEMA = yaml.safe_load((Path(__file__).parent / "registry-schema.yaml").read_text())
 FREE = {"data_curators", "intended_use", "data_product_region", "actors", "justification"}
@@ -22,10 +21,9 @@ FREE = {"data_curators", "intended_use", "data_product_region", "actors", "justi
 def release(place, out, *more):
     """The facts and the registry's entry of a release, and its folder."""
     paths = {"schema": place / "s.json", "ledger": place / "l.sqlite", "table": str(place / "t.csv")}
-    assert main(order(place / out, "--rows=9", *more, epsilon=0.3, queries="marginals:1", **paths)) == 0
+    cli(order(place / out, "--rows=9", *more, epsilon=0.3, queries="marginals:1", **paths))
     text = (place / out / "registry.yaml").read_text()
-    facts = read_json(place / out / "release.json")
-    return facts, yaml.safe_load(text), place / out
+    return read_json(place / out / "release.json"), yaml.safe_load(text), place / out
 
 
 @once
@@ -123,8 +121,7 @@ def test_nothing_stays_unanswered(made, algorithm):
 
 
 def test_a_peek_and_floating_point_are_not_covered_and_hostile_words_stay_text(here, made):
-    schema = read_json(here / "s.json") | {"peeked": True}
-    write_json(here / "s.json", schema)
+    write_json(here / "s.json", read_json(here / "s.json") | {"peeked": True})
     reason = "--reason=<script>alert(1)</script>"
     facts = release(here, "a", "--algorithm=gaussian_maxent", "--noise=float", reason)[0]
     for told, expected in ((facts, Standing.OPEN), (made("gaussian_maxent")[0], Standing.DECLARED)):

@@ -46,8 +46,7 @@ def delta_of(losses, chances, at, mu=0.0):
     """δ(at) of a law of losses, beside a Gaussian release of μ."""
     if mu == 0:
         return float((chances * -np.expm1(np.minimum(at - losses, 0))).sum())
-    rest = [gaussian_delta(at - loss, mu) for loss in losses]
-    return float((chances * rest).sum())
+    return float((chances * [gaussian_delta(at - loss, mu) for loss in losses]).sum())
 
 
 def gaussian_delta(at, mu):
@@ -79,8 +78,7 @@ def test_gaussian_plans_cost_the_same_by_gdp_and_losses_and_more_by_the_others(m
 @parametrize("mu", [0.0, 0.5])
 @parametrize("epsilon, times", [(0.05, 60), (0.3, 10), (1.0, 3)])
 def test_pure_releases_beside_a_gaussian_one_never_cost_less_than_the_truth(epsilon, times, mu):
-    spends = [(Pure(epsilon), times), *([(Gaussian(mu), 1)] if mu else [])]
-    found = costs(*spends)
+    found = costs(*[(Pure(epsilon), times), *([(Gaussian(mu), 1)] if mu else [])])
     law = responses(epsilon, times)
     never_below(found, law, mu)
     assert (PURE in found) == (mu == 0)
@@ -114,8 +112,7 @@ def test_renyi_divergences_are_the_largest_over_all_pairs(epsilon):
         P_1, P_0 = binary(epsilon, top)
         terms = np.log(P_0)[:, None] + np.array([top, top - epsilon])[:, None] * orders
         brute.append(np.logaddexp(*terms) / (orders - 1))
-    draw = accountants.renyi(BoundedRange(epsilon), orders)
-    assert draw == approx(np.max(brute, axis=0), rel=1e-4)
+    assert accountants.renyi(BoundedRange(epsilon), orders) == approx(np.max(brute, axis=0), rel=1e-4)
     p = 1 / (1 + math.exp(-epsilon))
     terms = [orders * math.log(a) + (1 - orders) * math.log(b) for a, b in ((p, 1 - p), (1 - p, p))]
     pure = accountants.renyi(Pure(epsilon), orders)
@@ -157,8 +154,7 @@ def test_failure_probabilities_come_off_delta():
 
 
 def test_pairs_hold_together_and_say_what_is_true_without_delta():
-    pure = plan((Pure(0.2), 5))
-    epsilons, deltas = pairs(curves(pure, DELTAS), DELTAS)
+    epsilons, deltas = pairs(curves(plan((Pure(0.2), 5)), DELTAS), DELTAS)
     assert (epsilons[-1], deltas[-1]) == (1.0, 0.0)
     law = responses(0.2, 5)
     for e, d in zip(epsilons, deltas, strict=True):
@@ -192,8 +188,7 @@ def test_printed_forms_of_draws_are_strong_composition_where_it_holds():
     assert set(out) == {"ρ + 2√(ρ ln(1/δ))", "strong composition"}
     assert out["strong composition"] == approx(0.04 * np.sqrt(100 * np.log(1 / DELTAS)), rel=1e-7)
     assert np.isnan(printed(plan((Pure(1.0), 50)), DELTAS)["strong composition"]).all()
-    exact = costs((BoundedRange(0.01), 50))[ZCDP]
-    assert (out["ρ + 2√(ρ ln(1/δ))"] >= exact).all()
+    assert (out["ρ + 2√(ρ ln(1/δ))"] >= costs((BoundedRange(0.01), 50))[ZCDP]).all()
     assert set(printed(plan((BoundedRange(0.01), 50), (Gaussian(0.1), 1)), DELTAS)) == {"ρ + 2√(ρ ln(1/δ))"}
 
 
@@ -210,16 +205,14 @@ def test_a_ledger_s_curves_add_up_every_kind_of_event():
     assert found[GDP][2] == approx(conversions.gdp_epsilon(math.sqrt(life.cost(mixed)), 1e-6))
     assert PLD not in found, "no pair of laws is known to be worst for what is only concentrated"
     assert found[RENYI][2] <= found[ZCDP][2] * (1 + 1e-3)
-    discrete = Lifetime(total, Accounting.ZCDP, 0.0)
-    only = accountants.ledger_curves(discrete, ((Concentrated(rho), 1),), DELTAS)
+    only = accountants.ledger_curves(Lifetime(total, Accounting.ZCDP, 0.0), ((Concentrated(rho), 1),), DELTAS)
     assert set(only) == {ZCDP, RENYI}
     assert accountants.ledger_curves(life, (), DELTAS) == {}
 
 
 @parametrize("accounting", [Accounting.GDP, Accounting.ZCDP, Accounting.PURE])
 def test_what_may_ever_be_charged_meets_the_total_promise(accounting):
-    total = Budget(3, 1e-5)
-    life = Lifetime(total, accounting, 1e-5 if accounting is Accounting.PURE else 2e-6)
+    life = Lifetime(Budget(3, 1e-5), accounting, 1e-5 if accounting is Accounting.PURE else 2e-6)
     curve = accountants.lifetime_curve(life, np.array([1e-6, 1e-5, 1e-3]))
     assert curve[0] == math.inf, "failures alone need more"
     assert curve[1] == approx(3)

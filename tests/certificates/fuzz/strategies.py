@@ -71,8 +71,7 @@ def packed(frame, ending):
         frame[texts] = frame[texts].map(lambda v: str(v).encode("utf-8", "replace").decode())
         frame.to_parquet(out)
     else:
-        text = frame.to_csv(index=False, sep="," if ending == "csv" else "\t")
-        out.write(text.encode("utf-8", "replace"))
+        out.write(frame.to_csv(index=False, sep="," if ending == "csv" else "\t").encode("utf-8", "replace"))
     return out.getvalue()
 
 
@@ -162,8 +161,7 @@ def cases(draw):
         known = CORPUS["options"][name]
         if not bad(known["part"]):
             return draw(st.sampled_from(known["good"]))
-        own = st.sampled_from([*known["bad"], *(known["good"][0] + long for long in LONG)])
-        return draw(own | NUMBERS)
+        return draw(st.sampled_from([*known["bad"], *(known["good"][0] + long for long in LONG)]) | NUMBERS)
 
     ending, table = draw(tables(command == "evolve", bad("table")))
     files = {f"t.{ending}": table, "s.json": draw(schemas(bad("schema"))), "m.npy": draw(matrices(bad("asked")))}

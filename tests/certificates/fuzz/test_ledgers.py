@@ -24,8 +24,7 @@ def sound(tmp_path):
         db.execute("PRAGMA page_size = 512")
         db.execute("VACUUM")
     store = Store(path, create=True)
-    first = charge(store, dataset="people", total=TOTAL, settings={"rounds": 3})
-    store.note(first.number, "released", "{}")
+    store.note(charge(store, dataset="people", total=TOTAL, settings={"rounds": 3}).number, "released", "{}")
     charge(store, events=SPEND[1:])
     return store
 

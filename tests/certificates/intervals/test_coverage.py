@@ -68,10 +68,10 @@ def test_differences_ratios_and_odds_are_covered(worlds, left, right):
 @parametrize("tied", [-0.8, 0.0, 0.8])
 def test_a_ratio_holds_as_often_as_is_said_however_near_to_0_its_second_share_is(far, tied):
     """One table with noise of covariance `tied`: exact far from 0; near it more often, as a set without end holds."""
-    rng, runs, sigma = seeded(8), 4000, 0.01
+    sigma = 0.01
     covariance = sigma**2 * np.array([[1, tied], [tied, 1]])
     a, b = 0.1, far * sigma
-    drawn = rng.multivariate_normal([a, b], covariance, size=runs)
+    drawn = seeded(8).multivariate_normal([a, b], covariance, size=4000)
     found = [_fieller(x, y, covariance, norm.ppf(0.975)) for x, y in drawn]
     inside = [band is None or band[0] <= a / b <= band[1] for band in found]
     assert 0.938 <= np.mean(inside) <= (0.962 if far > 5 else 0.98)

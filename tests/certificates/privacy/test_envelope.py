@@ -51,8 +51,7 @@ def test_a_draw_ends_in_an_answer_whatever_the_records(name, monkeypatch):
     density = AWKWARD[name]
     monkeypatch.setattr(proximal, "draw", lambda density, *_: density.centre)  # it takes its time
     for seed in range(3):
-        x = envelope.draw_logistic(density, 1e-9, seeded(seed))
-        assert density.region.contains(x[None])[0]
+        assert density.region.contains(envelope.draw_logistic(density, 1e-9, seeded(seed))[None])[0]
 
 
 def test_the_bend_of_a_record_far_out_is_not_rounded_to_nothing():

@@ -69,7 +69,6 @@ def test_the_proximal_sampler_mixes_within_its_certificate():
     assert 5 < T < 200
     assert proximal.rounds(Logistic(), region, 0.5, 40.0, 1e-6)[0] > T
     rng = seeded(0)
-    draws = np.array([proximal.chain(density, T, eta, rng) for _ in range(300)])
-    assert follows(draws, density)
+    assert follows(np.array([proximal.chain(density, T, eta, rng) for _ in range(300)]), density)
     few = np.array([proximal.chain(density, 1, eta / 30, rng) for _ in range(300)])
     assert not follows(few, density), "too short a chain is seen"

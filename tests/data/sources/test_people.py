@@ -33,8 +33,7 @@ def test_the_rows_kept_are_those_in_memory_wherever_chunks_begin(people, rows, m
 @parametrize("rows", [1, 2, 100])
 @parametrize("who", [["x", "y", "x"], ["17", "x", "17.0"], ["", "x", "NA"], ["x", "y", "z", "w", "y"]])
 def test_people_whose_rows_stand_apart_are_refused(rows, who):
-    frame = pd.DataFrame({"id": who, "a": 0, "b": 0})
-    source = LimitedSource(InParts(frame, rows=rows), "id", 2, DOMAIN.names)
+    source = LimitedSource(InParts(pd.DataFrame({"id": who, "a": 0, "b": 0}), rows=rows), "id", 2, DOMAIN.names)
     with refused("the rows of some value of 'id' are far apart"):
         gather(source, DOMAIN, [])
 

@@ -72,8 +72,7 @@ WIDE = {name: 20 for name in "abcdefgh"}  # 2.56e10 cells, which nobody lists
 def wide(tmp_path_factory):
     """A wide domain, a table of it as file and folder, and its records in memory."""
     home = tmp_path_factory.mktemp("wide")
-    rng = seeded(1)
-    cells = (rng.random((4000, 8)) ** 2 * 20).astype(np.uint8)
+    cells = (seeded(1).random((4000, 8)) ** 2 * 20).astype(np.uint8)
     cells[:, 1] = cells[:, 0] // 2 + cells[:, 1] // 2
     frame, domain = pd.DataFrame(cells, columns=list(WIDE)), codes(*WIDE.values())
     frame.to_parquet(home / "one.parquet", row_group_size=300)

@@ -190,8 +190,7 @@ def test_a_plan_that_exceeds_its_budget_cannot_be_made():
 
 
 def test_failure_probabilities_come_off_delta():
-    plan = plan_of(Budget(2, 1e-6), (Approximate(0.05, 1e-8), 50), (Gaussian(0.05),))
-    spent = charge_all(plan).spent
+    spent = charge_all(plan_of(Budget(2, 1e-6), (Approximate(0.05, 1e-8), 50), (Gaussian(0.05),))).spent
     rho = 50 * 0.05**2 / 2 + 0.05**2 / 2
     assert spent.rho == approx(rho)
     assert spent.epsilon == approx(conversions.zcdp_epsilon(rho, 1e-6 - 50e-8), rel=1e-9)

@@ -67,8 +67,7 @@ def test_gaussians_alone_and_equal_pure_releases_cost_what_they_did():
 
 @given(st.floats(0.05, 2), st.integers(1, 12), st.floats(0.01, 1), st.integers(0, 6), st.floats(0, 1))
 def test_more_of_anything_costs_more_and_any_number_is_read_off_the_planned_composition(span, draws, pure, pures, mu):
-    joint = Joint(mu**2, pure, pures, span, draws)
-    cost = joint.epsilon(1e-6)
+    cost = Joint(mu**2, pure, pures, span, draws).epsilon(1e-6)
     assert cost <= draws * span + pures * pure + conversions.gdp_epsilon(mu, 1e-6) + 1e-6
     fewer = Joint(mu**2, pure, pures, span, draws - 1)
     assert fewer.epsilon(1e-6, planned=draws) <= cost
@@ -99,8 +98,7 @@ def test_larger_spends_keep_the_promise_and_their_proportions(name, budget):
                zip(before, after, strict=True)]  # fmt: skip
     assert factors == approx([factors[0]] * len(factors))
     assert factors[0] > LEAST[name]
-    plan = plan_of(budget, *((spend, 20) for spend in after))
-    assert plan.accounting is Accounting.OPTIMAL
+    assert plan_of(budget, *((spend, 20) for spend in after)).accounting is Accounting.OPTIMAL
     # Recomputed apart: pure spends, and draws of an opponent who takes t = s/2 each time, are randomised responses.
     (half,) = (s.epsilon / (2 if isinstance(s, BoundedRange) else 1) for s in after if not isinstance(s, Gaussian))
     mu = math.sqrt(sum(20 * s.mu**2 for s in after if isinstance(s, Gaussian)))
@@ -112,8 +110,7 @@ def test_larger_spends_keep_the_promise_and_their_proportions(name, budget):
 
 def optimal_ledger():
     spends = ((BoundedRange(0.15), 10), (Pure(0.1), 4), (Gaussian(0.1), 5))
-    sums = Sums.of(spends)
-    plan = plan_of(Budget(sums.joint.epsilon(1e-6), 1e-6), *spends)
+    plan = plan_of(Budget(Sums.of(spends).joint.epsilon(1e-6), 1e-6), *spends)
     assert plan.accounting is Accounting.OPTIMAL
     return Ledger(plan)
 

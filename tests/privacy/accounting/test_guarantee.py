@@ -89,8 +89,7 @@ def test_gaussian_noise_is_guessed_as_its_best_threshold_allows(prior, mu):
     assert guarantee.gaussian_guess(prior, mu) == approx(brute, abs=1e-8)
     assert guarantee.gaussian_guess(prior, 0.0) == max(prior, 1 - prior)
     epsilons = np.linspace(0, 10, 4001)
-    deltas = gaussian_deltas(epsilons, mu)
-    drawn = float(guarantee.best_guess(prior, epsilons, deltas))
+    drawn = float(guarantee.best_guess(prior, epsilons, gaussian_deltas(epsilons, mu)))
     assert brute - 1e-9 <= drawn <= brute + 1e-4, "an upper bound, and exact where the curve has a pair"
 
 
@@ -103,8 +102,7 @@ def test_a_curve_of_pairs_draws_the_gaussian_trade_off_from_below(mu):
     drawn = guarantee.trade_off(alarms, epsilons, deltas)
     assert (drawn <= exact + 1e-9).all()
     np.testing.assert_allclose(drawn, exact, atol=1e-5)
-    thresholds = norm.isf(alarms[1:-1])
-    np.testing.assert_allclose(exact[1:-1], norm.cdf(thresholds - mu), atol=1e-12)
+    np.testing.assert_allclose(exact[1:-1], norm.cdf(norm.isf(alarms[1:-1]) - mu), atol=1e-12)
 
 
 @each_promise

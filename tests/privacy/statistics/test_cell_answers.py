@@ -30,10 +30,10 @@ def test_the_noise_has_the_covariance_of_white_noise_on_the_cells(name):
     workload, draws, mu = (WORKLOADS | LARGER)[name], 500, 0.1
     rows, statistic = random_rows(workload.domain, 50), CellAnswers(workload, subspace=True)
     curator = curator_of(rows, Gaussian(mu), times=draws, seed=1)
-    A, truth = matrix(workload), workload.answers_of_rows(rows)
+    truth = workload.answers_of_rows(rows)
     noise = np.array([curator.measure(statistic, Gaussian(mu)).values - truth for _ in range(draws)])
     sigma = statistic.l2 / (50 * mu)
-    U, s, _ = np.linalg.svd(A, full_matrices=False)
+    U, s, _ = np.linalg.svd(matrix(workload), full_matrices=False)
     keep = s > 1e-9
     white = noise @ U[:, keep] / (s[keep] * sigma)  # standard normal if the covariance is σ² A Aᵀ
     within = 4 / math.sqrt(2 * white.size)

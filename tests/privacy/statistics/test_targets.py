@@ -94,8 +94,7 @@ def test_the_squared_distance_on_r_d_is_exactly_the_gaussian_mechanism():
     target = RegularisedRisk(POINTS, LINE, 0.0)
     k = target.k(N, Gaussian(0.6))
     assert k**-0.5 == approx((2 / N) / 0.6), "σ = Δ₂/s"
-    law = target.density(rows((1, 0, 0)), N, Gaussian(0.6))
-    gaps = law.potential(np.array([[1 / 3], [1 / 3 + k**-0.5]]))
+    gaps = target.density(rows((1, 0, 0)), N, Gaussian(0.6)).potential(np.array([[1 / 3], [1 / 3 + k**-0.5]]))
     assert np.diff(gaps) == approx(0.5), "one σ from the mean"
 
 
@@ -113,8 +112,7 @@ def test_the_plain_density_is_pure_and_of_bounded_range(loss):
 
 
 def test_ranks_are_of_bounded_range():
-    target = RankError(pinball(0.4), UNIT, True)
-    k, spans = target.k(N, BoundedRange(0.9)), []
+    k, spans = RankError(pinball(0.4), UNIT, True).k(N, BoundedRange(0.9)), []
     law = lambda data: quadrature(k * np.abs((np.array(data)[:, None] <= X).mean(0) - 0.4), WIDTH)  # noqa: E731
     for p, q in over_neighbours(VALUES, N, law):
         spans.append(np.ptp(np.log(p / q)))
@@ -192,10 +190,10 @@ def test_a_clipped_gradient_moves_by_no_more_than_its_sensitivity(loss, clip):
 @parametrize("clip", [0.1, 0.7, 1.0, 2.0, 9.0])
 def test_a_mean_s_gradient_moves_by_the_spread_of_its_box_however_it_is_clipped(clip):
     """In the plane, from inside the box and from far outside; clipped or not, no pair of records is further apart."""
-    low, high, rng = (-1.0, 0.0), (1.0, 1.0), seeded(0)
+    low, high = (-1.0, 0.0), (1.0, 1.0)
     loss, largest = SquaredDistance(low, high), 0.0
     corners = np.array([(a, b) for a in (-1, 1) for b in (0, 1)], dtype=float)
-    points = np.concatenate([corners, rng.uniform(low, high, (30, 2))])
+    points = np.concatenate([corners, seeded(0).uniform(low, high, (30, 2))])
     for x in (np.array([0.0, 0.5]), np.array([1.0, 1.0]), np.array([5.0, -3.0])):
         statistic = MeanGradient(loss, Ball(np.array([0.0, 0.5]), 1.2), x, clip)
         assert statistic.l2 == approx(min(2 * clip, loss.spread))
