@@ -183,14 +183,13 @@ def main(*tasks):
     chosen = parser.parse_args()
     if unknown := [task for task in chosen.tasks if task not in TASKS]:
         parser.error(f"{unknown[0]!r} is none of {', '.join(TASKS)}")
+    fresh = get_context("spawn")
     for task in chosen.tasks:
         print(task)
         gates = TASKS[task].gates
         for name in chosen.algorithms.split(",") if chosen.algorithms else gates:
             for epsilon in map(float, chosen.epsilons.split(",")) if chosen.epsilons else gates[name]:
-                run = get_context("spawn").Process(
-                    target=measure, args=(task, name, chosen.data, epsilon, chosen.seeds)
-                )
+                run = fresh.Process(target=measure, args=(task, name, chosen.data, epsilon, chosen.seeds))
                 run.start()
                 run.join()
                 if run.exitcode:

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from dpcore import read_json
-from dpcore.cli import main
 from dpcore.geometry.regions import Ball
 from tests.helpers import cli, one_line_of_error, parametrize, seeded
 
@@ -25,9 +24,9 @@ def folder(tmp_path, monkeypatch):
 def test_a_run_is_told_with_the_papers_letters(folder, capsys):
     settings = "--set=post=truncate --set=sampling=iid --set=release=last --set=steps=14"
     asked = f"evolve p.csv {GOOD} {settings} --json=o.json".split()
-    assert main([*asked, "--repeat=1", "--every=1"]) == 0
+    cli(asked, "--repeat=1", "--every=1")
     assert [r["t"] for r in read_json(folder / "o.json")[0]["records"]] == list(range(1, 15))
-    assert main([*asked, "--synthetic=s.csv", "--rows=33"]) == 0
+    cli(asked, "--synthetic=s.csv", "--rows=33")
     told = read_json(folder / "o.json")
     assert (told["n"], told["d"], told["T"], told["levels"]) == (200, 2, 14, 2)
     assert told["n_s"] == told["parameters"]["samples"]

@@ -257,7 +257,8 @@ def test_a_damaged_file_is_a_table_or_refused(ending):
     rng = seeded(0)
     for _ in range(40):
         damaged = np.frombuffer(whole, np.uint8).copy()
-        damaged[rng.integers(0, len(damaged), 3)] = rng.integers(0, 256, 3)
+        places = rng.integers(0, len(damaged), 3)
+        damaged[places] = rng.integers(0, 256, 3)
         content = damaged.tobytes()[: len(damaged) if rng.random() < 0.7 else int(rng.integers(0, len(damaged)))]
         with contextlib.suppress(InputError):
             read_table(io.BytesIO(content), f"t.{ending}")

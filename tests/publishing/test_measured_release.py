@@ -14,7 +14,7 @@ from dpcore.publishing.ledger_store import Store
 from dpcore.publishing.review import Standing, review
 from tests.cli.files import people
 from tests.cli.test_release import facts, order, paid
-from tests.helpers import approx, categorical, once, parametrize, private, refusal, refused, write_json
+from tests.helpers import approx, categorical, cli, once, parametrize, private, refusal, refused, write_json
 
 PAY = "pay_*a*<i>"  # a hostile name
 OPEN = {
@@ -191,7 +191,7 @@ def test_a_schema_that_no_release_follows_is_written_and_stays_charged(place, tm
 def test_a_run_answers_questions_of_the_schema_that_it_found(place, tmp_path, capsys):
     order = ["run", str(place / "t.csv"), f"--schema={place / 's.json'}", "--queries=marginals:2", "--epsilon=2"]
     order += ["--algorithm=gaussian_maxent", "--delta=1e-6", f"--json={tmp_path / 'r.json'}"]
-    assert main([*order, "--ask=job = nurse"]) == 0
+    cli(order, "--ask=job = nurse")
     run = read_json(tmp_path / "r.json")
     assert run["answers"][0]["real"] == approx(0.5, abs=0.05)
     assert run["line"]["ratio"] > 1

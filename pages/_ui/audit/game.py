@@ -156,7 +156,7 @@ def scale(found: Audit) -> go.Figure:
     )  # fmt: skip
     for end in (allowed, allowed + chance):
         out.add_shape(type="rect", x0=50, x1=end, y0=-1, y1=1, fillcolor=charts.REAL, opacity=0.1, line_width=0)
-    out.add_annotation(x=end, y=0, text=f"luck: +{chance:.0f}", xanchor="left", showarrow=False)
+    out.add_annotation(x=allowed + chance, y=0, text=f"luck: +{chance:.0f}", xanchor="left", showarrow=False)
     room = (max(allowed, right) - 50) / 2 + chance
     out.update_xaxes(title="right guesses in 100", range=[50 - room, max(allowed, right) + room])
     return charts.finish(out.update_yaxes(range=[-3, 3], visible=False), 140)

@@ -13,6 +13,7 @@ from dpcore.geometry.point_samples import DISC, NAMES, POINT_SAMPLES
 from dpcore.geometry.regions import point_rows
 from dpcore.params import build, parameters
 from dpcore.tags import Tag
+from dpcore.theory import evolution as theory
 from dpcore.theory.meaning import Promise, guess_tile
 
 from ..charts import evolution as evolution_charts
@@ -161,12 +162,16 @@ def _plays(private: np.ndarray, steps: list[tuple[np.ndarray, np.ndarray]], plac
 
 @peek
 def _curve(found: dict[str, list[Result]], problem: PointRelease) -> None:
-    """Draw W1 against t as km."""
+    """Draw W1 against t as km; a theorem whose error exceeds the map's width is a sentence, not a line."""
     frame = results.curves(found["start"] + found["curve"])
-    frame["distance"] = frame["w1"] / problem.diameter * WIDTH
+    settled = found["curve"][0].summary["parameters"]
+    D, d = problem.diameter, problem.d
+    frame["distance"] = frame["w1"] / D * WIDTH
     by = frame.groupby("t")["distance"].median()
     first, last = float(by.iloc[0]), float(by.iloc[-1])
-    words = "Measured, not promised. Shaded: all repeats."
+    noise = {name: settled[name] for name in ("alpha", "sigma", "levels", "samples")}
+    err = theory.error(**noise, d=d, D=D)
+    words = "Shaded: all repeats." if err < D else "Measured; no theorem promises it for so few points."
     heading(f"Points are {last:.1f} km off on average: {60 * last / SPEED:.0f} minutes by ambulance", words=words)
     useful = f"**Good for: areas over {np.ceil(2 * last):.0f} km wide.**"
     st.markdown(f"{useful} Not for: streets or homes.")

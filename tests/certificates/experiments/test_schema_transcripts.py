@@ -30,7 +30,7 @@ def test_the_command_line_plays_it(capsys):
     said = capsys.readouterr().out
     assert said.count("1000 transcripts") == 2
     assert said.endswith("the promise is consistent with this game\n")
-    assert main([*asked, "--json"]) == 0
+    cli(asked, "--json")
     told = json.loads(capsys.readouterr().out)
     assert told["kept"]
     assert [t["kind"] for t in told["transcripts"]] == ["noise", "failure"]
