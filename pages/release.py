@@ -17,7 +17,7 @@ from pages._ui.shell import table as current_table
 from pages._ui.shell.frame import line_place
 from pages._ui.shell.opened import AGAIN
 
-CONSEQUENCE = "Uses {}, even if it fails.{} Saves all files in your folder."
+CONSEQUENCE = "Uses {}, even if it fails.{}"
 # On a phone the button stays at the foot of the screen.
 IN_SIGHT = """<style>@media (max-width: 640px) {.st-key-in-sight {position: fixed; inset: auto 0 0 0; z-index: 100;
   padding: 0.75rem 0.8rem; align-items: center; background: light-dark(white, #181614);}}</style>"""

@@ -42,9 +42,9 @@ def test_the_page_opens_on_a_finished_game_with_its_picture():
     app, found = open_page("audit"), audits.opening().found
     right, allowed = audits.guesses(found)
     assert (found.budget, times_in_100(allowed)) == (Budget(1.0, 1e-9), "54 times in 100"), "as other pages have it"
-    told = f"**Passes.** {found.runs:,} releases of each of two invented tables, one person apart, at a privacy budget "
-    told += f"(ε) of 1. A program that knows everyone else guessed which table: right {100 * right:.1f} times in 100. "
-    told += f"Promised: at most 54, plus {(chance := 100 / np.sqrt(found.runs)):.0f} by luck. A coin: 50."
+    told = f"**Passes.** Two invented tables, one person apart, were released {found.runs:,} times each at ε = 1. "
+    told += f"A program that knows everyone else guessed which table: right {100 * right:.1f} times in 100. "
+    told += f"Promised: at most 54, luck may add {(chance := 100 / np.sqrt(found.runs)):.0f}. A coin: 50."
     assert told in plainly(app.success[0].value)
     assert figures(app)[0]["layout"]["annotations"][0]["text"] == f"luck: +{chance:.0f}"
     (points,) = plotted(app)
@@ -94,7 +94,7 @@ def test_a_kept_promise_is_consistent_and_its_curve_stands_under_the_limit():
 def test_the_planted_bug_is_caught():
     app = played(500, bug=True, epsilon=3.0, delta=0.01)
     assert re.search(
-        r"Fails, the promise is broken.\*\* .* right [\d.]+ times in 100. Promised: at most \d+, plus 4 by luck",
+        r"Fails, the promise is broken.\*\* .* right [\d.]+ times in 100. Promised: at most \d+, luck may add 4",
         plainly(app.error[0].value),
     )
     assert "ε is at least" in wrong(app)

@@ -241,7 +241,7 @@ def test_the_sentence_says_whether_waiting_pays():
         (t / 1000, "Yes: 7.5 points at step 75, 10 at the end. Waiting does not help."),
         ([0.01], "After 1 steps: 1 points."),
     ):
-        assert outcome.stopped(pd.DataFrame({"t": t[: len(errors)], "max_error": errors})) == told
+        assert outcome.stopped(pd.DataFrame({"t": t[: len(errors)], "max_error": errors}), "at the end") == told
 
 
 # Intervals: of a column, of typed questions, compared, refused with the reason, as a file

@@ -36,8 +36,9 @@ LESSONS = {  # what to learn from a game, by whether a bug was planted and wheth
     "every algorithm.",
     (True, True): "**The game misses the planted bug this time.** The noise was half of what the plan says, and these "
     "games were too few to prove it. Play more games, or choose a larger δ.",
-    (False, True): "**This means: no breach was found.** Near the limit is good: less noise would break the promise, "
-    "more would cost accuracy. A game can miss a small breach; the proof on Guarantee rules it out.",
+    (False, True): "**No breach was found in this method. It treats every table alike.** Near the limit is good: less "
+    "noise would break the promise, more would cost accuracy. A game can miss a small breach; the proof on "
+    "Guarantee rules it out.",
     (False, False): "**No bug was planted, yet the bound exceeds the promise.** This happens by chance in one game of "
     "a thousand. Play again with another repeat number, and report it if it stays.",
 }
@@ -137,9 +138,9 @@ def score(found: Audit) -> str:
     """Say how often the guesser was right, how often the promise allows and a coin is, and what chance may do."""
     measured, limit = in_100(found)
     return (
-        f"{found.runs:,} releases of each of two invented tables, one person apart, at a privacy budget (ε) of "
+        f"Two invented tables, one person apart, were released {found.runs:,} times each at ε = "
         f"{found.budget.epsilon:g}. A program that knows everyone else guessed which table: right {measured:g} times "
-        f"in 100. Promised: at most {limit}, plus {luck(found):.0f} by luck. A coin: 50."
+        f"in 100. Promised: at most {limit}, luck may add {luck(found):.0f}. A coin: 50."
     )
 
 
@@ -186,8 +187,8 @@ def piles(found: Audit) -> go.Figure:
         ("second table", {"color": "rgba(0, 0, 0, 0)", "line": {"color": charts.SYNTHETIC, "width": 2}}),
     ):
         out.add_bar(x=frame["score"], y=frame[name], name=name, marker=look, hovertemplate="%{y:.1%}<extra></extra>")
-    for x, text, anchor in ((0.01, "← guess: first", "left"), (0.99, "guess: second →", "right")):
-        out.add_annotation(x=x, y=1, xref="paper", yref="paper", text=text, xanchor=anchor, showarrow=False)
+    for x, text, anchor in ((-0.1, "← guess: first", "right"), (0.1, "guess: second →", "left")):
+        out.add_annotation(x=x, y=1, yref="paper", text=text, xanchor=anchor, yanchor="bottom", showarrow=False)
     out.add_vline(x=0, line={"color": charts.GREY, "width": 2})
     out.update_layout(barmode="overlay", bargap=0)
     out.update_xaxes(title="which table a release looks like", showticklabels=False)

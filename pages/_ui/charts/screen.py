@@ -18,7 +18,7 @@ from .base import BARS, DIVERGING, ERROR, GREY, LINES, SHADES, TEXT, named_ends,
 HEIGHT = 240
 MARGIN = {"l": 4, "r": 4, "t": 24, "b": 4}
 LEGEND = {"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0, "font": TEXT, "entrywidth": 80}
-FADED, STAGE = 0.18, "fresh start"
+FADED, STAGE = 0.18, "next fit"
 APART = 1.0  # points of difference at which a map's colour is full
 GAP = 0.13  # between two of three heat maps, as a share of the width: on a phone a scale stands there
 WIDE = (1 - 2 * GAP) / 3

@@ -135,7 +135,7 @@ def _told(
 ) -> None:  # fmt: skip
     """Tiles: how near all answers are, and a guess about a person; what the release is good for; how that is known."""
     epsilon = found.epsilon or controls.EPSILONS[-1]
-    near = f"{points_words(tolerance)} ≈ {problem.n * tolerance:,.0f} of {problem.n:,} rows"
+    near = f"{problem.n * tolerance:,.0f} of {problem.n:,} rows"
     often = f"in {share_words(share)}"
     if found.epsilon is None:
         often = f"in only {_percent(found.chance)} of releases, even at ε = {controls.number(epsilon)}"

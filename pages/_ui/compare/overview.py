@@ -30,7 +30,7 @@ from .sweeps import TITLES, Dot, Sweep
 
 FIRST = ("gaussian_maxent", "aim", "mwem")
 EPSILONS = (0.1, 0.3, 0.5, 1.0, 3.0)
-CHANCE, PROMISED = "luck of the sample", "noise alone ★"
+CHANCE, PROMISED = "luck of the sample", "promise ★"
 LINES = [CHANCE, "guessing without data", "each column alone"]
 SIZES = {"the table itself": 0.0, "a tenth of its rows": 0.1, "as many rows": 1.0, "ten times as many": 10.0}
 
@@ -84,23 +84,25 @@ def settings(table: Table, sweep: Sweep) -> tuple[Workload, Callable[[], Planned
     return workload, planned
 
 
-def near(sweep: Sweep, asked: Asked | None) -> pd.Series:
-    """For each ε tried, whether an algorithm kept every repeat within what was asked; empty where nothing was."""
+def near(sweep: Sweep, asked: Asked | None) -> pd.DataFrame:
+    """For each ε tried, the algorithm with the best worst repeat, and if that `kept` what was asked; else empty."""
     middle = sweep.middles("max_error")
-    worst = step_frontier(middle.assign(error=middle["high"])).set_index("epsilon")["error"]
-    return worst <= asked.tolerance if asked else worst[:0] > 0
+    worst = step_frontier(middle.assign(error=middle["high"])).set_index("epsilon")
+    return worst.assign(kept=worst["error"] <= asked.tolerance) if asked else worst[:0].assign(kept=False)
 
 
 def finding(sweep: Sweep, asked: Asked | None) -> str:
-    """Which ε kept all repeats near enough, and the next smaller one that did not; else what the chart shows."""
-    kept, far = near(sweep, asked), "" if sweep.ended else ", so far"
+    """Which algorithm kept all repeats near enough at which ε, and not at the next smaller; else what is drawn."""
+    tried, far = near(sweep, asked), "" if sweep.ended else " so far"
+    kept = tried["kept"]
     if asked is None or not len(kept):
         return "How far off is the worst answer?"
     if not kept.any():
         return f"Tried: no ε keeps all repeats within {points_words(asked.tolerance)}{far}."
-    less = kept.index[kept.index < kept.idxmax()]
-    missed = f"ε = {less[-1]:g} missed that, " if len(less) else ""
-    return f"Tried: {missed}ε = {kept.idxmax():g} never did{far}."
+    enough = kept.idxmax()
+    less = kept.index[kept.index < enough]
+    missed = f", not at {less[-1]:g}" if len(less) else ""
+    return f"Best{far}: {TITLES[tried['algorithm'][enough]]}. It kept that at ε = {enough:g}{missed}."
 
 
 @peek
@@ -141,10 +143,10 @@ def panel(
         dots.dropna(subset=["error"]), middle, levels, frontier.look(list(solving(QueryRelease))),
         title=measure.words, curves=curves, titles=TITLES, planned=planned, zone=zone, star=star,
     )  # fmt: skip
-    summary = _best(sweep, measure, found, near(sweep, asked))
+    summary = _best(sweep, measure, found, near(sweep, asked)["kept"])
     if CHANCE in floors and CHANCE in wanted and not measure.population:  # luck is part of that error
         summary = _luck(found, floors[CHANCE])
-    summary = "Grey: promised beforehand. " * (PROMISED in curves) + summary
+    summary = "Grey: promised before any run. " * (PROMISED in curves) + summary
     event = st.plotly_chart(
         figure, key="frontier", alt=summary, config=QUIET, on_select="rerun", selection_mode="points"
     )
@@ -161,7 +163,7 @@ def _luck(found: pd.DataFrame, floor: float) -> str:
     less = found["epsilon"][found["error"] <= floor]
     if less.empty:
         return "Every error shown exceeds the luck of the sample."
-    return f"From ε = {less.iloc[0]:g} on, the luck of the sample outweighs the error."
+    return f"From ε = {less.iloc[0]:g} on, another sample would differ more."
 
 
 def _best(sweep: Sweep, measure: Measure, found: pd.DataFrame, kept: pd.Series) -> str:
@@ -206,7 +208,7 @@ def regrets(sweep: Sweep, measure: Measure, asked: Asked | None) -> None:
     middle = middles(sweep.table(measure.of))
     if not len(middle):
         return
-    st.caption(_best(sweep, measure, step_frontier(middle), near(sweep, asked)))
+    st.caption(_best(sweep, measure, step_frontier(middle), near(sweep, asked)["kept"]))
     table = regret(middle)
     table["memory"] = [in_bytes(float(size)) for size in pd.to_numeric(table["memory"])]
     shown = table.rename(columns={c: f"ε = {c:g}" for c in table.columns if not isinstance(c, str)})

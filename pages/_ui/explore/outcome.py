@@ -173,16 +173,16 @@ def _against(shown: Shown) -> str:
     return f"Root mean square error {points(found)} points, {against_line(found, least)}. "
 
 
-def stopped(own: pd.DataFrame) -> str:
+def stopped(own: pd.DataFrame, end: str) -> str:
     """Say of one run whether its largest error fell by more than a tenth over the last quarter of its steps."""
-    end = own.iloc[-1]
-    late = own[own["t"] >= 0.75 * end["t"]]
-    last, steps = points(end["max_error"]), int(end["t"])
+    final = own.iloc[-1]
+    late = own[own["t"] >= 0.75 * final["t"]]
+    last, steps = points(final["max_error"]), int(final["t"])
     if len(late) < 2:
         return f"After {steps:,} steps: {last} points."
     since, before = int(late["t"].iloc[0]), late["max_error"].iloc[0]
-    if before - end["max_error"] <= 0.1 * end["max_error"]:
-        return f"Yes: {points(before)} points at step {since:,}, {last} at the end. Waiting does not help."
+    if before - final["max_error"] <= 0.1 * final["max_error"]:
+        return f"Yes: {points(before)} points at step {since:,}, {last} {end}. Waiting does not help."
     return f"No: {points(before)} points at step {since:,}, but {last} at step {steps:,}. More steps may help."
 
 
@@ -196,7 +196,7 @@ def convergence(shown: Shown, _: DeltaGenerator, details: DeltaGenerator) -> Tol
         "Draw against", AGAINST, default=AGAINST[0], required=True, key="against", bind="query-params"
     )
     x = "epsilon_spent" if against == "ε used" else "t"
-    summary = stopped(own)
+    summary = stopped(own, "after the last fit" if stages else "at the end")
     more = "".join(f"{charts.STAGE}: {words} " for _, words in stages)
     if shown.replays:
         low, high = (points(v) for v in (last["max_error"].min(), last["max_error"].max()))
@@ -240,7 +240,7 @@ def _stages(result: Result, own: pd.DataFrame) -> list[tuple[int, str]]:
         if i and name != before:
             left, jump = own["max_error"].iloc[i - 1], own["max_error"].iloc[i : i + OVERSHOT].max()
             spent = own["epsilon_spent"].iloc[i] - own["epsilon_spent"].iloc[i - 1]
-            words = f"At step {int(own['t'].iloc[i])} a fresh start begins, from what the last one found."
+            words = f"At step {int(own['t'].iloc[i])} a next fit begins, from what the last one found."
             if jump > left:
                 words += " Its first steps try directions and go too far. The largest error jumps from "
                 words += f"{points(left)} to {points(jump)} points, and falls as they settle."

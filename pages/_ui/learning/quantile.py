@@ -122,7 +122,7 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
     )
     with left:
         cautions(spend, table)
-        summary = "Higher: more protected values there."
+        summary = "The higher the curve, the likelier a protected value."
         st.plotly_chart(learning_charts.density(law, column), key="density", alt=summary, config=QUIET)
         _answer(problem, spend, law, unit)
         below(summary, pd.DataFrame({clean(column): law.x, "density": law.density}), "density")
@@ -133,8 +133,8 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
         )  # fmt: skip
         heading("What does privacy cost?")
         frame = pd.DataFrame({"epsilon": EPSILONS, "off": off})
-        summary = f"Off by {off[0]:.3g} {unit} at ε = {EPSILONS[0]:g}, by {off[-1]:.3g} at ε = {EPSILONS[-1]:g}."
-        panel(over_budget(frame, {"off": "9 of 10"}, f"off by ({unit})"), summary, frame, "price")
+        summary = f"Off by {off[0]:.2g} {unit} at ε = {EPSILONS[0]:g}, by {off[-1]:.2g} at ε = {EPSILONS[-1]:g}."
+        panel(over_budget(frame, {"off": "9 of 10"}, f"off by, {unit}"), summary, frame, "price")
         with st.container(key="next", width="content"):
             st.page_link("pages/release.py", label="**To publish, make a release**", icon=":material/publish:")
     more = st.expander(
@@ -172,7 +172,7 @@ def _answer(problem: RiskMinimisation, spend: Budget, law: LineLaw, unit: str) -
         ("9 of 10 are off by", f"{off:.3g} {unit} at most", f"public range {low:g}–{high:g}"),
         guess_tile(promise.guess()),
     ]
-    show_tiles(tiles, f"Good for: the value within {off:.3g} {unit}. Not for: changes under {2 * off:.3g}.")
+    show_tiles(tiles, f"Good for: the value within {off:.3g} {unit}. Not for: differences under {2 * off:.3g}.")
 
 
 def cautions(spend: Budget, table: Table) -> None:

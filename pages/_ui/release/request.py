@@ -157,7 +157,8 @@ def share(ready: PreparedRelease, sets: Sequence[DataSet] | None, head: DeltaGen
     with head:
         mine = shared_gauge.draw(request.dataset or "", lifetime, spent, ready.events)
     many = how_many(1.0, lifetime.cost(ready.events) / lifetime.capacity)
-    return mine, f" {many:,} like it fit into ε = {lifetime.budget.epsilon:g}." * (many > 1)
+    slowly = " Risks add up slowly:" * (many > lifetime.budget.epsilon / request.budget.epsilon)
+    return mine, f"{slowly} {many:,} like it fit into ε = {lifetime.budget.epsilon:g}." * (many > 1)
 
 
 def preview(ready: PreparedRelease, ledger: Path | None, of: tuple, sets: Sequence[DataSet]) -> None:

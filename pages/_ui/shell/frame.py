@@ -32,7 +32,7 @@ ICONS = {
     Tag.PEEK: (":material/visibility:", "orange"),
 }
 MARK = "assets/mark.svg"
-SAMPLE = "public sample – on your table: do not publish"  # what a public table says in place of `Tag.PEEK`
+SAMPLE = "sample: free to show – your table: do not publish"  # what a public table says in place of `Tag.PEEK`
 STYLE = """<style>
 .block-container {max-width: 84rem;}
 .block-container > [data-testid="stVerticalBlock"] > [data-testid="stElementContainer"] p {max-width: 70ch;}
@@ -63,7 +63,7 @@ STYLE = """<style>
 @media (max-width: 767px) {[data-testid="stExpandSidebarButton"] {width: auto !important;}
   [data-testid="stExpandSidebarButton"]::after {content: "Menu"; font-size: 1rem; padding-left: 0.25rem;}}
 @media (max-width: 640px) {.block-container {padding-left: 0.8rem; padding-right: 0.8rem;}
-  .st-key-lead {display: none;} .st-key-gauge p {white-space: normal;}
+  :has(> .st-key-lead) {display: none;} .st-key-gauge p {white-space: normal;}
   [data-testid="stButtonGroup"] > div {flex-wrap: nowrap; overflow-x: auto;}
   [data-testid="stButtonGroup"] button {flex-shrink: 0; max-width: none;}
   .st-key-menu > :has(> .st-key-line) {order: 1; flex-basis: 100%;} .st-key-line {gap: 0.25rem 0.5rem;}}
@@ -179,8 +179,6 @@ def shows(kind: Tag) -> None:
 def _badge() -> Tag | None:
     """The one badge of the page that is drawn."""
     entry, _ = st.session_state[HEAD]
-    if entry.says_later:
-        return Tag.PEEK if table().uploaded else None
     if entry.shows is None or (stakeholder() and entry.shows is Tag.PEEK):
         return None
     if entry.spends and getattr(session().held.get("desk"), "released", False):

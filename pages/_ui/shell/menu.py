@@ -12,7 +12,7 @@ class Entry:
     """A page: its file, its name in the menu, the line below the title, and the title.
 
     `shows` is its badge. The head of a page that is `about_table` names the table; where the page `says_later`, it does
-    so itself, once it knows which table it is, and its badge says whether those are real rows: a sample is public.
+    so itself, once it knows which table it is.
     """
 
     path: str
