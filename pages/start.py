@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages._ui.shell import controls
+from pages._ui.shell import controls, here
 from pages._ui.start import admissions as start
 
 # A door is a card that is a link as a whole; its three are as tall as the chart and its slider.
@@ -37,7 +37,7 @@ with right.container(key="doors"):
     this_table = f"Try every setting on these {start.releases().n:,} applicants."
     for key, page, label, icon, words, query in (
         ("table", "pages/data.py", "Use my table", ":material/upload:",
-         "CSV, Excel or Parquet. Only in this server's memory until you close the tab.", {}),
+         f"CSV, Excel or Parquet. Only in {here()}'s memory until you close the tab.", {}),
         ("sample", "pages/explore.py", "Take a sample", ":material/query_stats:",
          this_table, {"sample": start.SAMPLE, **at}),
         ("class", "pages/lessons.py", "Teach a class", ":material/school:",

@@ -171,9 +171,10 @@ def test_what_all_questions_need_what_no_method_beats_and_another_tools_table_ar
         put(app, ask_tolerance=tolerance)
         enough = [f"{epsilon:g}" for epsilon, found in errors.items() if found.max_error <= tolerance]
         less = [f"{epsilon:g}" for epsilon in errors if enough and epsilon < float(enough[0])]
-        missed = f", not at {less[-1]}" if less else ""
-        words = f"It kept that at ε = {enough[0]}{missed}." if enough else "Tried: no ε keeps all repeats within"
+        missed = f", ε = {less[-1]} with none" if less else ""
+        words = f"Tried: ε = {enough[0]} is enough with Gaussian" if enough else "Tried: no ε keeps all repeats within"
         assert words in said(app)
+        assert f"{missed}." in said(app)
         assert line_of(app, "good") == approx([100 * tolerance] * 2)
         own = traces(app)[overview.PROMISED]
         alone = ask.forecast(known, pairs.workload.m, tolerance, 0.95)

@@ -36,8 +36,8 @@ LESSONS = {  # what to learn from a game, by whether a bug was planted and wheth
     "every algorithm.",
     (True, True): "**The game misses the planted bug this time.** The noise was half of what the plan says, and these "
     "games were too few to prove it. Play more games, or choose a larger δ.",
-    (False, True): "**No breach was found in this method. It treats every table alike.** Near the limit is good: less "
-    "noise would break the promise, more would cost accuracy. A game can miss a small breach; the proof on "
+    (False, True): "**No breach was found.** The method treats every table alike, also yours. Just below the limit "
+    "is best: more noise would only cost accuracy. A game can miss a small breach; the proof on "
     "Guarantee rules it out.",
     (False, False): "**No bug was planted, yet the bound exceeds the promise.** This happens by chance in one game of "
     "a thousand. Play again with another repeat number, and report it if it stays.",
@@ -187,11 +187,9 @@ def piles(found: Audit) -> go.Figure:
         ("second table", {"color": "rgba(0, 0, 0, 0)", "line": {"color": charts.SYNTHETIC, "width": 2}}),
     ):
         out.add_bar(x=frame["score"], y=frame[name], name=name, marker=look, hovertemplate="%{y:.1%}<extra></extra>")
-    for x, text, anchor in ((-0.1, "← guess: first", "right"), (0.1, "guess: second →", "left")):
-        out.add_annotation(x=x, y=1, yref="paper", text=text, xanchor=anchor, yanchor="bottom", showarrow=False)
     out.add_vline(x=0, line={"color": charts.GREY, "width": 2})
     out.update_layout(barmode="overlay", bargap=0)
-    out.update_xaxes(title="which table a release looks like", showticklabels=False)
+    out.update_xaxes(title="left of the grey line the guess is first, right of it second", showticklabels=False)
     return charts.finish(out.update_yaxes(title="share of releases", tickformat=".0%"), 300)
 
 

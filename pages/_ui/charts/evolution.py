@@ -19,7 +19,7 @@ def step(private: np.ndarray, V: np.ndarray, weights: np.ndarray, box: tuple[np.
     """
     low, high = (np.asarray(end, dtype=float) for end in box)
     margin = 0.03 * (high - low)
-    titles = ("<b>Real</b><br>yours stays with you", "<b>Invented</b><br>goes out in a release")
+    titles = ("<b>Real</b><br>an example; yours stay with you", "<b>Invented</b><br>goes out in a release")
     figure = make_subplots(1, 2, subplot_titles=titles, horizontal_spacing=0.03).update_annotations(font=TEXT)
     kept = weights > 0
     size = np.maximum(LARGEST * np.sqrt(weights[kept] / weights.max()), 4)

@@ -113,7 +113,7 @@ def front_door(table: Table, workload: Workload, kinds: Sequence[str], delta: fl
         if found.epsilon is None:
             heading(f"No ε of the sliders is enough for {what}")
         else:
-            heading(f"★ ε = {controls.number(found.epsilon)} is enough for {what}")
+            heading(f"★ Promised: ε = {controls.number(found.epsilon)} is enough for {what}")
             _take(found.epsilon, delta, found.name)
     with st.container(key="asked-words"):
         _told(table, problem, found, tolerance, share, delta)

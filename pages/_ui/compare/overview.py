@@ -101,8 +101,8 @@ def finding(sweep: Sweep, asked: Asked | None) -> str:
         return f"Tried: no ε keeps all repeats within {points_words(asked.tolerance)}{far}."
     enough = kept.idxmax()
     less = kept.index[kept.index < enough]
-    missed = f", not at {less[-1]:g}" if len(less) else ""
-    return f"Best{far}: {TITLES[tried['algorithm'][enough]]}. It kept that at ε = {enough:g}{missed}."
+    missed = f", ε = {less[-1]:g} with none" if len(less) else ""
+    return f"Tried{far}: ε = {enough:g} is enough with {TITLES[tried['algorithm'][enough]]}{missed}."
 
 
 @peek

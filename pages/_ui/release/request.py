@@ -157,7 +157,7 @@ def share(ready: PreparedRelease, sets: Sequence[DataSet] | None, head: DeltaGen
     with head:
         mine = shared_gauge.draw(request.dataset or "", lifetime, spent, ready.events)
     many = how_many(1.0, lifetime.cost(ready.events) / lifetime.capacity)
-    slowly = " Risks add up slowly:" * (many > lifetime.budget.epsilon / request.budget.epsilon)
+    slowly = " ε grows slowly with releases:" * (many > lifetime.budget.epsilon / request.budget.epsilon)
     return mine, f"{slowly} {many:,} like it fit into ε = {lifetime.budget.epsilon:g}." * (many > 1)
 
 

@@ -16,7 +16,7 @@ from . import gauge, link, uploads
 from .menu import ENTRIES, MENU, Entry
 from .opened import REST
 from .sessions import session
-from .state import SAMPLES, STAKEHOLDER, lost, stakeholder, table
+from .state import SAMPLES, STAKEHOLDER, here, lost, stakeholder, table
 from .tables import Table
 from .text import clean, plain
 from .words import meaning
@@ -122,7 +122,7 @@ def frame(label: str) -> None:
     if not entry.spends:
         with place:
             gauge.of_table(table())
-    st.container(key="lead").caption(entry.lead)
+    st.container(key="lead").caption(entry.lead.format(here=here()))
     st.session_state[link.PLACE] = st.empty()
     if gone:
         with row(key="lost"):

@@ -97,6 +97,11 @@ def public_host() -> bool:
     return st.get_option("server.address") not in LOOPBACK or not hosts or not set(hosts) <= LOOPBACK
 
 
+def here() -> str:
+    """What keeps a table in memory, in the words of who uses it."""
+    return "this server" if public_host() else "this computer"
+
+
 def size_words(cells: int) -> str:
     """A number of cells a person can read."""
     return f"{cells:,}" if cells < 10**9 else f"about 10^{math.floor(math.log10(cells))}"
