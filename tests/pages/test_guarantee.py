@@ -150,7 +150,7 @@ def test_without_delta_the_promise_holds_without_exception():
 def test_a_table_without_a_schema_still_learns_what_epsilon_means():
     app = open_page("data")
     go(upload(app, b"a,b\n1,x\n2,y\n"), "guarantee")
-    assert "schema of this table is not complete" in app.info[0].value
+    assert "Not every column of this table is decided" in app.info[0].value
     assert number_of(app) == 74
 
 

@@ -64,7 +64,7 @@ def grid(current: Table, busy: bool) -> None:
         help="Small charts of real values. Switch them off before you bring a table that you must not look at.",
     )  # fmt: skip
     rows = pd.DataFrame(_rows(current))
-    rows["column"] = rows["column"].map(distinct(rows["column"], 20))
+    rows["column"] = rows["column"].map(distinct(rows["column"], 18))
     if bars and any(charts := _charts(current)):
         session().look(current)
         rows.insert(1, BARS, charts)

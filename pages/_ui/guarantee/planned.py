@@ -18,7 +18,7 @@ from dpcore.theory.meaning import Promise
 from dpcore.types import frozen
 
 from ..jobs.counting import ready
-from ..shell import Table, chosen_part, controls, plain, questions, session, stakeholder
+from ..shell import Table, chosen_part, controls, plain, questions, session, stakeholder, unfinished
 
 DELTAS = np.concatenate([np.logspace(-12, -2, 24, endpoint=False), np.logspace(-2, math.log10(0.95), 30)])
 
@@ -64,8 +64,7 @@ def plan(table: Table, budget: Budget, times: int, place: Any) -> Planned | None
         domain = table.opening.placeholder
     with place:
         name = controls.algorithm()
-        if domain is None:
-            st.info("The schema of this table is not complete yet, so there is no plan to show: see the Data page.")
+        if domain is None and unfinished(table, "see its plan here"):
             return None
         if not ready(table):
             return None

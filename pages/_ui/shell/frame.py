@@ -235,10 +235,11 @@ def unfinished(mine: Table, then: str) -> bool:
     """Whether the schema is not complete; says so, and what can be done when it is: `then`."""
     if mine.domain is not None:
         return False
-    left = "The schema of this table is not complete yet. Fill it in"
+    left = "Not every column of this table is decided yet. Decide"
     if mine.opening is not None:
-        left = "Some of this table's schema is to be measured. Try that"
-    st.info(f"{left} on the Data page, then {then}.")
+        left = "Some columns of this table are to be measured. Try that"
+    st.info(f"{left} on Data, then {then}.")
+    st.page_link("pages/data.py", label="Open Data", icon=":material/table:")
     return True
 
 
