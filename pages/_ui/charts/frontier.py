@@ -74,7 +74,7 @@ def frontier(
         below = {"y0": ends[0], "y1": zone, "x0": 0, "x1": 1, "xref": "x domain"}
         figure.add_shape(type="rect", layer="below", fillcolor=THIRD, opacity=0.1, line_width=0, **below)
     if star is not None:
-        marker = {"symbol": "star", "size": 18, "color": THIRD, "line": {"width": 2}}
+        marker = {"symbol": "star", "size": 18, "color": GREY, "line": {"width": 2}}
         figure.add_scatter(
             x=star[:1], y=star[1:], mode="markers", marker=marker, showlegend=False,
             hovertemplate="ε = %{x}<extra></extra>",
