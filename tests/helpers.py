@@ -132,7 +132,7 @@ def within(seconds):
 
 
 def codes(*sizes):
-    """A domain of integer codes with columns a, b, c, …"""
+    """A domain of integer codes with columns a, b, c, …, so that "ab" names two of them."""
     return domain_from_json({"abcdefghijklmnop"[i]: size for i, size in enumerate(sizes)})
 
 
@@ -308,17 +308,17 @@ TASKS = {
     "1-way": (D324, 60, lambda d: Marginals.all(d, 1)),
     "2-way": (D324, 500, lambda d: Marginals.all(d, 2)),
     "3-way of 4": (codes(2, 3, 2, 3), 1000, lambda d: Marginals.all(d, 3)),
-    "mixed": (D324, 200, lambda d: Marginals(d, [["c"], ["c", "a"], ["b", "c", "a"]])),
+    "mixed": (D324, 200, lambda d: Marginals(d, ["c", "ca", "bca"])),
     "one column": (codes(5), 40, lambda d: Marginals.all(d, 1)),
     "one cell": (codes(1), 5, lambda d: Marginals.all(d, 1)),
     "cells of size 1": (codes(1, 3, 1), 30, lambda d: Marginals.all(d, 2)),
     "explicit": (D324, 100, lambda d: signs(d, 9)),
-    "ranges": (D324, 100, lambda d: TableQueries.ranges(d, ["a", "c"])),
-    "half-spaces": (codes(5, 2, 4), 100, lambda d: TableQueries.half_spaces(d, ["a", "c"], 5)),
+    "ranges": (D324, 100, lambda d: TableQueries.ranges(d, "ac")),
+    "half-spaces": (codes(5, 2, 4), 100, lambda d: TableQueries.half_spaces(d, "ac", 5)),
     "union": (
         D324,
         100,
-        lambda d: Union([signs(d, 3), Marginals.all(d, 1), TableQueries.prefixes(d, ["c"])]),
+        lambda d: Union([signs(d, 3), Marginals.all(d, 1), TableQueries.prefixes(d, "c")]),
     ),
     "one query": (codes(3, 2), 50, lambda d: Explicit(d, np.eye(6)[:1])),
     "constant queries": (codes(3, 2), 50, lambda d: Explicit(d, np.ones((2, 6)))),

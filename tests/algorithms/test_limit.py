@@ -144,7 +144,7 @@ def test_smaller_tables_are_summed_out_of_noisy_ones_by_precision():
     domain = codes(2, 3, 4)
     workload = Marginals.all(domain, 2)
     y = seeded(0).normal(size=workload.m)
-    out = summed(Evidence(workload, y, np.full(workload.m, 0.3)), Marginals(domain, [["a"]]))
+    out = summed(Evidence(workload, y, np.full(workload.m, 0.3)), Marginals(domain, ["a"]))
     ab, ac = (y[t].reshape(s) for t, s in zip(workload.tables[:2], workload.shapes[:2], strict=True))
     variances = [3 * 0.09, 4 * 0.09]
     expected = (ab.sum(axis=1) / variances[0] + ac.sum(axis=1) / variances[1]) / sum(1 / v for v in variances)
@@ -154,7 +154,7 @@ def test_smaller_tables_are_summed_out_of_noisy_ones_by_precision():
 
 def test_the_base_is_the_product_of_noisy_shares_and_uniform_where_nothing_is_known():
     domain = codes(2, 3, 2)
-    workload = Marginals(domain, [["a"], ["b"]])
+    workload = Marginals(domain, ["a", "b"])
     kept = 0.95 / 1.02 / 4  # nearest to 1/4 (1 − 0.01/0.125), where Stein's estimate is least
     noisy = [0.5 - kept, 0.5 + kept], np.array([1e-4, 0.5, 0.5]) / 1.0001, [0.5, 0.5]
     y = np.array([0.25, 0.75, -0.1, 0.5, 0.5])

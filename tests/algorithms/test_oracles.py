@@ -12,8 +12,8 @@ WORKLOADS = {
     "1-way": Marginals.all(SMALL, 1),
     "2-way": Marginals.all(SMALL, 2),
     "3-way": Marginals.all(SMALL, 3),
-    "ranges": TableQueries.ranges(SMALL, ["a", "c"]),
-    "half-spaces": TableQueries.half_spaces(SMALL, ["a", "c"], 9),
+    "ranges": TableQueries.ranges(SMALL, "ac"),
+    "half-spaces": TableQueries.half_spaces(SMALL, "ac", 9),
     "union": Union([Marginals.all(SMALL, 3), Marginals.all(SMALL, 1), TableQueries.conjunctions(SMALL, 2, 8)]),
 }
 HUGE = codes(*[30] * 12)

@@ -75,8 +75,8 @@ def test_separators_are_added_where_they_are_missing():
     for workload, missing in (
         (Marginals.all(D324, 2), 9),
         (Marginals.all(D324, 1), 0),
-        (Marginals(D324, [["a"], ["b", "c"]]), 6),
-        (Union([Marginals(D324, [["b"]]), TableQueries.ranges(D324, ["a"])]), 7),
+        (Marginals(D324, ["a", "bc"]), 6),
+        (Union([Marginals(D324, ["b"]), TableQueries.ranges(D324, "a")]), 7),
     ):
         curator = Selecting(0)
         steps("sepfem", QueryRelease(workload, 10), curator, rounds=1)

@@ -31,7 +31,7 @@ MAKERS = parametrize("make", [Generator, RelaxedRows])
 WORKLOADS = {
     "tables": Marginals.all(D324, 2),
     "signs": signs(D324, 4),
-    "union": Union([Marginals.all(D324, 1), signs(D324, 2), TableQueries.ranges(D324, ["c"])]),
+    "union": Union([Marginals.all(D324, 1), signs(D324, 2), TableQueries.ranges(D324, "c")]),
 }
 
 
@@ -118,7 +118,7 @@ def test_a_matrix_over_too_many_cells_is_refused_before_anything_is_spent(monkey
 
 @BOTH
 def test_columns_nobody_asks_about_are_neither_measured_nor_invented(name):
-    problem = QueryRelease(Marginals(D324, [["a", "c"]]), 500)
+    problem = QueryRelease(Marginals(D324, ["ac"]), 500)
     _, curator, _ = exact_run(ALGORITHMS[name](rounds=2, updates=5), problem, random_rows(D324, 500))
     assert curator.asked[0][1].workload.columns == (("a",), ("c",))
 

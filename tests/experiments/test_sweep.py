@@ -198,7 +198,7 @@ def test_tasks_are_told_apart_by_public_facts_and_tables_by_a_digest():
         QueryRelease(PROBLEM.workload, PROBLEM.n + 1),
         QueryRelease(PROBLEM.workload, PROBLEM.n, 2),
         QueryRelease(PROBLEM.workload, PROBLEM.n, 1, start),
-        QueryRelease(Marginals(domain, [["a", "b"], ["a", "c"]]), PROBLEM.n),
+        QueryRelease(Marginals(domain, ["ab", "ac"]), PROBLEM.n),
         *(QueryRelease(w(d), PROBLEM.n) for name, (d, _, w) in TASKS.items() if name != "2-way"),
     ]
     assert len({json.dumps(identity(other)) for other in [PROBLEM, *others]}) == 1 + len(others)

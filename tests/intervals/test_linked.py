@@ -16,7 +16,7 @@ def told():
     """What a real run's noisy tables say, a and b being linked and nothing else."""
     rng, n = seeded(0), 20_000
     cells = rng.choice(12, n, p=joint((3, 4), "falling", 0.1).ravel()) * 2 + rng.integers(0, 2, n)
-    problem = QueryRelease(Marginals(DOMAIN, [["a", "b"], ["b", "d"], ["a", "c"]]), n)
+    problem = QueryRelease(Marginals(DOMAIN, ["ab", "bd", "ac"]), n)
     run = finished("gaussian_maxent", problem, rows_of(DOMAIN, cells), Budget(1.0, 1e-9))
     return known(run.release, run.measured, DOMAIN)
 

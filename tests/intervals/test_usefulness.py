@@ -38,7 +38,7 @@ def test_a_run_says_both_and_neither_where_they_mean_nothing():
     triples = Run(made, all_tables(DOMAIN, N, 3), ROWS, BUDGET).finish().to_json()["final"]
     assert triples["k_marginal"] is None
     assert triples["as_exact_as_sample"] is not None
-    sums = TableQueries(DOMAIN, [(["a"], [[0.5, 1, 0]])])
+    sums = TableQueries(DOMAIN, [("a", [[0.5, 1, 0]])])
     asked = Run(made, QueryRelease(sums, N), ROWS, BUDGET).finish().to_json()["final"]
     assert asked["as_exact_as_sample"] is None
 

@@ -57,7 +57,7 @@ class Discount(Gaussian):
     rho = 0.0
 
 
-LINES, BATCH, ZEROS = Better(DOMAIN, [["a"]]), np.arange(5), np.zeros(5)
+LINES, BATCH, ZEROS = Better(DOMAIN, ["a"]), np.arange(5), np.zeros(5)
 
 
 def batch(queries=BATCH, answers=ZEROS, level=0.1):

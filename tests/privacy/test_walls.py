@@ -59,8 +59,8 @@ def marginals():
 WORKLOADS = {
     "marginals": marginals,
     "explicit": lambda: Explicit(DOMAIN, np.eye(6)[:4]),
-    "table queries": lambda: TableQueries.prefixes(DOMAIN, ["a", "b"]),
-    "union": lambda: Union([Marginals(DOMAIN, [["a"]]), Explicit(DOMAIN, np.eye(6)[3:])]),
+    "table queries": lambda: TableQueries.prefixes(DOMAIN, "ab"),
+    "union": lambda: Union([Marginals(DOMAIN, ["a"]), Explicit(DOMAIN, np.eye(6)[3:])]),
 }
 workloads = parametrize("make", WORKLOADS.values(), ids=list(WORKLOADS))
 
@@ -214,7 +214,7 @@ def test_a_workload_or_domain_derived_from_ours_is_refused():
 
     thin = Domain((Thin(name="a", kind="integer", low=0, high=2), DOMAIN.columns[1]))
     for domain in (Narrow(DOMAIN.columns), thin):
-        workload = Marginals(DOMAIN, [["a"]])
+        workload = Marginals(DOMAIN, ["a"])
         force(workload, domain=domain)
         with refused("nothing derived"):
             measured(workload)
@@ -224,7 +224,7 @@ def test_a_workload_or_domain_derived_from_ours_is_refused():
 def test_a_workload_on_another_domain_is_refused_before_an_error_could_tell_of_a_record(domain):
     curator = asking()
     with refused("another schema"):
-        curator.measure(Answers(Marginals(domain, [["a"]])), Gaussian(MU))
+        curator.measure(Answers(Marginals(domain, ["a"])), Gaussian(MU))
     assert curator.ledger.events == []
 
 
@@ -323,7 +323,7 @@ def test_a_run_refuses_a_workload_on_another_domain():
         problem, enumerates, plan = QueryRelease, True, dpfw.plan
 
         def steps(self, problem, plan, curator, rng):
-            score = SignedErrors(Marginals(codes(2, 2), [["a"]]), np.zeros(2))
+            score = SignedErrors(Marginals(codes(2, 2), ["a"]), np.zeros(2))
             yield curator.select(score, plan.spend("select"))
 
     run = Run(Elsewhere(), problem, ROWS, BUDGET)
