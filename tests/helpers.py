@@ -1,10 +1,11 @@
 """Small tasks and brute-force twins that several test files share, and one hypothesis profile: no clock, no chance."""
 
+import io
 import itertools
 import json
 import math
 import signal
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
@@ -327,24 +328,19 @@ TASKS = {
 
 
 def cli(command, *more, code=0):
-    """Run a command as it is typed, with further arguments; it ends with this exit code."""
-    found = main([*(command.split() if isinstance(command, str) else command), *more])
+    """What a command prints as it is typed, with further arguments; it ends with this exit code."""
+    with redirect_stdout(io.StringIO()) as said:
+        found = main([*(command.split() if isinstance(command, str) else command), *more])
+    print(said.getvalue(), end="")
     assert found == code, f"{command} ended with {found}"
+    return said.getvalue()
 
 
-def one_line_of_error(capsys, named=""):
-    """A refused command says one short line of error that has `named`, and nothing else."""
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.startswith("error: ")
-    assert told.err.count("\n") == 1
-    assert len(told.err) < 600
-    assert named in told.err
-
-
-def refusal(code, capsys, words):
-    """A command ended with this code, 2, and its last line is an error that has these words."""
-    assert code == 2
-    last = capsys.readouterr().err.splitlines()[-1]
-    assert last.startswith("error: ")
-    assert words in last
+def refusal(words, command, *more):
+    """A command is refused: it says one short line of error that has these words, and nothing else."""
+    with redirect_stderr(io.StringIO()) as told:
+        assert cli(command, *more, code=2) == ""
+    assert told.getvalue().startswith("error: ")
+    assert told.getvalue().count("\n") == 1
+    assert len(told.getvalue()) < 600
+    assert words in told.getvalue()

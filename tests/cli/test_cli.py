@@ -108,13 +108,9 @@ def test_the_largest_budget_that_is_legal_runs(here, name):
     cli(arguments(epsilon="1e9", algorithm=name))
 
 
-def test_algorithms_are_listed_in_three_forms(capsys):
-    cli("algorithms")
-    plain = capsys.readouterr().out
-    cli("algorithms --markdown")
-    markdown = capsys.readouterr().out.strip().splitlines()
-    cli("algorithms --json")
-    told = json.loads(capsys.readouterr().out)
+def test_algorithms_are_listed_in_three_forms():
+    plain, markdown = cli("algorithms"), cli("algorithms --markdown").strip().splitlines()
+    told = json.loads(cli("algorithms --json"))
     assert list(told) == list(ALGORITHMS)
     assert len(markdown) == 2 + len(ALGORITHMS)
     for name, cls in ALGORITHMS.items():

@@ -3,7 +3,6 @@
 import pandas as pd
 
 from dpcore import read_json
-from dpcore.cli import main
 from tests.helpers import approx, cli, parametrize, refusal
 
 
@@ -38,5 +37,5 @@ def test_the_score_is_the_largest_and_mean_difference_of_shares(here):
 
 
 @parametrize("synthetic, message", [("over.csv", "'3' in row 2 is outside 0..2"), ("one.csv", "1 row")])
-def test_a_table_that_does_not_fit_the_schema_is_refused(here, capsys, synthetic, message):
-    refusal(main(f"score c.csv {synthetic} --schema c.json --queries marginals:2".split()), capsys, message)
+def test_a_table_that_does_not_fit_the_schema_is_refused(here, synthetic, message):
+    refusal(message, f"score c.csv {synthetic} --schema c.json --queries marginals:2")

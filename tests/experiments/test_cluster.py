@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from dpcore import domain_from_json, read_json
-from dpcore.cli import main
 from dpcore.data.sources.parquet import ParquetSource
 from dpcore.experiments.cluster import OnCluster, check_address, connect
 from tests.helpers import cli, once, parametrize, refusal, refused, seeded, write_json
@@ -122,11 +121,11 @@ def test_other_addresses_are_refused(address, message):
         check_address(address)
 
 
-def test_nobody_at_the_address_is_one_clear_line(here, monkeypatch, capsys):
+def test_nobody_at_the_address_is_one_clear_line(here, monkeypatch):
     pytest.importorskip("distributed")
     monkeypatch.setattr("dpcore.experiments.cluster.CONNECT_SECONDS", 1)
     command = ["sweep", "c.csv", "--schema", "c.json", "--queries", "marginals:1", "--algorithms", "dpfw"]
-    refusal(main([*command, "--scheduler", "tcp://127.0.0.1:9"]), capsys, "no scheduler answers at tcp://127.0.0.1:9")
+    refusal("no scheduler answers at tcp://127.0.0.1:9", command, "--scheduler", "tcp://127.0.0.1:9")
 
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch):
