@@ -20,7 +20,7 @@ def test_rows_answer_like_their_histogram(workload):
 
 
 @parametrize("wanted", [1, 7, 1000])
-@parametrize("release", [Records.of(D324, ROWS), Histogram(D324, SHARES)], ids=type)
+@parametrize("release", [Records.of(D324, ROWS), Histogram(D324, SHARES)])
 def test_rows_are_drawn_in_proportion_to_within_one(release, wanted):
     frame = release.sample(wanted, seeded(1))
     assert frame.shape == (wanted, 3)

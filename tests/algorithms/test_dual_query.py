@@ -21,7 +21,7 @@ def tall_rows(n=2000):
 
 @parametrize("samples", [1, 7])
 @parametrize("rounds", [2, 30])
-@parametrize("budget", BUDGETS, ids=str)
+@parametrize("budget", BUDGETS)
 @parametrize("where, group", [("2-way", 1), ("explicit", 1), ("2-way", 5)])
 def test_the_charges_of_dualquery_are_those_of_the_docstring(where, group, budget, rounds, samples):
     asked = task(where)[0]
@@ -40,7 +40,7 @@ def test_the_charges_of_dualquery_are_those_of_the_docstring(where, group, budge
         assert rho == approx(budget.rho, rel=1e-8)
 
 
-@parametrize("budget", [*BUDGETS, Budget(0.01, 1e-9)], ids=str)
+@parametrize("budget", [*BUDGETS, Budget(0.01, 1e-9)])
 @parametrize("where", ["2-way", "explicit", "two records"])
 def test_dqrs_expects_to_spend_its_budget_and_never_needs_more_than_dualquery(where, budget):
     problem = task(where)[0]

@@ -38,7 +38,7 @@ def test_candidates_are_all_tables_inside_those_asked_and_weights_say_how_much_o
 
 
 @quiet
-@parametrize("budget", BUDGETS, ids=str)
+@parametrize("budget", BUDGETS)
 def test_rounds_are_equal_or_enlarged_and_the_last_takes_what_is_left(budget):
     run, pure = finished("aim", *task("3-way of 4"), budget), budget.delta == 0
     events = run.events

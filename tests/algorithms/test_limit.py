@@ -32,7 +32,7 @@ LIMITS = [
 
 
 @quiet
-@parametrize("name, settings, wheres, near", LIMITS, ids=str)
+@parametrize("name, settings, wheres, near", LIMITS)
 def test_they_tend_to_the_truth(name, settings, wheres, near):
     few, *many = (
         finished(name, *task(where), Budget(epsilon, 1e-6), **settings).records[-1].empirical.max_error

@@ -38,8 +38,8 @@ CHARGED = [
 
 
 @parametrize("rounds", [1, 100])
-@parametrize("name, settings, share, each, first", CHARGED, ids=str)
-@parametrize("budget", BUDGETS[::2], ids=str)
+@parametrize("name, settings, share, each, first", CHARGED)
+@parametrize("budget", BUDGETS[::2])
 def test_the_charges_are_those_of_the_docstring_and_use_the_whole_budget(
     budget, name, settings, share, each, first, rounds
 ):
@@ -87,7 +87,7 @@ def naive(A, truth, width, n, mu, rounds):
     return out
 
 
-@parametrize("budget", [BUDGET, Budget(100, 1e-6)], ids=str)
+@parametrize("budget", [BUDGET, Budget(100, 1e-6)])
 @parametrize("where", ["3-way of 4", "mixed", "explicit", "cells of size 1"])
 def test_without_noise_it_is_the_naive_iteration(where, budget):
     problem, plan, truth, path = start("query", where, 12, budget)
@@ -97,7 +97,7 @@ def test_without_noise_it_is_the_naive_iteration(where, budget):
     assert np.abs(A @ (np.array(path) - expected).T).max() < 1e-9
 
 
-@parametrize("budget", [BUDGET, Budget(1, 0)], ids=str)
+@parametrize("budget", [BUDGET, Budget(1, 0)])
 @parametrize("measure", ["query", "marginal"])
 def test_the_average_is_that_of_the_iterates(measure, budget):
     *_, path = start(measure, "2-way", 9, budget)

@@ -11,7 +11,7 @@ from tests.helpers import BUDGET, D324, all_tables, approx, parametrize, plan_of
 
 
 @parametrize("rounds", [1, 25])
-@parametrize("budget", [Budget(1, 1e-9), Budget(9, 1e-3), Budget(1, 0)], ids=str)
+@parametrize("budget", [Budget(1, 1e-9), Budget(9, 1e-3), Budget(1, 0)])
 @parametrize("name", ["fem", "sepfem"])
 def test_a_run_is_charged_one_selection_a_round_and_nothing_else(name, budget, rounds):
     """As `test_contract` holds that charges are the planned ones."""

@@ -80,7 +80,7 @@ def laws(asked, name, spend):
     return out
 
 
-@parametrize("spend", [Pure(0.3), Pure(1.0), Pure(3.0)], ids=str)
+@parametrize("spend", [Pure(0.3), Pure(1.0), Pure(3.0)])
 @parametrize("name", WORKLOADS)
 def test_all_answers_up_to_the_first_above_cost_what_was_paid(asked, name, spend):
     found = laws(asked, name, spend)
@@ -158,7 +158,7 @@ def test_draws_follow_the_law(claimed, kept):
 
 @quiet
 @parametrize("updates", [1, 40])
-@parametrize("budget", BUDGETS, ids=str)
+@parametrize("budget", BUDGETS)
 def test_a_run_is_charged_for_every_update_and_for_a_threshold_in_use(budget, updates):
     run = finished("pmw", *task("2-way"), budget, updates=updates)
     compare, measure = (charge.spend for charge in run.plan.charges)

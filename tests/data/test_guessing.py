@@ -180,7 +180,7 @@ def bounded(numbers, **options):
 CASES = [(name, far) for name in BULKS for far in FAR if name != "few" or len(far) < 2]  # two of eight are not few
 
 
-@parametrize("name, outliers", CASES, ids=str)
+@parametrize("name, outliers", CASES)
 def test_an_outlier_does_not_swallow_a_column(name, outliers):
     bulk, whole = BULKS[name], name in ("ages", "years", "few")
     found = bounded([*bulk, *outliers], whole=whole)

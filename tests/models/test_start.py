@@ -127,7 +127,7 @@ def test_sweeps_with_another_start_are_other_sweeps():
 HISTOGRAMS = [name for name, cls in QUERIES.items() if cls.graphical]
 
 
-@parametrize("budget", [Budget(0.5, 1e-6), Budget(0.5, 0)], ids=str)
+@parametrize("budget", [Budget(0.5, 1e-6), Budget(0.5, 0)])
 @parametrize("name, settings", [variant for variant in variants() if variant[0] in HISTOGRAMS])
 def test_cells_outside_the_support_stay_empty_at_every_step(name, settings, budget):
     if not serves(name, settings, "3-way of 4", budget):

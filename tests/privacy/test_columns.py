@@ -75,7 +75,7 @@ def law(counts, texts, scale, laplace, threshold, reach):
     return out
 
 
-@parametrize("spend", [Approximate(1.0, 0.05), Approximate(3.0, 0.4), Gaussian(1.2, 0.05), Gaussian(0.6, 0.3)], ids=str)
+@parametrize("spend", [Approximate(1.0, 0.05), Approximate(3.0, 0.4), Gaussian(1.2, 0.05), Gaussian(0.6, 0.3)])
 @parametrize("group", [1, 2])
 def test_values_above_a_threshold_keep_their_promise_on_all_neighbours(asked, spend, group):
     laplace, n = isinstance(spend, Approximate), 4

@@ -218,7 +218,7 @@ RUNS = {
 }
 
 
-@parametrize("name, budget", [(name, budget) for name, (_, budgets) in RUNS.items() for budget in budgets], ids=str)
+@parametrize("name, budget", [(name, budget) for name, (_, budgets) in RUNS.items() for budget in budgets])
 def test_a_run_of_few_rounds_keeps_the_promise(asked, name, budget):
     algorithm, domain = RUNS[name][0], codes(2, 2)
     problem = QueryRelease(Marginals(domain, ["a"]), 2)

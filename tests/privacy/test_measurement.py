@@ -25,7 +25,7 @@ ASKED = {
 
 @parametrize("exact", [False, True])
 @parametrize("group", [1, 3])
-@parametrize("spend", [Gaussian(0.1), Pure(0.1)], ids=str)
+@parametrize("spend", [Gaussian(0.1), Pure(0.1)])
 @parametrize("name", ASKED)
 def test_the_noise_that_is_drawn_has_the_deviation_that_is_said(name, spend, group, exact):
     statistic, rows = ASKED[name], random_rows(DOMAIN, N)

@@ -62,7 +62,7 @@ WORKLOADS = {
     "table queries": lambda: TableQueries.prefixes(DOMAIN, "ab"),
     "union": lambda: Union([Marginals(DOMAIN, ["a"]), Explicit(DOMAIN, np.eye(6)[3:])]),
 }
-workloads = parametrize("make", WORKLOADS.values(), ids=list(WORKLOADS))
+workloads = parametrize("make", WORKLOADS.values(), ids=WORKLOADS)
 
 
 WHOLE = Budget(100, 1e-6)
@@ -128,7 +128,7 @@ QUESTIONS = {
     "stream": ("above_threshold", lambda w, a: AbsoluteErrors(w, np.arange(5), a, 0.1), Pure(EPSILON)),
     "tables": ("select", lambda w, a: TableErrors(w, a, np.zeros(2), np.ones(2)), BoundedRange(EPSILON)),
 }
-questions = parametrize("verb, make, spend", QUESTIONS.values(), ids=list(QUESTIONS))
+questions = parametrize("verb, make, spend", QUESTIONS.values(), ids=QUESTIONS)
 
 
 @questions
@@ -348,7 +348,7 @@ ROUNDED = {
 }
 
 
-@parametrize("verb, make", ROUNDED.values(), ids=list(ROUNDED))
+@parametrize("verb, make", ROUNDED.values(), ids=ROUNDED)
 def test_far_answers_do_not_round_the_true_ones_to_a_bit(asked, verb, make):
     """The scores move by what one record moves them, and not by the spacing of far numbers."""
     score = make(marginals())
@@ -383,7 +383,7 @@ NOT_PRIVATE = {
 }
 
 
-@parametrize("verb, make", NOT_PRIVATE.values(), ids=list(NOT_PRIVATE))
+@parametrize("verb, make", NOT_PRIVATE.values(), ids=NOT_PRIVATE)
 def test_questions_whose_noise_would_round_away_are_refused_before_a_charge(verb, make):
     question = make(marginals())
     curator = asking(kind=RiskCurator if isinstance(question, MeanGradient) else TableCurator)
@@ -392,7 +392,7 @@ def test_questions_whose_noise_would_round_away_are_refused_before_a_charge(verb
     assert curator.ledger.events == []
 
 
-@parametrize("wrong", [{"low": 1.0}, {"high": np.nan}, {"width": -1.0}, {"low": -np.inf}], ids=str)
+@parametrize("wrong", [{"low": 1.0}, {"high": np.nan}, {"width": -1.0}, {"low": -np.inf}])
 def test_a_loss_with_a_wrong_slope_is_refused(wrong):
     loss = PiecewiseLinear("mine", -1.0, 1.0)
     with refused("slopes"):

@@ -112,7 +112,7 @@ def test_many_pairs_of_columns_are_bounded_from_both_sides(monkeypatch):
     assert exact.spaces.moved(found.information).max() <= 1
 
 
-@parametrize("W", [signs(codes(3, 2), 9), TableQueries.ranges(codes(3, 2), "ab")], ids=type)
+@parametrize("W", [signs(codes(3, 2), 9), TableQueries.ranges(codes(3, 2), "ab")])
 def test_the_bound_of_a_matrix_is_below_the_brute_force_optimum(W):
     below, _ = brute_force(matrix(W))
     assert 0.5 * below < least_variance(W) <= below * (1 + 1e-9)

@@ -27,7 +27,7 @@ def test_every_algorithm_can_be_audited(name):
     json.dumps(found.to_json(), allow_nan=False)
 
 
-@parametrize("budget", [Budget(2, 0), Budget(2, 0.01)], ids=str)
+@parametrize("budget", [Budget(2, 0), Budget(2, 0.01)])
 def test_half_the_sensitivity_is_caught_and_the_right_one_is_not(budget):
     sound, broken = (audit(quick("dpfw"), budget, runs=1200, bug=bug) for bug in BUGS)
     assert sound.kept

@@ -31,10 +31,6 @@ BUDGETS = [Budget(e, d) for e, d in ((1e-4, 0.5), (0.1, 1e-100), (1, 1e-9), (8, 
 PURE = [Budget(e, 0) for e in (1e-4, 1, 200)]
 
 
-def ids(budget):
-    return f"{budget.epsilon:g},{budget.delta:g}"
-
-
 NEARLY = 1 - 1e-5  # of ε; at tiny ε and large δ the margin of μ shows
 
 
@@ -48,7 +44,7 @@ def test_a_budget_that_promises_nothing_is_refused(epsilon, delta):
         Budget(epsilon, delta)
 
 
-@parametrize("value", [math.nan, True, "1", None, HUGE], ids=lambda value: str(value)[:9])
+@parametrize("value", [math.nan, True, "1", None, HUGE])
 def test_what_is_no_number_is_no_budget(value):
     for budget in ((value, 0.1), (1, value)):
         with refused(f"={str(value)[:9]}"):
@@ -67,7 +63,7 @@ BAD_SPENDS = [
 ]
 
 
-@parametrize("kind, value", BAD_SPENDS, ids=lambda v: getattr(v, "__name__", v))
+@parametrize("kind, value", BAD_SPENDS)
 def test_a_spend_that_would_give_budget_back_or_pays_for_infinite_noise_cannot_be_made(kind, value):
     with refused("must be finite and above 0"):
         kind(value)
@@ -94,7 +90,7 @@ def charge_all(plan):
 
 
 @parametrize("times", [1, 2, 3, 7, 100, 3000])
-@parametrize("budget", [Budget(1, 1e-9), Budget(0.01, 1e-3), Budget(40, 1e-6), Budget(1, 0)], ids=ids)
+@parametrize("budget", [Budget(1, 1e-9), Budget(0.01, 1e-3), Budget(40, 1e-6), Budget(1, 0)])
 def test_equal_selections_fit_exactly_and_one_more_does_not(budget, times):
     spend = equal_selections(budget, times)
     ledger = charge_all(plan_of(budget, (spend, times)))
@@ -106,8 +102,8 @@ def test_equal_selections_fit_exactly_and_one_more_does_not(budget, times):
     assert len(ledger.events) == times
 
 
-@parametrize("shares", [[1.0], [0.5, 0.5], [0.1, 0.2, 0.7], [1 / 300] * 300], ids=len)
-@parametrize("budget", BUDGETS, ids=ids)
+@parametrize("shares", [[1.0], [0.5, 0.5], [0.1, 0.2, 0.7], [1 / 300] * 300])
+@parametrize("budget", BUDGETS)
 def test_gaussian_shares_use_the_whole_budget(budget, shares):
     spends = [gaussian_share(budget, share) for share in shares]
     assert [s.mu**2 for s in spends] == approx(np.array(shares) * sum(s.mu**2 for s in spends))
@@ -118,7 +114,7 @@ def test_gaussian_shares_use_the_whole_budget(budget, shares):
         ledger.charge("measure", spends[0])
 
 
-@parametrize("name, settings", variants(), ids=str)
+@parametrize("name, settings", variants())
 def test_no_algorithm_plans_or_spends_more_than_requested(name, settings):
     """Defaults at all budgets, other choices at every fourth."""
     for budget in [*BUDGETS, *PURE][:: 1 if settings == few_rounds(name) else 4]:

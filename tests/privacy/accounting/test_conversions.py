@@ -13,7 +13,7 @@ DELTAS = [1e-300, 3e-279, 1e-199, 1e-66, 1e-30, 2e-14, 1e-9, 1e-6, 1e-3, 0.05, 0
 EPSILONS = 10.0 ** np.linspace(-6, 9, 46)
 
 
-every_delta = parametrize("delta", DELTAS, ids=str)
+every_delta = parametrize("delta", DELTAS)
 
 
 def log_of(number):

@@ -116,7 +116,7 @@ def law(share, scale, edges):
     return np.append(1 - above[0], -np.diff(above, append=0))
 
 
-@parametrize("spend", [Approximate(1.0, 0.01), Approximate(0.2, 1e-4), Approximate(2.0, 0.4)], ids=str)
+@parametrize("spend", [Approximate(1.0, 0.01), Approximate(0.2, 1e-4), Approximate(2.0, 0.4)])
 @parametrize("group", [1, 2])
 def test_thresholded_laplace_noise_keeps_its_promise(asked, spend, group):
     n = 4
