@@ -18,6 +18,7 @@ from hypothesis import settings
 from dpcore import (
     ALGORITHMS,
     Budget,
+    BudgetError,
     Explicit,
     InputError,
     Marginals,
@@ -101,6 +102,11 @@ def encoded(column, cells):
 def refused(words=None, kind=InputError):
     """Expect an error of this kind, in words that this pattern finds."""
     return pytest.raises(kind, match=words)
+
+
+def unpaid(words=None):
+    """Expect that the budget does not pay, in words that this pattern finds."""
+    return refused(words, BudgetError)
 
 
 class InParts(ReadInOrder):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcore import Budget, BudgetError, Marginals
+from dpcore import Budget, Marginals
 from dpcore.algorithms.private_multiplicative_weights import levels
 from dpcore.privacy import mechanisms
 from dpcore.privacy.accounting import Accounting, BoundedRange, Pure
@@ -21,11 +21,11 @@ from tests.helpers import (
     neighbours,
     parametrize,
     quiet,
-    refused,
     rows_of,
     seeded,
     signs,
     task,
+    unpaid,
 )
 from tests.privacy.enumeration import curator_of
 
@@ -124,7 +124,7 @@ def test_a_threshold_is_paid_once_and_kept_until_a_query_is_above_it(asked, monk
     for paid in (1, 2):
         assert curator.above_threshold(errors, spend) == 2
         assert len(curator.ledger.events) == paid
-    with refused("above_threshold needs", BudgetError):
+    with unpaid("above_threshold needs"):
         curator.above_threshold(errors, spend)
 
 
@@ -133,12 +133,12 @@ def test_a_threshold_in_use_serves_nothing_else():
     curator = curator_of(rows_of(PAIR, [0, 3]), spend, BoundedRange(1.0), times=3)
     errors = far_from_0(workload, 32.0)
     assert curator.above_threshold(errors, spend) is None
-    with refused("a threshold is in use: nothing else may be asked", BudgetError):
+    with unpaid("a threshold is in use: nothing else may be asked"):
         curator.select(SignedErrors(workload, np.zeros(4)), BoundedRange(1.0))
-    with refused("the threshold in use was planned for Pure", BudgetError):
+    with unpaid("the threshold in use was planned for Pure"):
         curator.above_threshold(errors, Pure(0.5))
     wide = far_from_0(WORKLOADS["signs"], 32.0)
-    with refused("at sensitivity 1", BudgetError):
+    with unpaid("at sensitivity 1"):
         curator.above_threshold(wide, spend)
     assert curator.ledger.events == [("above_threshold", spend)]
 

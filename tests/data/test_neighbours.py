@@ -26,7 +26,7 @@ from dpcore.data.cell import LARGEST_USUAL, LEAST_USUAL, canonical, distinct
 from dpcore.data.fingerprint import fingerprint
 from dpcore.data.marks import LARGEST_WHOLE, marks, persons
 from tests.data.test_readers import sheet
-from tests.helpers import categorical, domain_of, integer, parametrize, refused, seeded
+from tests.helpers import categorical, domain_of, integer, once, parametrize, refused, seeded
 
 NAMES = ["who", "whole", "amount", "word", "day"]
 TOLERANT = {"missing": "category", "out_of_range": "clip", "unreadable": "missing"}
@@ -325,7 +325,7 @@ def test_a_database_refuses_a_text_that_is_no_utf_8(duckdb):
         duckdb(pa.table({"x": cells([b"a", b"Z\xfcrich"], pa.string())})).count(CATEGORIES, [(0,)])
 
 
-@pytest.fixture(scope="module")
+@once
 def duckdb():
     """A source of the rows of a table, in a database."""
     ibis = pytest.importorskip("ibis")

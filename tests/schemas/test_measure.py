@@ -9,7 +9,6 @@ import pandas as pd
 from dpcore import (
     ALGORITHMS,
     Budget,
-    BudgetError,
     InputError,
     Marginals,
     QueryRelease,
@@ -35,7 +34,7 @@ from dpcore.schemas.plan import (
     spent,
 )
 from dpcore.tags import Tag
-from tests.helpers import QUERIES, approx, categorical, parametrize, private, refused, seeded
+from tests.helpers import QUERIES, approx, categorical, parametrize, private, refused, seeded, unpaid
 from tests.tape import Recorder, Replayer
 
 CATEGORIES = private("categorical")
@@ -147,7 +146,7 @@ def test_what_is_charged_is_what_was_planned():
     thief = SchemaPlan(**{**vars(plan), "bounds": Gaussian(plan.tree.mu)})
     schema = open_schema_from_json(FILE)
     held = ColumnCurator(schema.cells(table()), N, plan.plan, seeded(0))
-    with refused(r"not measured as planned|left", BudgetError):
+    with unpaid(r"not measured as planned|left"):
         measure_schema(schema, thief, held)
 
 
@@ -182,7 +181,7 @@ def test_schema_and_algorithm_together_keep_the_budget_and_use_it(name, delta, e
         assert sum(e.rho for e, _ in division.events) >= rho * (1 - 1e-12), "all is reserved before"
     else:
         assert 0.99 < sum(t * e.pure for e, t in events) <= 1
-    with refused("together need", BudgetError):
+    with unpaid("together need"):
         check_whole(divide(Budget(0.9, delta), 0.2, categories=known), own, plan, algorithm.adaptive)
 
 

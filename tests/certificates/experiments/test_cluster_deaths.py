@@ -40,11 +40,7 @@ def test_the_only_worker_dies_and_what_was_sent_out_with_it_is_sent_again(read):
     """Of all that was shared, and of every result, there is no other copy."""
     distributed = pytest.importorskip("distributed")
     problem, rows = task("3-way of 4")
-    algorithms = {
-        "dpfw": ALGORITHMS["dpfw"](rounds=40 if read else 3000),
-        "gaussian_maxent": ALGORITHMS["gaussian_maxent"](),
-    }
-    waiting = cases(algorithms, problem, [Budget(e, 1e-6) for e in (0.5, 2.0)], range(2))
+    waiting = planned(problem, rounds=40 if read else 3000, seeds=2)
     with (
         distributed.LocalCluster(
             n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"

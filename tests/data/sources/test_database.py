@@ -22,6 +22,7 @@ from tests.helpers import (
     cli,
     domain_of,
     integer,
+    once,
     parametrize,
     refusal,
     refused,
@@ -76,7 +77,7 @@ def given(frame):
     return frame.astype(object).where(frame.notna(), None).to_numpy().tolist()
 
 
-@pytest.fixture(scope="module")
+@once
 def duck(tmp_path_factory):
     duckdb = pytest.importorskip("duckdb")
     path = tmp_path_factory.mktemp("duck") / "d.duckdb"
@@ -86,7 +87,7 @@ def duck(tmp_path_factory):
     return f"duckdb://{path}"
 
 
-@pytest.fixture(scope="module")
+@once
 def postgres():
     """A server of its own, on a free port of this machine, stopped at the end."""
     psycopg = pytest.importorskip("psycopg", reason="PostgreSQL's driver is not installed")
