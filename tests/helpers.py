@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import settings
+from scipy.optimize import minimize
 
 from dpcore import (
     ALGORITHMS,
@@ -141,6 +142,11 @@ def within(seconds):
 def codes(*sizes):
     """A domain of integer codes with columns a, b, c, …, so that "ab" names two of them."""
     return domain_from_json({"abcdefghijklmnop"[i]: size for i, size in enumerate(sizes)})
+
+
+def many(columns, size):
+    """A domain of so many columns c0, c1, … of so many values each."""
+    return domain_from_json({f"c{i}": size for i in range(columns)})
 
 
 @lru_cache
@@ -294,6 +300,16 @@ def all_tables(domain, n, ways=2):
 def plan_of(name, problem, budget, **settings):
     """The plan of an algorithm with these settings."""
     return make_plan(ALGORITHMS[name](**settings), problem, budget)
+
+
+def smallest_at(objective, start, *inside):
+    """The distribution where a function, given with its gradient, is smallest, by SLSQP; `inside` are constraints."""
+    k = len(start)
+    whole = {"type": "eq", "fun": lambda D: D.sum() - 1, "jac": lambda D: np.ones(k)}
+    options = {"ftol": 1e-15, "maxiter": 2000}
+    return minimize(
+        objective, start, jac=True, method="SLSQP", bounds=[(0, 1)] * k, constraints=[whole, *inside], options=options
+    ).x
 
 
 def final_errors(run):

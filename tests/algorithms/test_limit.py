@@ -3,14 +3,27 @@
 import math
 
 import numpy as np
-from scipy.optimize import minimize, minimize_scalar
+from scipy.optimize import minimize_scalar
 
 from dpcore import ALGORITHMS, Budget, Explicit, Marginals
 from dpcore.algorithms.evidence import Evidence, summed
 from dpcore.algorithms.fitting import fit, product, stages_of
 from dpcore.models.cells import Cells
 from dpcore.theory import schedules
-from tests.helpers import approx, codes, finished, matrix, matrix_of, parametrize, quiet, seeded, softmax, task, within
+from tests.helpers import (
+    approx,
+    codes,
+    finished,
+    matrix,
+    matrix_of,
+    parametrize,
+    quiet,
+    seeded,
+    smallest_at,
+    softmax,
+    task,
+    within,
+)
 from tests.tape import exact_run
 
 MANY = ("2-way", "mixed")
@@ -100,11 +113,7 @@ def primal_optimum(A, y, sigma, base, weight):
         value = gaps @ gaps / 2 + weight * (D @ np.log(D / base))
         return value / weight, (A.T @ (gaps / sigma) + weight * (np.log(D / base) + 1)) / weight
 
-    k = A.shape[1]
-    return minimize(
-        objective, base, jac=True, method="SLSQP", bounds=[(0, 1)] * k, options={"ftol": 1e-15, "maxiter": 2000},
-        constraints={"type": "eq", "fun": lambda D: D.sum() - 1, "jac": lambda D: np.ones(k)},
-    ).x  # fmt: skip
+    return smallest_at(objective, base)
 
 
 @parametrize("seed", range(2))

@@ -9,7 +9,7 @@ from scipy import stats
 from dpcore import Budget, Marginals
 from dpcore.algorithms.private_multiplicative_weights import levels
 from dpcore.privacy import mechanisms
-from dpcore.privacy.accounting import Accounting, BoundedRange, Pure
+from dpcore.privacy.accounting import BoundedRange, Pure
 from dpcore.privacy.statistics import AbsoluteErrors, SignedErrors, sparse_scales
 from dpcore.privacy.table_curator import FINE
 from tests.helpers import (
@@ -166,14 +166,8 @@ def test_a_run_is_charged_for_every_update_and_for_a_threshold_in_use(budget, up
     in_use = "update on" not in run.records[-1].note  # a threshold that no query came above
     events = [what for what, _ in run.events]
     assert events == ["above_threshold", "measure"] * made + ["above_threshold"] * in_use
-    if budget.delta:
-        cost = made * (compare.epsilon**2 / 2 + measure.mu**2 / 2) + in_use * compare.epsilon**2 / 2
-        assert run.spent.rho == approx(cost)
-        assert run.plan.sums.epsilon(budget.delta, Accounting.OPTIMAL) == approx(budget.epsilon, rel=1e-4)
-    else:
-        cost = made * (compare.epsilon + measure.epsilon) + in_use * compare.epsilon
-        assert run.spent.epsilon == approx(cost)
-        assert run.plan.sums.pure == approx(budget.epsilon, rel=1e-8)
+    assert run.spent.rho == approx(made * measure.rho + (made + in_use) * compare.rho)
+    assert run.plan.sums.epsilon(budget.delta, run.plan.accounting) == approx(budget.epsilon, rel=1e-4)
     assert run.spent.epsilon <= budget.epsilon
     assert made == updates or sum("end of pass" in record.note for record in run.records) == 10
     assert len(run.records) == made + sum("none above" in record.note for record in run.records)

@@ -1,12 +1,11 @@
 """The command `evolve`: its JSON, its repeats, and one clear line for everything that is wrong."""
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from dpcore import read_json
-from dpcore.geometry.regions import Ball
-from tests.helpers import cli, parametrize, refusal, seeded
+from tests.helpers import cli, parametrize, refusal
+from tests.point_tasks import quarter
 
 CHOSEN = "--algorithm=private_evolution --epsilon=1 --delta=1e-4"
 GOOD = f"--ball=1 {CHOSEN}"
@@ -15,7 +14,7 @@ GOOD = f"--ball=1 {CHOSEN}"
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    X = np.abs(Ball(np.zeros(2), 1.0).uniform(200, seeded(0)))
+    X = quarter(200)
     pd.DataFrame(X, columns=["x", "y"]).to_csv("p.csv", index=False)
     (tmp_path / "same.csv").write_text("x,y\n" + "0.2,0.1\n" * 30)
     return tmp_path

@@ -25,14 +25,17 @@ def patience(monkeypatch):
     monkeypatch.setattr("dpcore.experiments.cluster.CONNECT_SECONDS", 60)
 
 
+def workers(count):
+    """A cluster of processes on this machine."""
+    cluster = pytest.importorskip("distributed").LocalCluster
+    return cluster(n_workers=count, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1")
+
+
 @once
 def cluster():
-    distributed = pytest.importorskip("distributed")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
-        ) as local:
+        with workers(2) as local:
             yield local
 
 

@@ -22,6 +22,7 @@ from tests.helpers import (
     final_errors,
     finished,
     histogram,
+    many,
     parametrize,
     plan_of,
     refused,
@@ -76,7 +77,7 @@ def test_a_start_of_another_domain_is_refused_and_so_is_one_that_cannot_be():
         QueryRelease(Marginals.all(typed, 1), 9, 1, only)
 
 
-WIDE = domain_from_json({f"c{i}": 6 for i in range(12)})
+WIDE = many(12, 6)
 
 
 def chain(n, seed):

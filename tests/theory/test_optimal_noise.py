@@ -4,13 +4,12 @@ import itertools
 import math
 
 import numpy as np
-from scipy.optimize import minimize
 
 from dpcore import Budget, Explicit, Marginals, TableQueries, Union
 from dpcore.privacy.accounting import gdp_mu
 from dpcore.theory.optimal_noise import against_line, least_rmse, least_variance, optimum
 from dpcore.workloads.residuals import residual_spaces
-from tests.helpers import BUDGET, D324, approx, codes, matrix, matrix_of, parametrize, signs
+from tests.helpers import BUDGET, D324, approx, codes, matrix, matrix_of, parametrize, signs, smallest_at
 
 TINY = {
     "binary pair": (codes(2, 2), ["ab"]),
@@ -48,16 +47,7 @@ def brute_force(W):
 
     weights = np.full(len(pairs), 1 / len(pairs))
     for _ in range(2):
-        weights = minimize(
-            negative,
-            weights,
-            jac=True,
-            method="SLSQP",
-            bounds=[(0, 1)] * len(pairs),
-            constraints=[{"type": "eq", "fun": lambda x: x.sum() - 1, "jac": lambda x: np.ones(len(x))}],
-            options={"ftol": 1e-13, "maxiter": 500},
-        ).x
-        weights = np.maximum(weights, 1e-14)
+        weights = np.maximum(smallest_at(negative, weights), 1e-14)
         weights /= weights.sum()
     total, costs = solve(weights)
     return total**2, total**2 * costs.max()

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from dpcore import Explicit, Marginals, TableQueries, Union, domain_from_json, read_queries, samples
+from dpcore import Explicit, Marginals, TableQueries, Union, read_queries, samples
 from dpcore.models.cells import Cells
 from dpcore.privacy.statistics.answers import Answers, SignedErrors, check_workload
 from dpcore.workloads.base import largest_distance
@@ -26,6 +26,7 @@ from tests.helpers import (
     codes,
     domain_of,
     histogram,
+    many,
     matrix_of,
     parametrize,
     random_rows,
@@ -59,7 +60,7 @@ def test_labels_name_columns_and_values_in_the_order_of_the_domain():
 def test_a_workload_of_countless_tables_is_refused_before_they_are_listed():
     """Listing (40 choose 20) tables would take days."""
     with within(20), refused("137,?846,?528,?820"):
-        Marginals.all(domain_from_json({f"x{i}": 2 for i in range(40)}), 20)
+        Marginals.all(many(40, 2), 20)
 
 
 SMALL = domain_of(

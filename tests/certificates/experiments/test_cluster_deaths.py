@@ -11,7 +11,7 @@ import pytest
 from dpcore import ALGORITHMS, Budget
 from dpcore.experiments.cluster import connect, sweep_on
 from dpcore.experiments.sweep import cases, sweep
-from tests.experiments.test_cluster import cluster, counted_on, parts, patience
+from tests.experiments.test_cluster import cluster, counted_on, parts, patience, workers
 from tests.helpers import parametrize, task
 
 __all__ = ["cluster", "parts", "patience"]
@@ -38,15 +38,9 @@ def until_idle(client):
 @parametrize("read", [False, True])
 def test_the_only_worker_dies_and_what_was_sent_out_with_it_is_sent_again(read):
     """Of all that was shared, and of every result, there is no other copy."""
-    distributed = pytest.importorskip("distributed")
     problem, rows = task("3-way of 4")
     waiting = planned(problem, rounds=40 if read else 3000, seeds=2)
-    with (
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
-        ) as alone,
-        closing(connect(alone.scheduler_address)) as client,
-    ):
+    with workers(1) as alone, closing(connect(alone.scheduler_address)) as client:
         points = sweep_on(client, waiting, problem, rows)
         found = [next(points)]
         if read:

@@ -8,21 +8,18 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
-from dpcore import ALGORITHMS, Budget
+from dpcore import Budget
 from dpcore.experiments import transcripts as module
-from dpcore.experiments.audit import hand_over, short
+from dpcore.experiments.audit import hand_over
 from dpcore.experiments.likelihood import Asked, gaussian_score, selection_law, telling_outcomes
 from dpcore.experiments.transcripts import SHARES, _AllNoise, _script, _Selection, _table, trade_off, transcribe
 from dpcore.privacy import mechanisms
 from dpcore.privacy.accounting import BoundedRange, Gaussian, Pure
 from dpcore.privacy.statistics import AbsoluteErrors, CellAnswers, SignedErrors
+from tests.certificates.experiments.test_audit import quick
 from tests.helpers import QUERIES, approx, parametrize, refused, seeded
 
 WIDE = Budget(6, 0.01)  # few transcripts show much of a large promise
-
-
-def quick(name):
-    return short(ALGORITHMS[name]())
 
 
 def judged(*args, **named):
