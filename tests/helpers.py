@@ -60,6 +60,11 @@ def write_json(path, content):
     Path(path).write_text(json.dumps(content))
 
 
+def either(name):
+    """Try a test with False and with True."""
+    return parametrize(name, [False, True])
+
+
 def categorical(*values, **more):
     """A schema's entry for a column of these values."""
     return {"kind": "categorical", "values": [*values], **more}
@@ -327,14 +332,18 @@ def wide_task(n=2000):
     return QueryRelease(Marginals.all(domain, 2), n), domain.group(np.repeat(halves, 2, axis=1))
 
 
+def ways(count):
+    return lambda domain: Marginals.all(domain, count)
+
+
 TASKS = {
-    "1-way": (D324, 60, lambda d: Marginals.all(d, 1)),
-    "2-way": (D324, 500, lambda d: Marginals.all(d, 2)),
-    "3-way of 4": (codes(2, 3, 2, 3), 1000, lambda d: Marginals.all(d, 3)),
+    "1-way": (D324, 60, ways(1)),
+    "2-way": (D324, 500, ways(2)),
+    "3-way of 4": (codes(2, 3, 2, 3), 1000, ways(3)),
     "mixed": (D324, 200, lambda d: Marginals(d, ["c", "ca", "bca"])),
-    "one column": (codes(5), 40, lambda d: Marginals.all(d, 1)),
-    "one cell": (codes(1), 5, lambda d: Marginals.all(d, 1)),
-    "cells of size 1": (codes(1, 3, 1), 30, lambda d: Marginals.all(d, 2)),
+    "one column": (codes(5), 40, ways(1)),
+    "one cell": (codes(1), 5, ways(1)),
+    "cells of size 1": (codes(1, 3, 1), 30, ways(2)),
     "explicit": (D324, 100, lambda d: signs(d, 9)),
     "ranges": (D324, 100, lambda d: TableQueries.ranges(d, "ac")),
     "half-spaces": (codes(5, 2, 4), 100, lambda d: TableQueries.half_spaces(d, "ac", 5)),
@@ -345,7 +354,7 @@ TASKS = {
     ),
     "one query": (codes(3, 2), 50, lambda d: Explicit(d, np.eye(6)[:1])),
     "constant queries": (codes(3, 2), 50, lambda d: Explicit(d, np.ones((2, 6)))),
-    "two records": (codes(3, 2), 2, lambda d: Marginals.all(d, 2)),
+    "two records": (codes(3, 2), 2, ways(2)),
 }
 
 

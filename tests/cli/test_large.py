@@ -102,7 +102,7 @@ def test_people_whose_rows_stand_together_are_limited_as_in_memory(here):
 
 def test_constraints_that_records_break_are_told_of_parts_too(here, capsys):
     schema = {"columns": {n: integer(0, 29) for n in WIDE}}
-    schema["constraints"] = [{"order": ["c", "a", "b"]}]
+    schema["constraints"] = [{"order": list("cab")}]
     write_json(here / "wide.json", schema)
     command = "--schema=wide.json --queries=marginals:2 --algorithm=residual --epsilon=1"
     said = []

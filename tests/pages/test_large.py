@@ -45,7 +45,7 @@ def parts(tmp_path, monkeypatch):
     """A folder of Parquet, of which this session looks at the first rows only."""
     rng = seeded(0)
     frame = pd.DataFrame({
-        "id": np.arange(N) // 2, "a": rng.choice(["x", "y", "z"], N), "b": rng.integers(0, 10, N),
+        "id": np.arange(N) // 2, "a": rng.choice(list("xyz"), N), "b": rng.integers(0, 10, N),
         "c": rng.integers(0, 10, N),
     })  # fmt: skip
     (tmp_path / "people").mkdir()

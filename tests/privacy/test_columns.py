@@ -14,7 +14,7 @@ from dpcore.privacy import exact
 from dpcore.privacy.accounting import Approximate, BoundedRange, Gaussian, Plan, Pure, zcdp_epsilon
 from dpcore.privacy.column_curator import ColumnCurator, passing
 from dpcore.privacy.statistics.columns import KindCounts, Magnitudes, TreeCounts, powers
-from tests.helpers import approx, hockey_stick, parametrize, refused, seeded, unpaid
+from tests.helpers import approx, either, hockey_stick, parametrize, refused, seeded, unpaid
 from tests.privacy.enumeration import largest_move, plan_of
 
 SAYINGS = ["a", "2", "-1.5", None, "2026-11-22", "1e40"]
@@ -46,7 +46,7 @@ def differ(x, y):
     return len(x) - sum(min(x.count(v), y.count(v)) for v in set(x))
 
 
-@parametrize("whole", [False, True])
+@either("whole")
 @parametrize("group", [1, 2])
 @parametrize("name", STATISTICS)
 def test_noise_is_that_of_the_largest_change_between_neighbours_and_no_more(asked, name, group, whole):
@@ -100,7 +100,7 @@ def test_values_above_a_threshold_keep_their_promise_on_all_neighbours(asked, sp
         assert short > 0, "a threshold that forgets the neighbours' counts would be caught"
 
 
-@parametrize("laplace", [True, False])
+@either("laplace")
 @parametrize("scale", [0.3, 1.0, 2.7, 40.0])
 @parametrize("failure", [0.4, 0.01, 1e-9])
 def test_a_value_that_a_neighbour_lacks_passes_as_rarely_as_was_paid_for(scale, failure, laplace):

@@ -121,7 +121,7 @@ class Once(int):
 
 
 QUESTIONS = {
-    "signed": ("select", lambda w, a: SignedErrors(w, a), BoundedRange(EPSILON)),
+    "signed": ("select", SignedErrors, BoundedRange(EPSILON)),
     "sums": ("draw_queries", lambda w, a: SignedErrors(w, a, 2), BoundedRange(EPSILON)),
     "odds": ("keep_draws", lambda w, a: AcceptProbabilities(w, np.arange(5), a, 1e-6), BoundedRange(1.0)),
     "stream": ("above_threshold", lambda w, a: AbsoluteErrors(w, np.arange(5), a, 0.1), Pure(EPSILON)),
@@ -337,20 +337,19 @@ def test_a_group_that_would_take_noise_away_is_refused(group):
         asking(group=group)
 
 
-BIG = 2.0**53  # spacing 1 below it: a share is rounded to 0 or 1
+W, BIG = marginals(), 2.0**53  # spacing 1 below it: a share is rounded to 0 or 1
 ROUNDED = {
-    "far answers": ("select", lambda w: SignedErrors(w, np.full(5, BIG))),
-    "far penalties": ("select", lambda w: TableErrors(w, np.zeros(5), np.array([BIG, BIG + 1]), np.ones(2))),
-    "far table answers": ("select", lambda w: TableErrors(w, np.full(5, BIG), np.zeros(2), np.ones(2))),
-    "infinite answers": ("select", lambda w: SignedErrors(w, np.array([np.inf, 0, 0, 0, 0]))),
-    "far sums": ("draw_queries", lambda w: SignedErrors(w, np.full(5, BIG), 1)),
+    "far answers": ("select", SignedErrors(W, np.full(5, BIG))),
+    "far penalties": ("select", TableErrors(W, np.zeros(5), np.array([BIG, BIG + 1]), np.ones(2))),
+    "far table answers": ("select", TableErrors(W, np.full(5, BIG), np.zeros(2), np.ones(2))),
+    "infinite answers": ("select", SignedErrors(W, np.array([np.inf, 0, 0, 0, 0]))),
+    "far sums": ("draw_queries", SignedErrors(W, np.full(5, BIG), 1)),
 }
 
 
-@parametrize("verb, make", ROUNDED.values(), ids=ROUNDED)
-def test_far_answers_do_not_round_the_true_ones_to_a_bit(asked, verb, make):
+@parametrize("verb, score", ROUNDED.values(), ids=ROUNDED)
+def test_far_answers_do_not_round_the_true_ones_to_a_bit(asked, verb, score):
     """The scores move by what one record moves them, and not by the spacing of far numbers."""
-    score = make(marginals())
     data = [rows_of(DOMAIN, [0] * half + [5] * (N - half)) for half in (15, 16)]  # one record more, past a half
     before, after = (ask(asked, verb, score, BoundedRange(EPSILON), rows)[0] for rows in data)
     assert np.abs(before - after).max() <= score.sensitivity * (1 + 1e-9)
@@ -366,25 +365,24 @@ NINE, SAMPLED = Rows(np.array([[0.1, 0.2, 1.0]]), np.array([9])), SubsampledGaus
 X, CENTRE = Box(np.array([-1.0, -1.0]), np.array([1.0, 1.0])), np.zeros(2)
 LINE = Box(np.array([-1.0]), np.array([1.0]))
 NOT_PRIVATE = {
-    "weights that round to 0": ("select", lambda w: TableErrors(w, np.zeros(5), np.zeros(2), np.full(2, 5e-324))),
-    "no numbers": ("select", lambda w: SignedErrors(w, np.full(5, np.nan))),
-    "answers of another shape": ("select", lambda w: SignedErrors(w, np.zeros((5, 1)))),
-    "a narrow query": ("select", lambda _: SignedErrors(Explicit(DOMAIN, 5e-324 * np.eye(6)), np.zeros(6))),
-    "a narrow query measured": ("measure", lambda _: Answers(Explicit(DOMAIN, 1 - 1e-16 * np.eye(6)[:1]))),
+    "weights that round to 0": ("select", TableErrors(W, np.zeros(5), np.zeros(2), np.full(2, 5e-324))),
+    "no numbers": ("select", SignedErrors(W, np.full(5, np.nan))),
+    "answers of another shape": ("select", SignedErrors(W, np.zeros((5, 1)))),
+    "a narrow query": ("select", SignedErrors(Explicit(DOMAIN, 5e-324 * np.eye(6)), np.zeros(6))),
+    "a narrow query measured": ("measure", Answers(Explicit(DOMAIN, 1 - 1e-16 * np.eye(6)[:1]))),
     "one narrow query of many": (
         "measure",
-        lambda _: SomeAnswers(Explicit(DOMAIN, np.eye(6) * [[1], [1e-300], [1], [1], [1], [1]]), slice(1, 2)),
+        SomeAnswers(Explicit(DOMAIN, np.eye(6) * [[1], [1e-300], [1], [1], [1], [1]]), slice(1, 2)),
     ),
-    "a clip that rounds to 0": ("measure", lambda _: MeanGradient(hinge(), X, CENTRE, 1e-320)),
-    "a point a record": ("measure", lambda _: MeanGradient(hinge(), X, np.zeros((3, 2)), 1.0)),
-    "a point that is no number": ("measure", lambda _: MeanGradient(hinge(), X, np.full(2, np.nan), 1.0)),
-    "a margin at a location": ("measure", lambda _: MeanGradient(hinge(), LINE, np.zeros(1), 1e6, True)),
+    "a clip that rounds to 0": ("measure", MeanGradient(hinge(), X, CENTRE, 1e-320)),
+    "a point a record": ("measure", MeanGradient(hinge(), X, np.zeros((3, 2)), 1.0)),
+    "a point that is no number": ("measure", MeanGradient(hinge(), X, np.full(2, np.nan), 1.0)),
+    "a margin at a location": ("measure", MeanGradient(hinge(), LINE, np.zeros(1), 1e6, True)),
 }
 
 
-@parametrize("verb, make", NOT_PRIVATE.values(), ids=NOT_PRIVATE)
-def test_questions_whose_noise_would_round_away_are_refused_before_a_charge(verb, make):
-    question = make(marginals())
+@parametrize("verb, question", NOT_PRIVATE.values(), ids=NOT_PRIVATE)
+def test_questions_whose_noise_would_round_away_are_refused_before_a_charge(verb, question):
     curator = asking(kind=RiskCurator if isinstance(question, MeanGradient) else TableCurator)
     with refused():
         getattr(curator, verb)(question, Gaussian(MU) if verb == "measure" else SPENDS[1])

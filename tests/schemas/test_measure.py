@@ -34,7 +34,7 @@ from dpcore.schemas.plan import (
     spent,
 )
 from dpcore.tags import Tag
-from tests.helpers import QUERIES, approx, categorical, parametrize, private, refused, seeded, unpaid
+from tests.helpers import QUERIES, approx, categorical, either, parametrize, private, refused, seeded, unpaid
 from tests.tape import Recorder, Replayer
 
 CATEGORIES = private("categorical")
@@ -71,7 +71,7 @@ def measured(frame, spec=FILE, *, epsilon=4.0, delta=1e-6, exact=False, wrap=lam
     return measure_schema(schema, plan, curator), curator, plan
 
 
-@parametrize("exact", [False, True])
+@either("exact")
 def test_every_cell_falls_in_the_schema_that_was_found(exact):
     frame = table()
     found = measured(frame, exact=exact)[0]
@@ -150,7 +150,7 @@ def test_what_is_charged_is_what_was_planned():
         measure_schema(schema, thief, held)
 
 
-@parametrize("exact", [False, True])
+@either("exact")
 @parametrize("delta", [1e-6, 0.0])
 @parametrize("name", QUERIES)
 def test_schema_and_algorithm_together_keep_the_budget_and_use_it(name, delta, exact):
@@ -293,7 +293,7 @@ def test_zeros_are_in_the_grid_of_whole_numbers_that_end_there():
     assert edges.tolist() == [-1, 0, 1]
 
 
-@parametrize("gaussian", [True, False])
+@either("gaussian")
 def test_empty_powers_look_full_as_seldom_as_said(gaussian):
     full, rng = 100, seeded(0)
     counts = (rng.normal if gaussian else rng.laplace)(0, 1 if gaussian else 0.7071, (2000, len(powers())))

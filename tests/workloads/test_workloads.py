@@ -38,7 +38,7 @@ from tests.helpers import (
 
 FOUR = codes(3, 2, 4, 2)
 WORKLOADS = {
-    "1-way": (FOUR, ["a", "b", "c", "d"]),
+    "1-way": (FOUR, list("abcd")),
     "3-way": (FOUR, list(itertools.combinations("abcd", 3))),
     "whole": (FOUR, ["dcba"]),
     "mixed": (FOUR, ["ca", "b", "dba", "abcd", "dc"]),

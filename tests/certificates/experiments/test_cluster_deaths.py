@@ -12,7 +12,7 @@ from dpcore import ALGORITHMS, Budget
 from dpcore.experiments.cluster import connect, sweep_on
 from dpcore.experiments.sweep import cases, sweep
 from tests.experiments.test_cluster import cluster, counted_on, parts, patience, workers
-from tests.helpers import parametrize, task
+from tests.helpers import either, task
 
 __all__ = ["cluster", "parts", "patience"]
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.flaky(reruns=1)]
@@ -35,7 +35,7 @@ def until_idle(client):
         time.sleep(0.1)
 
 
-@parametrize("read", [False, True])
+@either("read")
 def test_the_only_worker_dies_and_what_was_sent_out_with_it_is_sent_again(read):
     """Of all that was shared, and of every result, there is no other copy."""
     problem, rows = task("3-way of 4")
