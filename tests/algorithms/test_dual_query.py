@@ -101,11 +101,11 @@ def test_a_wrong_sign_or_memory_would_be_seen():
         assert player.errors(4).answers.tolist() == [0, 3 - second, second, 0]
 
 
-@parametrize("name", ["dualquery", "dqrs", "fem", "sepfem"])
+@parametrize("name", ["dualquery", "dqrs", "fem", "sepfem", "gem", "rap"])
 def test_domains_that_cannot_be_listed_are_served_and_learnt(name):
     rows = tall_rows()
     problem = QueryRelease(Marginals(TALL, ["a", "c", "ei"]), rows.n)
-    chosen = {"rounds": 25} | ({"samples": 2} if "fem" in name else {})
+    chosen = {"updates": 25} if name in ("gem", "rap") else {"rounds": 25} | ({"samples": 2} if "fem" in name else {})
     first, *_, last = finished(name, problem, rows, Budget(9, 1e-6), **chosen).records
     assert last.empirical.mean_l1 < first.empirical.mean_l1 * 0.85
     assert math.isfinite(last.empirical.max_error)
