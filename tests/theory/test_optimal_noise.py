@@ -63,24 +63,6 @@ def test_the_optimum_is_that_of_a_brute_force_search_over_all_gaussian_releases(
     assert above == approx(below, rel=1e-4), "the search itself has ended"
 
 
-@parametrize("where", TINY)
-def test_what_a_replaced_record_moves_is_that_of_all_pairs_of_cells(where):
-    domain, columns = TINY[where]
-    found = optimum(Marginals(domain, columns))
-    X, k = np.zeros((domain.size, domain.size)), domain.size
-    for S, kind in found.spaces.type_of.items():
-        E = np.ones((1, 1))
-        for axis, n in enumerate(domain.shape):
-            mean = np.full((n, n), 1 / n)
-            E = np.kron(E, np.eye(n) - mean if axis in S else mean)
-        X += k * found.information[kind] * E
-    moved = [(a - b) @ X @ (a - b) for a, b in itertools.combinations(np.eye(k), 2)]
-    assert max(moved) == approx(1, rel=1e-8)
-    spaces = found.spaces
-    assert spaces.moved(found.information).max() == approx(max(moved), rel=1e-9)
-    assert (2 * spaces.count * spaces.widest) @ found.information >= max(moved) * (1 - 1e-12)
-
-
 def test_columns_are_alike_only_where_their_exchange_leaves_the_tables_as_they_are():
     ring = ["ab", "bc", "cd", "ad"]  # of which only opposite corners are exchangeable
     for columns, alike in (
