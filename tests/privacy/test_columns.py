@@ -80,8 +80,9 @@ def law(counts, texts, scale, laplace, threshold, reach):
 def test_values_above_a_threshold_keep_their_promise_on_all_neighbours(asked, spend, group):
     laplace, n = isinstance(spend, Approximate), 4
     sets = [list(c) for c in itertools.combinations_with_replacement("abc", n)]
-    found = curator(sets[0], spend, group=group, whole=True).frequent(0, spend)
-    scale, threshold = asked.pop()[1], found.threshold
+    found = curator(["a", "a", "a", "b"], spend, group=group, whole=True).frequent(0, spend)
+    (counts, scale), threshold = asked.pop(), found.threshold
+    assert counts.tolist() == [*(count for count in (3, 1) if count > scale // 4), 0], "others get no noise"
     assert scale == approx((2 if laplace else math.sqrt(2)) * group / (spend.epsilon if laplace else spend.mu))
     reach = math.ceil((15 if laplace else 7) * scale)
     pairs = [(x, y) for x, y in itertools.permutations(sets, 2) if differ(x, y) <= group]

@@ -108,6 +108,7 @@ def test_a_verb_answers_its_own_questions_for_what_pays_and_no_others(verb):
         ("above_threshold", batch(BATCH + 1), "a query outside 0..4"),
         ("above_threshold", batch(BATCH - 1), "a query outside 0..4"),
         ("above_threshold", batch(answers=np.zeros(4)), "as many answers"),
+        ("above_threshold", batch(BATCH[None], ZEROS[None]), "as many answers"),
         ("above_threshold", batch(BATCH / 1), "the numbers of its queries"),
         ("above_threshold", batch(answers=np.full(5, np.nan)), "must be finite"),
         ("above_threshold", batch(level=np.inf), "must be finite"),

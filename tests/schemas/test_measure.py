@@ -304,10 +304,23 @@ def test_empty_powers_look_full_as_seldom_as_said(gaussian):
         assert wide <= 2000 * chance + 3 * math.sqrt(2000 * chance)  # three binomial deviations more
 
 
+def leaves(cells):
+    """Counts on a grid from 0 to 8, exact but as if their noise deviated by 1."""
+    column = RawCells.of(pd.Series(cells))
+    return Leaves.of(np.arange(9.0), False, lambda tree: NoisyCounts(tree.counts(column), 1.0), len(cells))
+
+
+@parametrize("at, rows, low", [("4.5", 6, 4), ("0.5", 7, 0), ("-9", 11, -16)])
+def test_an_end_moves_outward_with_as_many_rows_as_noise_would_hardly_make_and_no_fewer(at, rows, low):
+    """Near the others, within the grid, and beyond it."""
+    for fewer in (0, 1):
+        found = leaves(["5.5"] * 1000 + [at] * (rows - fewer))
+        assert (found.edges[found.ends()[0]] > low) == fewer
+
+
 @parametrize("value, rows, least", [(5, 3, None), (1.7e18, 20, 20), (-1.7e18, 20, 20)])
 def test_ends_are_where_rows_surely_are_and_numbers_too_large_for_any_cell_lie_beyond(value, rows, least):
-    cells = RawCells.of(pd.Series([str(value)] * rows + [""] * (20 - rows)))
-    ends = Leaves.of(np.arange(9.0), False, lambda tree: NoisyCounts(tree.counts(cells), 1.0), 20).ends()
+    ends = leaves([str(value)] * rows + [""] * (20 - rows)).ends()
     assert ends is None if least is None else ends[2] >= least
 
 

@@ -54,7 +54,7 @@ def test_the_gaussian_room_is_rounded_down_and_next_to_nothing_is_lost(delta):
         mu = conversions.gdp_mu(epsilon, delta)
         assert gaussian_log_delta(epsilon, mu) <= target, f"epsilon={epsilon}"
         assert gaussian_log_delta(epsilon, mu * (1 + 1e-8)) > target, f"epsilon={epsilon}"
-        assert conversions.gdp_log_delta(epsilon, mu) >= gaussian_log_delta(epsilon, mu)
+        assert math.log(delta) >= conversions.gdp_log_delta(epsilon, mu) >= gaussian_log_delta(epsilon, mu)
 
 
 @parametrize("mu", [1e-5, 1e-3, 0.1, 1, 3, 10, 20])
