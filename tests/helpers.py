@@ -200,7 +200,7 @@ def matrix(workload):
 
 def contents(folder):
     """The bytes of every file of a folder, by name."""
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    return {path.name: path.read_bytes() for path in Path(folder).iterdir() if path.is_file()}
 
 
 def told(rows):

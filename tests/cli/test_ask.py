@@ -18,13 +18,13 @@ def asked(*extra):
     return json.loads(cli("ask out", *extra, "--json"))
 
 
-def test_answers_of_tables_that_were_chosen_by_earlier_answers_are_nearly_exact(here):
+def test_answers_of_tables_that_were_chosen_by_earlier_answers_are_nearly_exact():
     rich(algorithm="aim")
     assert asked("sex = m")[0]["how"].startswith("nearly exact, as tables were chosen: linear in noisy tables")
     what = ["--schema=s.json", "--queries=marginals:2", "--epsilon=5", "--delta=1e-6", "--ask=sex = m", "--json=r.json"]
     for name, words in (("aim", "nearly exact, as "), ("gaussian_maxent", "exact: ")):
         cli("run t.csv", f"--algorithm={name}", *what)
-        assert read_json(here / "r.json")["answers"][0]["how"].startswith(words)
+        assert read_json("r.json")["answers"][0]["how"].startswith(words)
 
 
 @parametrize("algorithm", ["gaussian_maxent", "residual"])
@@ -43,12 +43,12 @@ def test_a_release_answers_with_intervals_without_its_table(here, algorithm):
     assert both[0]["low"] < both[0]["unbiased"] < both[0]["high"]
 
 
-def test_a_release_without_failure_is_asked_with_the_quantiles_of_laplace_noise(here):
+def test_a_release_without_failure_is_asked_with_the_quantiles_of_laplace_noise():
     released(algorithm="aim", epsilon=5, delta=0, total=("40", "0"))
     assert "Laplace noise" in asked("sex = m")[0]["how"]
 
 
-def test_what_was_not_measured_is_bounded_by_its_parts_or_said_not_to_be(here):
+def test_what_was_not_measured_is_bounded_by_its_parts_or_said_not_to_be():
     rich(queries='marginals:[["age"],["sex"]]')
     both, other, none = asked("sex = m and age > 21", "sex = m and edu = x and edu = y", "edu = x")
     assert both["how"].startswith("conservative: nothing was measured about age × sex together")
@@ -80,7 +80,7 @@ def test_a_link_is_tested_from_the_files_alone(here):
         refusal("", "ask out", *wrong)
 
 
-def test_a_second_look_is_combined_with_the_first(here):
+def test_a_second_look_is_combined_with_the_first():
     """Spend in steps: all pairs roughly, then one table again; both are in one ledger, and the answer is sharper."""
     rich()
     released("more", epsilon=10, total=None, queries='marginals:[["age","sex"]]')
@@ -94,7 +94,7 @@ def test_a_second_look_is_combined_with_the_first(here):
 
 
 @parametrize("first", ["marginals:2", 'marginals:[["age"],["sex"]]'])
-def test_what_to_measure_next_is_worked_out_and_holds(here, first):
+def test_what_to_measure_next_is_worked_out_and_holds(first):
     """One more release as it says; both together are then as sharp as was asked, and not sharper than they must be."""
     released(epsilon=5, queries=first, total=("400", "1e-6"))
     text = "sex = m and age > 21"
@@ -131,16 +131,16 @@ def test_only_different_releases_of_one_data_set_are_combined(here):
         refusal(words, "ask out", "sex = m", "--with", other)
 
 
-def test_bad_questions_are_one_line(here):
+def test_bad_questions_are_one_line():
     released()
     for asked in ("--compare=ratio", "--compare=sum", "--level=1.5", "--within=0.6", "--within=nan", "nonsense ="):
         refusal("within" if "within" in asked else "", "ask out", "sex = m", asked)
 
 
-def test_a_run_answers_questions_beside_the_truth(here):
+def test_a_run_answers_questions_beside_the_truth():
     extra = ["--json", "out.json", "--repeat", "2", "--ask", "sex = m", "--ask", "age > 21"]
     said = cli(arguments("t.csv", schema="s.json", queries="marginals:2", algorithm="gaussian_maxent", extra=extra))
-    runs = read_json(here / "out.json")
+    runs = read_json("out.json")
     for run in runs:
         assert [found["question"] for found in run["answers"]] == ["sex = m", "age > 21"]
         assert run["tags"]["answers"] == "uses real data – do not publish"

@@ -72,11 +72,11 @@ def test_bad_input_is_one_line_and_exit_code_2(files, monkeypatch, given):
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full, a disk without room")
 @parametrize("target, place", [("json", "/dev/full"), ("synthetic", "/dev/full"), ("json", "pipe.csv")])
-def test_a_full_disk_or_a_pipe_that_nobody_reads_is_one_line_too(here, target, place):
+def test_a_full_disk_or_a_pipe_that_nobody_reads_is_one_line_too(target, place):
     refusal(place, arguments(**{target: place}))
 
 
-def test_an_error_of_the_program_is_told_without_its_words(here, capsys, monkeypatch):
+def test_an_error_of_the_program_is_told_without_its_words(capsys, monkeypatch):
     """A traceback may hold cells; so may the words of an error."""
 
     def broken(_):

@@ -3,18 +3,12 @@
 from pathlib import Path
 
 import pandas as pd
-import pytest
 
 from dpcore import read_json
 from tests.cli.test_release import order
 from tests.helpers import binned, categorical, cli, numeric, parametrize, refusal, write_json
 
 EXACTLY = "--epsilon=200 --delta=1e-6"  # so much that the released counts are those of the table
-
-
-@pytest.fixture(autouse=True)
-def _here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
 
 
 def schema(file="s.json", **columns):

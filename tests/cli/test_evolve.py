@@ -1,5 +1,7 @@
 """The command `evolve`: its JSON, its repeats, and one clear line for everything that is wrong."""
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
@@ -12,21 +14,19 @@ GOOD = f"--ball=1 {CHOSEN}"
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def here(here):
     X = quarter(200)
     pd.DataFrame(X, columns=["x", "y"]).to_csv("p.csv", index=False)
-    (tmp_path / "same.csv").write_text("x,y\n" + "0.2,0.1\n" * 30)
-    return tmp_path
+    Path("same.csv").write_text("x,y\n" + "0.2,0.1\n" * 30)
 
 
-def test_a_run_is_told_with_the_papers_letters(folder):
+def test_a_run_is_told_with_the_papers_letters():
     settings = "--set=post=truncate --set=sampling=iid --set=release=last --set=steps=14"
     asked = f"evolve p.csv {GOOD} {settings} --json=o.json".split()
     cli(asked, "--repeat=1", "--every=1")
-    assert [r["t"] for r in read_json(folder / "o.json")[0]["records"]] == list(range(1, 15))
+    assert [r["t"] for r in read_json("o.json")[0]["records"]] == list(range(1, 15))
     said = cli(asked, "--synthetic=s.csv", "--rows=33")
-    told = read_json(folder / "o.json")
+    told = read_json("o.json")
     assert (told["n"], told["d"], told["T"], told["levels"]) == (200, 2, 14, 2)
     assert told["n_s"] == told["parameters"]["samples"]
     assert told["sigma"] == told["parameters"]["sigma"] > 0

@@ -15,9 +15,8 @@ ASKED = "learn t.csv --schema=s.json --task=quantile:y:0.5 --epsilon=1 --json=o.
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
+def here(here):
     """The working folder, in which a small table lies."""
-    monkeypatch.chdir(tmp_path)
     table(80).to_csv("t.csv", index=False)
     write_json("s.json", domain_to_json(DOMAIN))
 

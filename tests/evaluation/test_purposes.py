@@ -116,10 +116,10 @@ def test_the_command_writes_points_resumes_them_and_refuses_anothers(tmp_path, m
     rows = table(800)
     values = np.repeat(rows.values, rows.weights, axis=0)
     pd.DataFrame(values, columns=list("abcd")).to_csv("t.csv", index=False)
-    write_json(tmp_path / "s.json", {"a": 2, "b": 3, "c": 2, "d": 4})
+    write_json("s.json", {"a": 2, "b": 3, "c": 2, "d": 4})
     asked = ["purposes", "t.csv", "--schema=s.json", "--queries=marginals:2", "--algorithm=gaussian_maxent"]
     asked += ["--epsilons=1", "--repeat=1", "--json=p.json", "--csv=p.csv", "--target=a"]
-    out, first = cli(asked), read_json(tmp_path / "p.json")
+    out, first = cli(asked), read_json("p.json")
     assert "n=600 held_out=200" in out
     assert "Tests on these synthetic rows" in out
     ((point,), scores) = first["points"], first["points"][0]["errors"]
@@ -128,12 +128,12 @@ def test_the_command_writes_points_resumes_them_and_refuses_anothers(tmp_path, m
     monkeypatch.setattr("dpcore.cli.purposes.run_made", None)
     again = [*asked, "--resume"]
     cli(again)  # nothing is run again
-    assert read_json(tmp_path / "p.json") == first
+    assert read_json("p.json") == first
     assert list(pd.read_csv("p.csv")["purpose"]) == list(scores)
     refusal('target is "a" there and "b" here', again, "--target=b")
     (name, score), *_ = scores.items()
     odd = [{name: 0.5}, {name: score | {"value": "abc"}}, {name: score | {"unit": 3}}]
     wrong = [([point | {"errors": errors}], "is not a point of a sweep") for errors in odd]
     for points, words in (*wrong, ([point, point], "p.json: some point is in it twice")):
-        write_json(tmp_path / "p.json", first | {"points": points})
+        write_json("p.json", first | {"points": points})
         refusal(words, again)

@@ -88,7 +88,7 @@ def on_both(asked, cluster, capsys):
 
 
 def test_a_sweep_on_parts_is_counted_by_the_cluster(cluster, parts, here, capsys):
-    write_json(here / "t.json", dict.fromkeys("abcdefgh", 20))
+    write_json("t.json", dict.fromkeys("abcdefgh", 20))
     path = str(parts[0].path)
     asked = f"{path} --schema t.json --queries marginals:1 --algorithms residual --repeat 1 --stream"
     said, points = on_both(asked, cluster, capsys)

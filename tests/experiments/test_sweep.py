@@ -289,7 +289,7 @@ def test_an_interrupted_sweep_keeps_what_is_done_and_resumes_with_the_rest(here,
     assert len((here / "out.csv").read_text().splitlines()) == 1 + len(file["points"]) == 4
     assert not [*here.glob("*.part")]
     broken |= {"state": "failed", "errors": {}, "spent": {}, "seconds": None}
-    write_json(here / "out.json", file)
+    write_json("out.json", file)
     made = ran(monkeypatch)
     cli(arguments(extra=["--resume"]))
     assert len(made) == 6, "what failed is tried again"
