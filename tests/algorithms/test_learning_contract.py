@@ -1,7 +1,6 @@
 """What learners pay, draw and find on small tasks; test_contract.py holds what every algorithm keeps."""
 
 import numpy as np
-import pytest
 
 from dpcore import Budget, Run
 from dpcore.algorithms.base import make_plan
@@ -10,11 +9,11 @@ from dpcore.privacy.accounting import Gaussian, SubsampledGaussian
 from dpcore.privacy.risk_curator import RiskCurator
 from dpcore.privacy.statistics import MeanGradient, RegularisedRisk
 from dpcore.theory import learning as theory
-from tests.helpers import BUDGET, approx, final_errors, parametrize, refused, unpaid
+from tests.helpers import BUDGET, approx, final_errors, parametrize, quiet, refused, unpaid
 from tests.privacy.enumeration import curator_of
 from tests.risk_tasks import LEARNERS, task
 
-pytestmark = pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")
+pytestmark = quiet
 
 
 def test_people_with_several_rows_cost_as_many_times_the_noise():

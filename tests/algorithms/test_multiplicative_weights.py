@@ -49,17 +49,18 @@ def test_the_charges_are_those_of_the_docstring_and_use_the_whole_budget(
     select, paid, *single = (charge.spend for charge in plan.charges)
     assert [charge.times for charge in plan.charges] == [rounds * each] * 2 + [1] * (first > 0)
     assert name != "pep" or plan["sigma"] == approx(deviation(ONE, paid, problem.n))
+    spends = (select, paid, *single)
     if budget.delta > 0:
         added = make_plan(algorithm, problem, replace(budget, additive=True))
         assert budget.rho * (1 - 1e-9) <= added.sums.rho <= budget.rho
         assert added.accounting is Accounting.ZCDP
         assert budget.rho < plan.sums.rho
         assert plan.accounting is Accounting.OPTIMAL
-        costs, whole = [select.epsilon**2 / 8, paid.mu**2 / 2, *(s.mu**2 / 2 for s in single)], plan.sums.rho
+        costs, whole = [spend.rho for spend in spends], plan.sums.rho
     else:
         assert budget.epsilon * (1 - 1e-9) <= plan.sums.pure <= budget.epsilon
         assert (type(paid), plan.accounting) == (Pure, Accounting.PURE)
-        costs, whole = [spend.epsilon for spend in (select, paid, *single)], plan.sums.pure
+        costs, whole = [spend.pure for spend in spends], plan.sums.pure
     parts = [(1 - share) * (1 - first), share * (1 - first), *[first] * len(single)]
     assert np.multiply(costs, [charge.times for charge in plan.charges]) == approx(np.multiply(parts, whole))
 

@@ -15,7 +15,7 @@ from dpcore.algorithms.tree_choice import inside_cliques
 from dpcore.models.cells import Cells
 from dpcore.models.junction import JunctionTree, cells, fewest_cells, junction_tree
 from dpcore.models.tree import Tree
-from tests.helpers import BUDGET, D324, approx, codes, plan_of, refused, seeded
+from tests.helpers import BUDGET, D324, approx, codes, plan_of, quiet, refused, seeded
 
 SMALL = st.lists(st.integers(1, 4), min_size=2, max_size=5)
 
@@ -178,7 +178,7 @@ def test_first_and_last_of_every_stage_are_shown():
     assert list(thinned(iter([]))) == []
 
 
-@pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")
+@quiet
 def test_named_tables_that_a_tree_holds_are_measured_once_with_the_whole_budget():
     problem = QueryRelease(Marginals(codes(*[4] * 16), ["ab", "bc", "op"]), 500)
     plan = plan_of("gaussian_maxent", problem, BUDGET)
