@@ -11,6 +11,8 @@ from streamlit.runtime.caching import clear_session_data_cache, clear_session_re
 from streamlit.runtime.pages_manager import PagesManager
 from xdist.scheduler import LoadScopeScheduling
 
+from dpcore import Budget
+from dpcore.privacy.accounting.budget import Priced
 from tests.chromium import chromium, page, server
 from tests.cli.files import write_files
 
@@ -39,6 +41,11 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.flaky(reruns=2))  # a busy machine may outlast even 30 seconds
         elif "pages" in item.path.parts:  # these wait for threads, and headless tabs have little patience
             item.add_marker(pytest.mark.flaky(reruns=1))
+
+
+def pytest_make_parametrize_id(val):
+    """A budget or a spend names a test by its numbers."""
+    return str(val) if isinstance(val, Budget | Priced) else None
 
 
 _managed = PagesManager.__init__

@@ -1,10 +1,11 @@
 """Small tasks and brute-force twins that several test files share, and one hypothesis profile: no clock, no chance."""
 
+import io
 import itertools
 import json
 import math
 import signal
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
@@ -13,10 +14,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import settings
+from scipy.optimize import minimize
 
 from dpcore import (
     ALGORITHMS,
     Budget,
+    BudgetError,
     Explicit,
     InputError,
     Marginals,
@@ -55,6 +58,11 @@ def seeded(seed):
 def write_json(path, content):
     """Write a file that `read_json` reads."""
     Path(path).write_text(json.dumps(content))
+
+
+def either(name):
+    """Try a test with False and with True."""
+    return parametrize(name, [False, True])
 
 
 def categorical(*values, **more):
@@ -102,6 +110,11 @@ def refused(words=None, kind=InputError):
     return pytest.raises(kind, match=words)
 
 
+def unpaid(words=None):
+    """Expect that the budget does not pay, in words that this pattern finds."""
+    return refused(words, BudgetError)
+
+
 class InParts(ReadInOrder):
     """A table in memory as a source, some rows at a time."""
 
@@ -132,8 +145,13 @@ def within(seconds):
 
 
 def codes(*sizes):
-    """A domain of integer codes with columns a, b, c, …"""
+    """A domain of integer codes with columns a, b, c, …, so that "ab" names two of them."""
     return domain_from_json({"abcdefghijklmnop"[i]: size for i, size in enumerate(sizes)})
+
+
+def many(columns, size):
+    """A domain of so many columns c0, c1, … of so many values each."""
+    return domain_from_json({f"c{i}": size for i in range(columns)})
 
 
 @lru_cache
@@ -182,7 +200,7 @@ def matrix(workload):
 
 def contents(folder):
     """The bytes of every file of a folder, by name."""
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    return {path.name: path.read_bytes() for path in Path(folder).iterdir() if path.is_file()}
 
 
 def told(rows):
@@ -289,6 +307,16 @@ def plan_of(name, problem, budget, **settings):
     return make_plan(ALGORITHMS[name](**settings), problem, budget)
 
 
+def smallest_at(objective, start, *inside):
+    """The distribution where a function, given with its gradient, is smallest, by SLSQP; `inside` are constraints."""
+    k = len(start)
+    whole = {"type": "eq", "fun": lambda D: D.sum() - 1, "jac": lambda D: np.ones(k)}
+    options = {"ftol": 1e-15, "maxiter": 2000}
+    return minimize(
+        objective, start, jac=True, method="SLSQP", bounds=[(0, 1)] * k, constraints=[whole, *inside], options=options
+    ).x
+
+
 def final_errors(run):
     """The errors of a run's last record."""
     return run.records[-1].empirical
@@ -304,47 +332,46 @@ def wide_task(n=2000):
     return QueryRelease(Marginals.all(domain, 2), n), domain.group(np.repeat(halves, 2, axis=1))
 
 
+def ways(count):
+    return lambda domain: Marginals.all(domain, count)
+
+
 TASKS = {
-    "1-way": (D324, 60, lambda d: Marginals.all(d, 1)),
-    "2-way": (D324, 500, lambda d: Marginals.all(d, 2)),
-    "3-way of 4": (codes(2, 3, 2, 3), 1000, lambda d: Marginals.all(d, 3)),
-    "mixed": (D324, 200, lambda d: Marginals(d, [["c"], ["c", "a"], ["b", "c", "a"]])),
-    "one column": (codes(5), 40, lambda d: Marginals.all(d, 1)),
-    "one cell": (codes(1), 5, lambda d: Marginals.all(d, 1)),
-    "cells of size 1": (codes(1, 3, 1), 30, lambda d: Marginals.all(d, 2)),
+    "1-way": (D324, 60, ways(1)),
+    "2-way": (D324, 500, ways(2)),
+    "3-way of 4": (codes(2, 3, 2, 3), 1000, ways(3)),
+    "mixed": (D324, 200, lambda d: Marginals(d, ["c", "ca", "bca"])),
+    "one column": (codes(5), 40, ways(1)),
+    "one cell": (codes(1), 5, ways(1)),
+    "cells of size 1": (codes(1, 3, 1), 30, ways(2)),
     "explicit": (D324, 100, lambda d: signs(d, 9)),
-    "ranges": (D324, 100, lambda d: TableQueries.ranges(d, ["a", "c"])),
-    "half-spaces": (codes(5, 2, 4), 100, lambda d: TableQueries.half_spaces(d, ["a", "c"], 5)),
+    "ranges": (D324, 100, lambda d: TableQueries.ranges(d, "ac")),
+    "half-spaces": (codes(5, 2, 4), 100, lambda d: TableQueries.half_spaces(d, "ac", 5)),
     "union": (
         D324,
         100,
-        lambda d: Union([signs(d, 3), Marginals.all(d, 1), TableQueries.prefixes(d, ["c"])]),
+        lambda d: Union([signs(d, 3), Marginals.all(d, 1), TableQueries.prefixes(d, "c")]),
     ),
     "one query": (codes(3, 2), 50, lambda d: Explicit(d, np.eye(6)[:1])),
     "constant queries": (codes(3, 2), 50, lambda d: Explicit(d, np.ones((2, 6)))),
-    "two records": (codes(3, 2), 2, lambda d: Marginals.all(d, 2)),
+    "two records": (codes(3, 2), 2, ways(2)),
 }
 
 
 def cli(command, *more, code=0):
-    """Run a command as it is typed, with further arguments; it ends with this exit code."""
-    found = main([*(command.split() if isinstance(command, str) else command), *more])
+    """What a command prints as it is typed, with further arguments; it ends with this exit code."""
+    with redirect_stdout(io.StringIO()) as said:
+        found = main([*(command.split() if isinstance(command, str) else command), *more])
+    print(said.getvalue(), end="")
     assert found == code, f"{command} ended with {found}"
+    return said.getvalue()
 
 
-def one_line_of_error(capsys, named=""):
-    """A refused command says one short line of error that has `named`, and nothing else."""
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.startswith("error: ")
-    assert told.err.count("\n") == 1
-    assert len(told.err) < 600
-    assert named in told.err
-
-
-def refusal(code, capsys, words):
-    """A command ended with this code, 2, and its last line is an error that has these words."""
-    assert code == 2
-    last = capsys.readouterr().err.splitlines()[-1]
-    assert last.startswith("error: ")
-    assert words in last
+def refusal(words, command, *more):
+    """A command is refused: it says one short line of error that has these words, and nothing else."""
+    with redirect_stderr(io.StringIO()) as told:
+        assert cli(command, *more, code=2) == ""
+    assert told.getvalue().startswith("error: ")
+    assert told.getvalue().count("\n") == 1
+    assert len(told.getvalue()) < 600
+    assert words in told.getvalue()

@@ -17,7 +17,8 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import connect
 
-ROOT = Path(__file__).parents[1]
+from tests.size import ROOT
+
 START = 90  # seconds a server may take to answer
 OURS = ("STREAMLIT_", "DPCORE_")  # settings of the machine the tests run on stay out
 

@@ -6,9 +6,9 @@ from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+from tests.size import ROOT
 from tests.walls import ASKED, HOLDING, breaches
 
-ROOT = Path(__file__).parents[1]
 CORE = ROOT / "dpcore"
 # The rooms of the house, in their order: a file imports only from its own room and from rooms that stand before it.
 ORDER = [

@@ -68,7 +68,7 @@ def grid_of_cases():
 
 
 every_case = parametrize("name, settings, where, budget", list(grid_of_cases()))
-every_variant = parametrize("name, settings", variants(), ids=str)
+every_variant = parametrize("name, settings", variants())
 
 # sepFEM, AIM and residual need queries on columns; these tasks hold a query matrix.
 REFUSED = dict.fromkeys(("sepfem", "aim", "residual"), ("explicit", "union", "one query", "constant queries"))
@@ -225,7 +225,7 @@ def test_same_seed_same_run_whatever_is_recorded_of_it_and_another_seed_another(
 
 
 @quiet
-@parametrize("name, settings", [*point_tasks.variants(), *risk_tasks.variants()[::3]], ids=str)
+@parametrize("name, settings", [*point_tasks.variants(), *risk_tasks.variants()[::3]])
 def test_same_seed_same_points_and_parameters_and_another_seed_others(name, settings):
     algorithm, problem, rows, plan = served(name, settings, COMMON[ALGORITHMS[name].problem], BUDGET)
     if plan:
@@ -292,7 +292,7 @@ def test_what_a_wide_table_forbids_is_said_in_words():
 
 
 @quiet
-@parametrize("budget", [BUDGET, Budget(20, 0)], ids=str)
+@parametrize("budget", [BUDGET, Budget(20, 0)])
 @parametrize("name", [name for name, cls in QUERIES.items() if cls.graphical])
 def test_a_table_whose_cells_cannot_be_listed_is_served_within_its_budget(name, budget):
     problem, rows = wide_task()

@@ -91,7 +91,7 @@ def test_only_the_choices_are_accepted(cls, p, text):
             build(cls, {p.name: text})
 
 
-@parametrize("cls", ALGORITHMS.values(), ids=ALGORITHMS)
+@parametrize("cls", ALGORITHMS.values())
 def test_registered_algorithms_declare_everything_a_page_needs(cls):
     assert parameters(cls) or cls.problem is RiskMinimisation, "a draw of ranks has nothing to choose"
     for p in parameters(cls):

@@ -3,14 +3,13 @@
 import json
 import re
 import shlex
-from pathlib import Path
 
 import pytest
 
 from dpcore import domain_from_json
 from dpcore.cli import COMMANDS, main, parser
+from tests.size import ROOT
 
-ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 
 

@@ -4,13 +4,12 @@ import ast
 import re
 import tomllib
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 
 from dpcore.cli import COMMANDS
+from tests.size import ROOT
 
-ROOT = Path(__file__).parents[1]
 # What the dictionary replaced: by another word, by the reader's question, or by nothing.
 OLD = (
     r"private peek|typed by|paid for|charge[sd]?|charging|throws?|replays?|truer|turn private",

@@ -1,11 +1,11 @@
 """Forecasts before a run: in words, larger for more, and a refusal of what this machine cannot hold."""
 
-from dpcore import ALGORITHMS, Budget, domain_from_json
+from dpcore import ALGORITHMS, Budget
 from dpcore.algorithms import forecasts
 from dpcore.algorithms.base import forecast
-from tests.helpers import all_tables, approx, codes, refused
+from tests.helpers import all_tables, approx, codes, many, refused
 
-WIDE = domain_from_json({f"c{i}": 10 for i in range(30)})
+WIDE = many(30, 10)
 BUDGET, METHOD = Budget(1.0, 1e-9), ALGORITHMS["gaussian_maxent"]()
 
 

@@ -31,14 +31,14 @@ def test_of_very_many_tables_the_small_ones_are_candidates_and_every_column_alon
 
 
 def test_candidates_are_all_tables_inside_those_asked_and_weights_say_how_much_of_these_they_cover():
-    asked = Marginals(codes(2, 3, 2, 4), [["a", "b", "c"], ["d"], ["b", "d"]])
+    asked = Marginals(codes(2, 3, 2, 4), ["abc", "d", "bd"])
     weights = dict(zip(closure(asked).axes, coverage(closure(asked), asked), strict=True))
     covered = {(0,): 1, (1,): 2, (2,): 1, (3,): 2, (0, 1): 3, (0, 2): 2, (1, 2): 3, (1, 3): 4, (0, 1, 2): 4}
     assert weights == {axes: columns / 4 for axes, columns in covered.items()}
 
 
 @quiet
-@parametrize("budget", BUDGETS, ids=str)
+@parametrize("budget", BUDGETS)
 def test_rounds_are_equal_or_enlarged_and_the_last_takes_what_is_left(budget):
     run, pure = finished("aim", *task("3-way of 4"), budget), budget.delta == 0
     events = run.events

@@ -1,20 +1,19 @@
 """What learners pay, draw and find on small tasks; test_contract.py holds what every algorithm keeps."""
 
 import numpy as np
-import pytest
 
-from dpcore import Budget, BudgetError, Run
+from dpcore import Budget, Run
 from dpcore.algorithms.base import make_plan
 from dpcore.evaluation.output_laws import line_law
 from dpcore.privacy.accounting import Gaussian, SubsampledGaussian
 from dpcore.privacy.risk_curator import RiskCurator
 from dpcore.privacy.statistics import MeanGradient, RegularisedRisk
 from dpcore.theory import learning as theory
-from tests.helpers import BUDGET, approx, final_errors, parametrize, refused
+from tests.helpers import BUDGET, approx, final_errors, parametrize, quiet, refused, unpaid
 from tests.privacy.enumeration import curator_of
 from tests.risk_tasks import LEARNERS, task
 
-pytestmark = pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")
+pytestmark = quiet
 
 
 def test_people_with_several_rows_cost_as_many_times_the_noise():
@@ -40,11 +39,11 @@ def test_the_law_is_as_sharp_as_was_paid_for_and_nothing_is_touched_unpaid():
         curator.draw_parameter(target, "magic", Gaussian(0.1))
     with refused("needs the logistic loss"):
         curator.draw_parameter(target, "logistic", Gaussian(0.1))
-    with refused("does not pay for this", BudgetError):
+    with unpaid("does not pay for this"):
         curator.draw_parameter(target, "line", SubsampledGaussian(1.0, 0.5))
     assert curator.ledger.events == []
     curator.draw_parameter(target, "line", Gaussian(0.1))
-    with refused("is left", BudgetError):
+    with unpaid("is left"):
         curator.draw_parameter(target, "line", Gaussian(1.0))
 
 

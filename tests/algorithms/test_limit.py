@@ -3,14 +3,27 @@
 import math
 
 import numpy as np
-from scipy.optimize import minimize, minimize_scalar
+from scipy.optimize import minimize_scalar
 
 from dpcore import ALGORITHMS, Budget, Explicit, Marginals
 from dpcore.algorithms.evidence import Evidence, summed
 from dpcore.algorithms.fitting import fit, product, stages_of
 from dpcore.models.cells import Cells
 from dpcore.theory import schedules
-from tests.helpers import approx, codes, finished, matrix, matrix_of, parametrize, quiet, seeded, softmax, task, within
+from tests.helpers import (
+    approx,
+    codes,
+    finished,
+    matrix,
+    matrix_of,
+    parametrize,
+    quiet,
+    seeded,
+    smallest_at,
+    softmax,
+    task,
+    within,
+)
 from tests.tape import exact_run
 
 MANY = ("2-way", "mixed")
@@ -32,7 +45,7 @@ LIMITS = [
 
 
 @quiet
-@parametrize("name, settings, wheres, near", LIMITS, ids=str)
+@parametrize("name, settings, wheres, near", LIMITS)
 def test_they_tend_to_the_truth(name, settings, wheres, near):
     few, *many = (
         finished(name, *task(where), Budget(epsilon, 1e-6), **settings).records[-1].empirical.max_error
@@ -100,11 +113,7 @@ def primal_optimum(A, y, sigma, base, weight):
         value = gaps @ gaps / 2 + weight * (D @ np.log(D / base))
         return value / weight, (A.T @ (gaps / sigma) + weight * (np.log(D / base) + 1)) / weight
 
-    k = A.shape[1]
-    return minimize(
-        objective, base, jac=True, method="SLSQP", bounds=[(0, 1)] * k, options={"ftol": 1e-15, "maxiter": 2000},
-        constraints={"type": "eq", "fun": lambda D: D.sum() - 1, "jac": lambda D: np.ones(k)},
-    ).x  # fmt: skip
+    return smallest_at(objective, base)
 
 
 @parametrize("seed", range(2))
@@ -144,7 +153,7 @@ def test_smaller_tables_are_summed_out_of_noisy_ones_by_precision():
     domain = codes(2, 3, 4)
     workload = Marginals.all(domain, 2)
     y = seeded(0).normal(size=workload.m)
-    out = summed(Evidence(workload, y, np.full(workload.m, 0.3)), Marginals(domain, [["a"]]))
+    out = summed(Evidence(workload, y, np.full(workload.m, 0.3)), Marginals(domain, ["a"]))
     ab, ac = (y[t].reshape(s) for t, s in zip(workload.tables[:2], workload.shapes[:2], strict=True))
     variances = [3 * 0.09, 4 * 0.09]
     expected = (ab.sum(axis=1) / variances[0] + ac.sum(axis=1) / variances[1]) / sum(1 / v for v in variances)
@@ -154,7 +163,7 @@ def test_smaller_tables_are_summed_out_of_noisy_ones_by_precision():
 
 def test_the_base_is_the_product_of_noisy_shares_and_uniform_where_nothing_is_known():
     domain = codes(2, 3, 2)
-    workload = Marginals(domain, [["a"], ["b"]])
+    workload = Marginals(domain, ["a", "b"])
     kept = 0.95 / 1.02 / 4  # nearest to 1/4 (1 − 0.01/0.125), where Stein's estimate is least
     noisy = [0.5 - kept, 0.5 + kept], np.array([1e-4, 0.5, 0.5]) / 1.0001, [0.5, 0.5]
     y = np.array([0.25, 0.75, -0.1, 0.5, 0.5])

@@ -55,7 +55,7 @@ def naive(A, truth, alpha, sigma, rounds):
 @parametrize("noise", ["fresh", "subspace"])
 def test_without_noise_it_is_the_corrected_algorithm(noise, rounds):
     domain = codes(3, 4)
-    workload = Marginals(domain, [["a"], ["a", "b"]])
+    workload = Marginals(domain, ["a", "ab"])
     algorithm = ALGORITHMS["dpam"](noise=noise, rounds=rounds, alpha=0.05)
     plan, curator, (*_, last) = exact_run(algorithm, QueryRelease(workload, 40), random_rows(domain, 40, seed=3))
     assert len(curator.asked) == rounds
@@ -73,7 +73,7 @@ def smoothed(A, y, D, tau, alpha):
 @parametrize("alpha, tau", [(0.1, 0.1), (0.003, 0.02), (0.02, 0.002), (1e-4, 0.005)])
 def test_the_descent_on_reused_noise_reaches_the_optimum_that_scipy_finds(kind, alpha, tau):
     domain = codes(3, 4)
-    workload = Marginals(domain, [["a"], ["a", "b"]]) if kind == "marginals" else signs(domain, 8)
+    workload = Marginals(domain, ["a", "ab"]) if kind == "marginals" else signs(domain, 8)
     A = matrix(workload)
     y = A @ histogram(domain, random_rows(domain, 40)) + 0.02 * seeded(2).normal(size=len(A))
     *_, (D, heat) = _descend(Ground(Cells(domain), workload, None), workload, y, alpha, tau, 2000)

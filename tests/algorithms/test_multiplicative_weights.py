@@ -38,8 +38,8 @@ CHARGED = [
 
 
 @parametrize("rounds", [1, 100])
-@parametrize("name, settings, share, each, first", CHARGED, ids=str)
-@parametrize("budget", BUDGETS[::2], ids=str)
+@parametrize("name, settings, share, each, first", CHARGED)
+@parametrize("budget", BUDGETS[::2])
 def test_the_charges_are_those_of_the_docstring_and_use_the_whole_budget(
     budget, name, settings, share, each, first, rounds
 ):
@@ -49,17 +49,18 @@ def test_the_charges_are_those_of_the_docstring_and_use_the_whole_budget(
     select, paid, *single = (charge.spend for charge in plan.charges)
     assert [charge.times for charge in plan.charges] == [rounds * each] * 2 + [1] * (first > 0)
     assert name != "pep" or plan["sigma"] == approx(deviation(ONE, paid, problem.n))
+    spends = (select, paid, *single)
     if budget.delta > 0:
         added = make_plan(algorithm, problem, replace(budget, additive=True))
         assert budget.rho * (1 - 1e-9) <= added.sums.rho <= budget.rho
         assert added.accounting is Accounting.ZCDP
         assert budget.rho < plan.sums.rho
         assert plan.accounting is Accounting.OPTIMAL
-        costs, whole = [select.epsilon**2 / 8, paid.mu**2 / 2, *(s.mu**2 / 2 for s in single)], plan.sums.rho
+        costs, whole = [spend.rho for spend in spends], plan.sums.rho
     else:
         assert budget.epsilon * (1 - 1e-9) <= plan.sums.pure <= budget.epsilon
         assert (type(paid), plan.accounting) == (Pure, Accounting.PURE)
-        costs, whole = [spend.epsilon for spend in (select, paid, *single)], plan.sums.pure
+        costs, whole = [spend.pure for spend in spends], plan.sums.pure
     parts = [(1 - share) * (1 - first), share * (1 - first), *[first] * len(single)]
     assert np.multiply(costs, [charge.times for charge in plan.charges]) == approx(np.multiply(parts, whole))
 
@@ -87,7 +88,7 @@ def naive(A, truth, width, n, mu, rounds):
     return out
 
 
-@parametrize("budget", [BUDGET, Budget(100, 1e-6)], ids=str)
+@parametrize("budget", [BUDGET, Budget(100, 1e-6)])
 @parametrize("where", ["3-way of 4", "mixed", "explicit", "cells of size 1"])
 def test_without_noise_it_is_the_naive_iteration(where, budget):
     problem, plan, truth, path = start("query", where, 12, budget)
@@ -97,7 +98,7 @@ def test_without_noise_it_is_the_naive_iteration(where, budget):
     assert np.abs(A @ (np.array(path) - expected).T).max() < 1e-9
 
 
-@parametrize("budget", [BUDGET, Budget(1, 0)], ids=str)
+@parametrize("budget", [BUDGET, Budget(1, 0)])
 @parametrize("measure", ["query", "marginal"])
 def test_the_average_is_that_of_the_iterates(measure, budget):
     *_, path = start(measure, "2-way", 9, budget)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run, TableQueries, Union
+from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, TableQueries, Union
 from dpcore.algorithms.relaxed import targets_of
 from dpcore.models.product_mixture import Generator, MixtureFit, RelaxedRows, Target
 from dpcore.privacy.accounting import Gaussian
@@ -14,7 +14,6 @@ from tests.helpers import (
     all_tables,
     approx,
     codes,
-    final_errors,
     parametrize,
     plan_of,
     random_rows,
@@ -22,7 +21,6 @@ from tests.helpers import (
     seeded,
     signs,
     task,
-    wide_task,
 )
 from tests.tape import exact_run
 
@@ -31,7 +29,7 @@ MAKERS = parametrize("make", [Generator, RelaxedRows])
 WORKLOADS = {
     "tables": Marginals.all(D324, 2),
     "signs": signs(D324, 4),
-    "union": Union([Marginals.all(D324, 1), signs(D324, 2), TableQueries.ranges(D324, ["c"])]),
+    "union": Union([Marginals.all(D324, 1), signs(D324, 2), TableQueries.ranges(D324, "c")]),
 }
 
 
@@ -99,16 +97,6 @@ def test_what_was_measured_in_a_round_counts_as_answered_by_it(where):
         assert len(set(worst)) == len(worst), "no query is chosen twice in a round"
 
 
-@parametrize("name, delta", [("gem", 1e-9), ("rap", 0)])
-def test_many_columns_are_served_and_beat_independent_ones(name, delta):
-    problem, rows = wide_task(n=20_000)  # 4e9 cells
-    run = Run(ALGORITHMS[name](updates=25, components=50), problem, rows, Budget(9, delta), every=99).finish()
-    domain = problem.domain
-    shares = [Marginals(domain, [[column]]).answers_of_rows(rows) for column in domain.names]
-    product = np.concatenate([np.outer(shares[a], shares[b]).ravel() for a, b in problem.workload.axes])
-    assert final_errors(run).max_error < 0.6 * np.abs(product - run.truth.answers).max()
-
-
 def test_a_matrix_over_too_many_cells_is_refused_before_anything_is_spent(monkeypatch):
     monkeypatch.setattr("dpcore.workloads.products.MOST_JOINT", 23)
     for workload in (WORKLOADS["signs"], WORKLOADS["union"]):
@@ -118,7 +106,7 @@ def test_a_matrix_over_too_many_cells_is_refused_before_anything_is_spent(monkey
 
 @BOTH
 def test_columns_nobody_asks_about_are_neither_measured_nor_invented(name):
-    problem = QueryRelease(Marginals(D324, [["a", "c"]]), 500)
+    problem = QueryRelease(Marginals(D324, ["ac"]), 500)
     _, curator, _ = exact_run(ALGORITHMS[name](rounds=2, updates=5), problem, random_rows(D324, 500))
     assert curator.asked[0][1].workload.columns == (("a",), ("c",))
 

@@ -44,9 +44,9 @@ def test_answers_are_unbiased_with_the_standard_errors_that_are_said_and_the_lea
 
 def test_what_was_not_measured_has_no_standard_error():
     problem, rows = task("2-way")
-    part = QueryRelease(Marginals(problem.domain, [["a", "b"], ["c"]]), problem.n)
+    part = QueryRelease(Marginals(problem.domain, ["ab", "c"]), problem.n)
     release = finished("residual", part, rows).release
-    asked = Marginals(problem.domain, [["a"], ["c"], ["a", "c"]])
+    asked = Marginals(problem.domain, ["a", "c", "ac"])
     known = np.isfinite(release.standard_errors(asked))
     assert [known[table].all() for table in asked.tables] == [True, True, False]
     assert not known[asked.tables[2]].any()
@@ -55,7 +55,7 @@ def test_what_was_not_measured_has_no_standard_error():
 
 
 def test_queries_on_tables_and_matrices_are_read_off_the_answers():
-    asked = Union([TableQueries.ranges(D324, ["a", "c"]), Marginals(D324, [["b"]])])
+    asked = Union([TableQueries.ranges(D324, "ac"), Marginals(D324, ["b"])])
     release = finished("residual", QueryRelease(asked, 300), random_rows(D324, 300)).release
     D = release.table((0, 1, 2)).ravel()
     assert release.answers(asked) == approx(asked.answers(D))

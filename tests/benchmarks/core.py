@@ -38,6 +38,7 @@ from dpcore.evaluation.diagnosis import nearest_of_model
 from dpcore.models.graphical import Graphical
 from dpcore.privacy.table_curator import TableCurator
 from tests.benchmarks.frame import took
+from tests.helpers import many
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
 ANY = math.inf
@@ -72,7 +73,7 @@ def network(columns, values, n):
             state = state * values + codes[:, parent]
         laws = rng.dirichlet(np.full(values, 0.3), values ** len(parents))
         codes[:, i] = (rng.random(n)[:, None] > np.cumsum(laws[state], axis=1)[:, :-1]).sum(axis=1)
-    domain = domain_from_json({f"c{i}": values for i in range(columns)})
+    domain = many(columns, values)
     return domain, domain.group(codes)
 
 
@@ -82,7 +83,7 @@ def redundant(n):
     _, rows = network(20, 8, n)
     codes = np.repeat(rows.values, rows.weights.astype(int), axis=0)
     copies = [np.where(rng.random(len(codes)) < 0.02, rng.integers(8, size=len(codes)), codes[:, 0]) for _ in range(6)]
-    domain = domain_from_json({f"c{i}": 8 for i in range(26)})
+    domain = many(26, 8)
     return domain, domain.group(np.column_stack([codes, *copies]))
 
 

@@ -45,7 +45,7 @@ def test_kinds_are_found_in_a_small_table():
     rng, n = seeded(0), 1306
     kinds = {
         "numeric": rng.normal(0, 3, n).round(2), "integer": [f"2{y:03d}-05-17" for y in rng.integers(0, 30, n)],
-        "categorical": rng.choice(["a", "b", "c"], n),
+        "categorical": rng.choice(list("abc"), n),
     }  # fmt: skip
     frame = pd.DataFrame({f"{kind} {i}": cells for i in range(5) for kind, cells in kinds.items()}).astype(str)
     right = []

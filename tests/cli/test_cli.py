@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -16,15 +17,15 @@ from tests.cli.files import arguments
 from tests.helpers import QUERIES, approx, cli, parametrize
 
 
-def run_json(here, extra="", **changes):
+def run_json(extra="", **changes):
     """What a good run writes, with these further options as they are typed."""
     cli(arguments(extra=extra.split(), json="out.json", **changes))
-    return json.loads((here / "out.json").read_text(), parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    return json.loads(Path("out.json").read_text(), parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
 
 
 @parametrize("name, measure", [("dpfw", "rho"), ("gaussian_maxent", "mu")])
-def test_a_run_writes_the_documented_json_and_prints_a_table(here, capsys, name, measure):
-    out = run_json(here, seed="3", algorithm=name)
+def test_a_run_writes_the_documented_json_and_prints_a_table(capsys, name, measure):
+    out = run_json(seed="3", algorithm=name)
     documented = {"algorithm", "parameters", "epsilon", "delta", "spent", "n", "cells", "queries", "final", "records"}
     assert documented | {"seconds", "seed"} <= set(out)
     assert (out["algorithm"], out["epsilon"], out["delta"], out["seed"]) == (name, 1, 1e-6, 3)
@@ -40,28 +41,28 @@ def test_a_run_writes_the_documented_json_and_prints_a_table(here, capsys, name,
     assert "error" not in printed.err
 
 
-def test_a_run_stands_beside_the_least_error_of_any_unbiased_method(here, capsys):
-    out = run_json(here, algorithm="gaussian_maxent")
+def test_a_run_stands_beside_the_least_error_of_any_unbiased_method(capsys):
+    out = run_json(algorithm="gaussian_maxent")
     line = out["line"]
     assert out["tags"]["line"] == "uses real data – do not publish" == out["tags"]["final"]
     assert line["ratio"] == approx(out["final"]["rmse"] / line["least_rmse"])
     assert line["words"] in capsys.readouterr().out
-    alone = run_json(here, algorithm="residual")
+    alone = run_json(algorithm="residual")
     assert alone["parameters"]["rmse"] == approx(alone["line"]["least_rmse"])
-    assert run_json(here, delta="0", algorithm="mwem")["line"] is None
+    assert run_json(delta="0", algorithm="mwem")["line"] is None
 
 
-def test_repeats_are_a_list_with_seeds_counted_up(here, capsys):
-    out = run_json(here, "--seed 5 --repeat 3 --set rounds=4 --set alpha=0.5")
+def test_repeats_are_a_list_with_seeds_counted_up(capsys):
+    out = run_json("--seed 5 --repeat 3 --set rounds=4 --set alpha=0.5")
     assert [run["seed"] for run in out] == [5, 6, 7]
     assert all(run["parameters"]["rounds"] == 4 and run["parameters"]["alpha"] == 0.5 for run in out)
     assert len({run["final"]["rmse"] for run in out}) > 1
-    assert run_json(here, "--seed 6 --set rounds=4 --set alpha=0.5")["final"] == out[1]["final"]
-    assert isinstance(run_json(here, repeat="1"), list)
+    assert run_json("--seed 6 --set rounds=4 --set alpha=0.5")["final"] == out[1]["final"]
+    assert isinstance(run_json(repeat="1"), list)
     assert "  mean " in capsys.readouterr().out
 
 
-def test_synthetic_rows_look_like_the_table(here):
+def test_synthetic_rows_look_like_the_table():
     cli(arguments(synthetic="out.csv", rows="37"))
     with open("out.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))
@@ -80,23 +81,23 @@ def test_synthetic_rows_look_like_the_table(here):
     "columns, queries, cells, m",
     [(None, 'marginals:[["sex","age"],["pay"]]', 90, 13), ('"edu",age', "marginals:1", 15, 8)],
 )
-def test_columns_and_queries_choose_the_workload(here, columns, queries, cells, m):
-    out = run_json(here, "--set rounds=2", table="t.csv", schema="s.json", queries=queries, columns=columns)
+def test_columns_and_queries_choose_the_workload(columns, queries, cells, m):
+    out = run_json("--set rounds=2", table="t.csv", schema="s.json", queries=queries, columns=columns)
     assert (out["cells"], out["queries"]) == (cells, m)
 
 
-def test_a_matrix_of_queries_is_read_and_has_no_tables(here, capsys):
-    out = run_json(here, queries="matrix:m.npy")
+def test_a_matrix_of_queries_is_read_and_has_no_tables(capsys):
+    out = run_json(queries="matrix:m.npy")
     assert (out["queries"], out["final"]["mean_l1"]) == (4, None)
     assert "-" in capsys.readouterr().out.splitlines()[-2].split()
 
 
-def test_delta_0_is_pure_for_dpfw_and_delta_has_a_default(here):
-    assert run_json(here, delta="0")["spent"]["delta"] == 0
-    assert run_json(here, delta=None)["delta"] == 1e-9
+def test_delta_0_is_pure_for_dpfw_and_delta_has_a_default():
+    assert run_json(delta="0")["spent"]["delta"] == 0
+    assert run_json(delta=None)["delta"] == 1e-9
 
 
-def test_a_caution_is_one_line_and_the_run_goes_on(here, capsys):
+def test_a_caution_is_one_line_and_the_run_goes_on(capsys):
     cli(arguments(epsilon="20", delta="0.5", repeat="2"))
     told = capsys.readouterr().err.splitlines()
     warned = [line.split("=")[0] for line in told if line.startswith("warning")]
@@ -104,17 +105,13 @@ def test_a_caution_is_one_line_and_the_run_goes_on(here, capsys):
 
 
 @parametrize("name", QUERIES)
-def test_the_largest_budget_that_is_legal_runs(here, name):
+def test_the_largest_budget_that_is_legal_runs(name):
     cli(arguments(epsilon="1e9", algorithm=name))
 
 
-def test_algorithms_are_listed_in_three_forms(capsys):
-    cli("algorithms")
-    plain = capsys.readouterr().out
-    cli("algorithms --markdown")
-    markdown = capsys.readouterr().out.strip().splitlines()
-    cli("algorithms --json")
-    told = json.loads(capsys.readouterr().out)
+def test_algorithms_are_listed_in_three_forms():
+    plain, markdown = cli("algorithms"), cli("algorithms --markdown").strip().splitlines()
+    told = json.loads(cli("algorithms --json"))
     assert list(told) == list(ALGORITHMS)
     assert len(markdown) == 2 + len(ALGORITHMS)
     for name, cls in ALGORITHMS.items():
@@ -123,7 +120,7 @@ def test_algorithms_are_listed_in_three_forms(capsys):
         assert all(f"`{p.name}`" in "".join(markdown) and p.name in plain for p in parameters(cls))
 
 
-def test_a_schema_is_proposed_without_a_look_and_filled_with_one(here, capsys):
+def test_a_schema_is_proposed_without_a_look_and_filled_with_one(capsys):
     cli("schema t.csv")
     blind = capsys.readouterr()
     proposed = json.loads(blind.out)
@@ -134,11 +131,11 @@ def test_a_schema_is_proposed_without_a_look_and_filled_with_one(here, capsys):
     cli("schema t.csv --peek")
     peeked = capsys.readouterr()
     assert "not protected" in peeked.err
-    (here / "p.json").write_text(peeked.out)
-    assert run_json(here, columns="age,sex,edu", table="t.csv", schema="p.json")["peeked"] is True
+    Path("p.json").write_text(peeked.out)
+    assert run_json(columns="age,sex,edu", table="t.csv", schema="p.json")["peeked"] is True
 
 
-def test_the_module_runs_as_a_program(here):
+def test_the_module_runs_as_a_program():
     command = [sys.executable, "-W", "error", "-m", "dpcore", *arguments(set="rounds=3")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
@@ -147,8 +144,8 @@ def test_the_module_runs_as_a_program(here):
     assert "do not publish what a run releases" in done.stdout
 
 
-def test_a_public_start_is_where_a_run_begins(here):
+def test_a_public_start_is_where_a_run_begins():
     pd.DataFrame({"a": [0, 0, 1], "b": [0, 1, 1]}).to_csv("public.csv", index=False)
     run = "--start public.csv --start-support --synthetic rows.csv --rows 1000"
-    assert [run_json(here, extra, algorithm="mwem")["public_start"] for extra in ("", run)] == [False, True]
+    assert [run_json(extra, algorithm="mwem")["public_start"] for extra in ("", run)] == [False, True]
     assert {tuple(row) for row in pd.read_csv("rows.csv").to_numpy()} <= {(0, 0), (0, 1), (1, 1)}

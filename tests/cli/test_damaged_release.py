@@ -8,7 +8,7 @@ from dpcore import read_json
 from dpcore.cli import main
 from tests.cli.files import write_files
 from tests.cli.test_release import released
-from tests.helpers import once, one_line_of_error, parametrize, seeded, write_json
+from tests.helpers import once, parametrize, refusal, seeded, write_json
 
 ODD = [[], -1e308, "\ud800"]
 
@@ -25,13 +25,11 @@ def whole(tmp_path_factory):
     return here
 
 
-def asked(folder, capsys):
+def asked(folder):
     """The exit code of `ask`, whose error is one line that names a file."""
-    capsys.readouterr()
-    code = main(["ask", str(folder), "sex = m and age > 21"])
-    if code:
-        assert code == 2
-        one_line_of_error(capsys, str(folder))
+    asking = ["ask", str(folder), "sex = m and age > 21"]
+    if code := main(asking):
+        refusal(str(folder), asking)
     return code
 
 
@@ -39,33 +37,33 @@ def asked(folder, capsys):
     "kind, name",
     [("out", "release.json"), ("out", "tables.npz"), ("out", "weights.parquet"), ("rows", "synthetic.parquet")],
 )
-def test_a_damaged_file_is_named(whole, tmp_path, capsys, kind, name):
+def test_a_damaged_file_is_named(whole, tmp_path, kind, name):
     folder = tmp_path / "r"
     shutil.copytree(whole / kind, folder)
-    assert asked(folder, capsys) == 0
+    assert asked(folder) == 0
     path, content = folder / name, (whole / kind / name).read_bytes()
     rng = seeded(0)
     for share in (0, 0.001, 0.5, 0.9, 0.999):
         path.write_bytes(content[: int(share * len(content))])
-        assert asked(folder, capsys) == 2, share
+        assert asked(folder) == 2, share
     for _ in range(5):
         damaged = bytearray(content)
         for at in rng.integers(0, len(content), 3):
             damaged[at] ^= int(rng.integers(1, 256))
         path.write_bytes(damaged)
-        asked(folder, capsys)  # a flipped digit may still be a release; what is not must be named
+        asked(folder)  # a flipped digit may still be a release; what is not must be named
     for other in ("tables.npz", "release.json", "answers.csv", "card.html"):
         if other != name:
             shutil.copyfile(whole / kind / other, path)
-            assert asked(folder, capsys) == 2, other
+            assert asked(folder) == 2, other
     path.unlink()
     for make in (os.mkfifo, lambda p: os.symlink("/dev/zero", p), os.mkdir):
         make(path)
-        assert asked(folder, capsys) == 2
+        assert asked(folder) == 2
         path.rmdir() if path.is_dir() else path.unlink()
 
 
-def test_odd_facts_are_refused_or_ignored(whole, tmp_path, capsys):
+def test_odd_facts_are_refused_or_ignored(whole, tmp_path):
     folder = tmp_path / "r"
     shutil.copytree(whole / "out", folder)
     facts = read_json(folder / "release.json")
@@ -73,4 +71,4 @@ def test_odd_facts_are_refused_or_ignored(whole, tmp_path, capsys):
         inner = [value | {part: ODD[i % 3]} for i, part in enumerate(value)] if isinstance(value, dict) else []
         for odd in [*ODD, *inner]:
             write_json(folder / "release.json", facts | {key: odd})
-            asked(folder, capsys)
+            asked(folder)

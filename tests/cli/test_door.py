@@ -3,19 +3,12 @@
 from pathlib import Path
 
 import pandas as pd
-import pytest
 
 from dpcore import read_json
-from dpcore.cli import main
 from tests.cli.test_release import order
 from tests.helpers import binned, categorical, cli, numeric, parametrize, refusal, write_json
 
 EXACTLY = "--epsilon=200 --delta=1e-6"  # so much that the released counts are those of the table
-
-
-@pytest.fixture(autouse=True)
-def _here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
 
 
 def schema(file="s.json", **columns):
@@ -55,7 +48,7 @@ def test_one_stray_byte_does_not_change_everybodys_letters(stream, end):
 
 
 def release(table, out, *more, schema="s.json"):
-    return main(order(out, *more, table=table, schema=schema, queries="marginals:1", epsilon=1, total=None))
+    return order(out, *more, table=table, schema=schema, queries="marginals:1", epsilon=1, total=None)
 
 
 def test_one_file_is_one_data_set_whatever_its_schema_and_its_format(capsys):
@@ -67,20 +60,19 @@ def test_one_file_is_one_data_set_whatever_its_schema_and_its_format(capsys):
     frame.to_csv("copy.tsv", index=False, sep="\t")
     frame[["b", "a"]].iloc[::-1].to_parquet("copy.parquet")
     fixed = ["--total-epsilon=2", "--total-delta=1e-5", "--dataset=t"]
-    assert release("t.csv", "one", *fixed) == 0
-    assert release("copy.tsv", "two", *fixed, schema="open.json") == 0
+    cli(release("t.csv", "one", *fixed))
+    cli(release("copy.tsv", "two", *fixed, schema="open.json"))
     capsys.readouterr()
     for at, (table, more) in enumerate({"t.csv": [], "copy.tsv": ["--stream"], "copy.parquet": ["--stream"]}.items()):
-        assert release(table, f"three{at}", "--epsilon=2", *more, *fixed, schema="texts.json") == 3
+        cli(release(table, f"three{at}", "--epsilon=2", *more, *fixed, schema="texts.json"), code=3)
         assert "data set 't': this needs" in capsys.readouterr().err
         refusal(
-            release(table, f"four{at}", *more, *fixed, "--dataset=fresh", schema="texts.json"),
-            capsys,
             "this table is the data set 't'",
+            release(table, f"four{at}", *more, *fixed, "--dataset=fresh", schema="texts.json"),
         )
 
 
-def test_a_release_states_how_its_file_is_written(capsys):
+def test_a_release_states_how_its_file_is_written():
     text, fixed = "a\né\ne\n", ["--total-epsilon=2.5", "--total-delta=1e-5"]
 
     def written(content, **file):
@@ -88,9 +80,9 @@ def test_a_release_states_how_its_file_is_written(capsys):
         write_json("s.json", {"columns": {"a": categorical("é", "e")}, "file": file})
         return release("t.csv", "one", *fixed)
 
-    refusal(written(text.encode("utf-16")), capsys, "it is UTF-16: save it as UTF-8")
-    refusal(written(text.encode("utf-16"), encoding="utf-16"), capsys, "one stray byte moves all that follow")
+    refusal("it is UTF-16: save it as UTF-8", written(text.encode("utf-16")))
+    refusal("one stray byte moves all that follow", written(text.encode("utf-16"), encoding="utf-16"))
     words = "one open quote changes all rows that follow; save it as Parquet or Excel"
-    refusal(written(b"a\ne\ne\n", line_breaks=True), capsys, words)
-    assert written(text.encode("cp1252"), encoding="windows-1252") == 0
+    refusal(words, written(b"a\ne\ne\n", line_breaks=True))
+    cli(written(text.encode("cp1252"), encoding="windows-1252"))
     assert read_json("one/release.json")["schema"]["file"] == {"encoding": "windows-1252"}

@@ -1,40 +1,39 @@
 """The command `evolve`: its JSON, its repeats, and one clear line for everything that is wrong."""
 
-import numpy as np
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
 from dpcore import read_json
-from dpcore.geometry.regions import Ball
-from tests.helpers import cli, one_line_of_error, parametrize, seeded
+from tests.helpers import cli, parametrize, refusal
+from tests.point_tasks import quarter
 
 CHOSEN = "--algorithm=private_evolution --epsilon=1 --delta=1e-4"
 GOOD = f"--ball=1 {CHOSEN}"
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    X = np.abs(Ball(np.zeros(2), 1.0).uniform(200, seeded(0)))
+def here(here):
+    X = quarter(200)
     pd.DataFrame(X, columns=["x", "y"]).to_csv("p.csv", index=False)
-    (tmp_path / "same.csv").write_text("x,y\n" + "0.2,0.1\n" * 30)
-    return tmp_path
+    Path("same.csv").write_text("x,y\n" + "0.2,0.1\n" * 30)
 
 
-def test_a_run_is_told_with_the_papers_letters(folder, capsys):
+def test_a_run_is_told_with_the_papers_letters():
     settings = "--set=post=truncate --set=sampling=iid --set=release=last --set=steps=14"
     asked = f"evolve p.csv {GOOD} {settings} --json=o.json".split()
     cli(asked, "--repeat=1", "--every=1")
-    assert [r["t"] for r in read_json(folder / "o.json")[0]["records"]] == list(range(1, 15))
-    cli(asked, "--synthetic=s.csv", "--rows=33")
-    told = read_json(folder / "o.json")
+    assert [r["t"] for r in read_json("o.json")[0]["records"]] == list(range(1, 15))
+    said = cli(asked, "--synthetic=s.csv", "--rows=33")
+    told = read_json("o.json")
     assert (told["n"], told["d"], told["T"], told["levels"]) == (200, 2, 14, 2)
     assert told["n_s"] == told["parameters"]["samples"]
     assert told["sigma"] == told["parameters"]["sigma"] > 0
     assert [r["t"] for r in told["records"]] == [14]
     assert 0 < told["final"]["w1"] < 1
     assert len(pd.read_csv("s.csv")) == 33
-    assert f"{told['final']['w1']:.4g}" in capsys.readouterr().out
+    assert f"{told['final']['w1']:.4g}" in said
 
 
 @parametrize(
@@ -59,6 +58,5 @@ def test_what_is_unusual_is_served(arguments):
         (f"p.csv {GOOD} --algorithm=psmm --preset=algorithm-2", "--preset algorithm-2 is one of private_evolution"),
     ],
 )
-def test_bad_input_ends_with_one_clear_line(arguments, message, capsys):
-    cli("evolve", *arguments.split(), code=2)
-    one_line_of_error(capsys, message)
+def test_bad_input_ends_with_one_clear_line(arguments, message):
+    refusal(message, "evolve", *arguments.split())

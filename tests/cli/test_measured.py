@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from dpcore import InputError, read_json
-from dpcore.cli import main
 from dpcore.privacy.accounting import conversions, events_from_json
 from dpcore.publishing import prepared
 from dpcore.publishing.ledger_store import Store
@@ -20,73 +19,68 @@ SECRET = "only-one-row-says-this"
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def here(here):
     """A table whose bounds and categories nobody knows, with a value that one row says."""
     frame = people()
     frame.loc[0] = [SECRET, "f", "999999999", "not a number"]
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    write_json(tmp_path / "s.json", OPEN)
+    frame.to_csv("t.csv", index=False)
+    write_json("s.json", OPEN)
     numbers = {"columns": {name: OPEN["columns"][name] for name in ("sex", "pay", "age")}}
-    write_json(tmp_path / "numbers.json", numbers)
+    write_json("numbers.json", numbers)
     typed = {"sex": OPEN["columns"]["sex"], "pay": binned("numeric", 0, 5000, 1e9)}
-    write_json(tmp_path / "typed.json", {"columns": typed})
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    write_json("typed.json", {"columns": typed})
+    return here
 
 
 def release(out="out", *extra, schema="s.json", epsilon=2, delta="1e-6", total="20", algorithm="gaussian_maxent"):
     budget = {"epsilon": epsilon, "delta": delta, "total": (total, delta)}
-    return main(order(out, *extra, algorithm=algorithm, schema=schema, **budget))
+    return order(out, *extra, algorithm=algorithm, schema=schema, **budget)
 
 
 @parametrize("algorithm", ["gaussian_maxent", "mwem", "private_evolution_table"])
-def test_a_release_measures_its_schema_and_holds_nothing_that_one_row_says(here, capsys, algorithm):
-    assert release(algorithm=algorithm) == 0
-    assert "measured 'job'" in capsys.readouterr().out
+def test_a_release_measures_its_schema_and_holds_nothing_that_one_row_says(here, algorithm):
+    assert "measured 'job'" in cli(release(algorithm=algorithm))
     assert {m["tag"] for m in facts()["measured"]} == {"protected"}
-    assert "found: <bdi>2 values passed the threshold of" in (here / "out" / "card.html").read_text()
+    assert "found: <bdi>2 values passed the threshold of" in Path("out/card.html").read_text()
     for path in (here / "out").iterdir():
         assert SECRET.encode() not in path.read_bytes()
 
 
-def test_the_schema_is_a_later_releases_public_input(here, capsys):
-    assert release() == 0
-    assert release("again", schema="out/schema.json") == 0
+def test_the_schema_is_a_later_releases_public_input():
+    cli(release())
+    cli(release("again", schema="out/schema.json"))
     claim = facts("again")
     assert claim["schema"] == facts()["schema"]
     assert claim["measured"] == []
     assert "with an earlier release" in claim["bounds"]
     charges = paid(claim["promise"]["charges"])
     assert 1.9 < conversions.gdp_epsilon(charges.mu_squared**0.5, 1e-6) <= 2, "all of it for the algorithm"
-    capsys.readouterr()
-    refusal(
-        release("third", "--schema-share=0.2", schema="out/schema.json"), capsys, "nothing of this schema is private"
-    )
+    refusal("nothing of this schema is private", release("third", "--schema-share=0.2", schema="out/schema.json"))
 
 
-def test_a_schema_that_a_data_set_cannot_pay_for_any_more_is_refused_with_a_way_on(here, capsys):
+def test_a_schema_that_a_data_set_cannot_pay_for_any_more_is_refused_with_a_way_on(capsys):
     """The first release kept no δ for thresholds that may fail, so categories cannot be measured later; numbers can."""
-    assert release("out", schema="typed.json", epsilon=1) == 0
-    assert release("open", epsilon=1) == 3
+    cli(release("out", schema="typed.json", epsilon=1))
+    cli(release("open", epsilon=1), code=3)
     assert "enter the categories of columns in place of measuring them" in capsys.readouterr().err
-    assert release("open", schema="numbers.json", epsilon=1) == 0
+    cli(release("open", schema="numbers.json", epsilon=1))
 
 
-def test_without_delta_noise_is_exact_also_where_the_first_release_was_not(here):
+def test_without_delta_noise_is_exact_also_where_the_first_release_was_not():
     """The data set's accounting is Gaussian DP since a release in floating point; no such noise keeps δ = 0."""
     total = "--total-delta=1e-6"
-    assert release("out", "--noise=float", total, schema="typed.json", epsilon=1) == 0
+    cli(release("out", "--noise=float", total, schema="typed.json", epsilon=1))
     assert str(data_set().lifetime.accounting) == "exact Gaussian (GDP)"
     for algorithm in ("mwem", "dpfw"):
-        assert release(algorithm, total, schema="numbers.json", delta="0", algorithm=algorithm, epsilon=1) == 0
-        claim, card = facts(algorithm), (here / algorithm / "card.html").read_text()
+        cli(release(algorithm, total, schema="numbers.json", delta="0", algorithm=algorithm, epsilon=1))
+        claim, card = facts(algorithm), Path(f"{algorithm}/card.html").read_text()
         assert "floating" not in claim["made_by"]["noise"] + card
         assert claim["made_by"]["noise"].count("exact ") >= 2
-    assert release("no", "--noise=float", total, schema="numbers.json", delta="0", algorithm="mwem") == 2
+    cli(release("no", "--noise=float", total, schema="numbers.json", delta="0", algorithm="mwem"), code=2)
 
 
 @parametrize("when", ["before", "while"])
-def test_it_is_charged_before_the_first_draw_and_stays_so(here, monkeypatch, when, capsys):
+def test_it_is_charged_before_the_first_draw_and_stays_so(monkeypatch, when):
     def broken(*args):
         assert len(releases()) == 1, "charged first"
         if when == "while":
@@ -94,24 +88,24 @@ def test_it_is_charged_before_the_first_draw_and_stays_so(here, monkeypatch, whe
         raise InputError("broken on purpose")
 
     monkeypatch.setattr(prepared, "measure_schema", broken)
-    refusal(release(), capsys, "broken on purpose")
+    refusal("broken on purpose", release())
     (data,) = Store("l.sqlite").show()
     assert data.releases[0]["state"] == "failed"
     rho = sum(e.rho * t for e, t in events_from_json(data.releases[0]["events"]))
     assert 1.9 < conversions.zcdp_epsilon(rho, 1e-6 * 0.75) <= 2
 
 
-def test_what_the_ledger_does_not_allow_is_not_drawn(here, monkeypatch, capsys):
+def test_what_the_ledger_does_not_allow_is_not_drawn(monkeypatch, capsys):
     monkeypatch.setattr(prepared, "measure_schema", lambda *_: pytest.fail("drawn"))
-    assert release(total="1") == 3
+    cli(release(total="1"), code=3)
     assert "needs" in capsys.readouterr().err
 
 
-def test_a_run_measures_anew_for_every_seed_within_one_budget(here):
+def test_a_run_measures_anew_for_every_seed_within_one_budget():
     given = "--queries=marginals:2 --algorithm=gaussian_maxent --epsilon=1 --delta=1e-6 --repeat=2"
     command = f"run t.csv --schema=s.json {given}"
     cli(f"{command} --schema-share=0.3 --json=out.json")
-    first, second = read_json(here / "out.json")
+    first, second = read_json("out.json")
     assert first["schema"]["schema"] != second["schema"]["schema"]
     rho = first["schema"]["cost"]["rho"]
     assert rho == approx(0.3 * conversions.zcdp_rho(1, 1e-6 * 0.75))
@@ -120,46 +114,43 @@ def test_a_run_measures_anew_for_every_seed_within_one_budget(here):
         cli(f"{command} --schema-share={share}", code=2)
 
 
-def test_what_cannot_go_with_an_open_schema_is_refused(here, capsys):
+def test_what_cannot_go_with_an_open_schema_is_refused(here):
     (here / "public.csv").write_bytes((here / "t.csv").read_bytes())
-    refusal(release("out", "--start=public.csv"), capsys, "public start needs a schema that is known")
+    refusal("public start needs a schema that is known", release("out", "--start=public.csv"))
     refusal(
-        main(["sweep", "t.csv", "--schema=s.json", "--queries=marginals:2", "--jobs=2"]),
-        capsys,
         "--jobs and --scheduler need a schema that is known",
+        ["sweep", "t.csv", "--schema=s.json", "--queries=marginals:2", "--jobs=2"],
     )
 
 
-def test_every_point_of_a_sweep_measures_its_own_schema_and_is_the_same_as_a_run(here, capsys):
+def test_every_point_of_a_sweep_measures_its_own_schema_and_is_the_same_as_a_run(here):
     given = "t.csv --schema=s.json --queries=marginals:2 --delta=1e-6 --schema-share=0.2"
     sweep = f"sweep {given} --epsilons=1,2 --repeat=2 --algorithms=gaussian_maxent,mwem --json=s.out"
-    cli(sweep)
-    assert "schema measured anew for every ε and seed" in capsys.readouterr().out
-    told = read_json(here / "s.out")
+    assert "schema measured anew for every ε and seed" in cli(sweep)
+    told = read_json("s.out")
     assert {p["state"] for p in told["points"]} == {"done"}
     assert told["task"]["open"]["job"]["values"] == "private"
     assert SECRET not in (here / "s.out").read_text()
     for name in ("gaussian_maxent", "mwem"):
         cli(f"run {given} --algorithm={name} --epsilon=2 --repeat=2 --json=r.out")
-        for run in read_json(here / "r.out"):
+        for run in read_json("r.out"):
             (point,) = [
                 p for p in told["points"] if (p["algorithm"], p["epsilon"], p["seed"]) == (name, 2, run["seed"])
             ]
             assert point["errors"] == {key: run["final"][key] for key in point["errors"]}
             assert point["spent"] == run["spent"]
-    refusal(main([*sweep.replace("0.2", "0.3").split(), "--resume"]), capsys, "another task: schema_share")
+    refusal("another task: schema_share", sweep.replace("0.2", "0.3"), "--resume")
 
 
 def schema(*extra, delta="1e-6"):
     budget = f"--epsilon=4 --delta={delta} --total-epsilon=20 --total-delta={delta}"
-    return main([*f"schema t.csv --private --ledger=l.sqlite {budget}".split(), *extra])
+    return [*f"schema t.csv --private --ledger=l.sqlite {budget}".split(), *extra]
 
 
 def test_the_schema_of_a_table_that_nobody_knows(here, capsys):
-    assert schema() == 0
-    printed = capsys.readouterr()
-    found = json.loads(printed.out)
-    assert SECRET not in printed.out + printed.err
+    printed = cli(schema())
+    found = json.loads(printed)
+    assert SECRET not in printed + capsys.readouterr().err
     assert {name: spec["kind"] for name, spec in found["columns"].items()} == {
         "job": "categorical",
         "sex": "categorical",
@@ -171,47 +162,43 @@ def test_the_schema_of_a_table_that_nobody_knows(here, capsys):
     assert entry["state"] == "released"
     sums = paid(entry["events"])
     assert 3.9 < conversions.zcdp_epsilon(sums.rho, 1e-6 - sums.failure) <= 4
-    (here / "found.json").write_text(printed.out)
-    assert release(schema="found.json") == 0, "a later release's public input"
+    (here / "found.json").write_text(printed)
+    cli(release(schema="found.json"))  # a later release's public input
 
 
-def test_without_delta_a_private_schema_has_the_numbers_only(here, capsys):
-    assert schema(delta="0") == 0
-    assert list(json.loads(capsys.readouterr().out)["columns"]) == ["pay", "age"]
+def test_without_delta_a_private_schema_has_the_numbers_only():
+    assert list(json.loads(cli(schema(delta="0")))["columns"]) == ["pay", "age"]
     assert paid(releases()[0]["events"]).pure == approx(4)
 
 
-def test_a_private_schema_states_how_its_file_is_written(here, capsys):
+def test_a_private_schema_states_how_its_file_is_written():
     Path("t.csv").write_bytes(Path("t.csv").read_text().replace("job", "jöb").encode("cp1252"))
-    assert schema("--file", '{"encoding": "windows-1252"}') == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(cli(schema("--file", '{"encoding": "windows-1252"}')))
     assert found["file"] == {"encoding": "windows-1252"}
     assert "jöb" in found["columns"]
-    refusal(schema("--file", '{"line_breaks": true}'), capsys, "is not released")
+    refusal("is not released", schema("--file", '{"line_breaks": true}'))
     assert len(releases()) == 1, "what is refused is not paid for"
 
 
-def test_a_private_schema_that_fails_stays_charged(here, monkeypatch, capsys):
+def test_a_private_schema_that_fails_stays_charged(monkeypatch):
     def broken(*_):
         assert len(releases()) == 1, "charged first"
         raise InputError("broken on purpose")
 
     monkeypatch.setattr("dpcore.publishing.private_schema.measure_column", broken)
-    assert schema() == 2
-    assert capsys.readouterr().out == ""
+    refusal("broken on purpose", schema())
     assert releases()[0]["state"] == "failed"
 
 
 @parametrize("given", ["--private", "--epsilon=1", "--private --peek"])
-def test_a_private_schema_needs_its_budget_and_ledger(here, given, capsys):
-    refusal(main(["schema", "t.csv", *given.split()]), capsys, "--private")
+def test_a_private_schema_needs_its_budget_and_ledger(given):
+    refusal("--private", ["schema", "t.csv", *given.split()])
 
 
-def test_a_column_where_nothing_passes_says_what_epsilon_it_would_need(here, capsys):
+def test_a_column_where_nothing_passes_says_what_epsilon_it_would_need(capsys):
     pd.read_csv("t.csv").assign(job=[f"name {i}" for i in range(3000)]).to_csv("t.csv", index=False)
     cli("run t.csv --schema=s.json --queries=marginals:1 --algorithm=gaussian_maxent --epsilon=1 --delta=1e-6")
     assert "'job': no value passed the threshold of" in capsys.readouterr().err
-    assert release() == 0
-    words = capsys.readouterr().out
+    words = cli(release())
     assert "150 rows (5%) would be seen at epsilon = " in words
-    assert words.split("would be seen at epsilon = ")[1].split()[0] in (here / "out" / "card.html").read_text("utf-8")
+    assert words.split("would be seen at epsilon = ")[1].split()[0] in Path("out/card.html").read_text("utf-8")

@@ -3,18 +3,17 @@
 import pandas as pd
 
 from dpcore import read_json
-from dpcore.cli import main
 from tests.helpers import approx, cli, parametrize, refusal
 
 
-def scored(here, real, synthetic):
+def scored(real, synthetic):
     cli(f"score {real} {synthetic} --schema c.json --queries marginals:2 --json score.json")
-    return read_json(here / "score.json")
+    return read_json("score.json")
 
 
-def test_a_table_scores_perfectly_against_itself_and_shuffled(here, capsys):
+def test_a_table_scores_perfectly_against_itself_and_shuffled(capsys):
     pd.read_csv("c.csv").sample(frac=1, random_state=1)[["b", "a"]].to_csv("again.csv", index=False)
-    out = scored(here, "c.csv", "again.csv")
+    out = scored("c.csv", "again.csv")
     useful = {"as_exact_as_sample": 1, "k_marginal": 1000}
     assert out["final"] == {"max_error": 0, "mean_error": 0, "rmse": 0, "mean_l1": 0} | useful
     assert {name: out[name] for name in useful} == useful
@@ -24,11 +23,11 @@ def test_a_table_scores_perfectly_against_itself_and_shuffled(here, capsys):
     assert "uses real data" in capsys.readouterr().out
 
 
-def test_the_score_is_the_largest_and_mean_difference_of_shares(here):
+def test_the_score_is_the_largest_and_mean_difference_of_shares():
     real, synthetic = pd.read_csv("c.csv"), pd.DataFrame({"a": [0, 1, 2, 2], "b": [1, 1, 0, 0]})
     synthetic.to_csv("other.csv", index=False)
     gaps = synthetic.value_counts(normalize=True).sub(real.value_counts(normalize=True), fill_value=0).abs()
-    out = scored(here, "c.csv", "other.csv")
+    out = scored("c.csv", "other.csv")
     assert (out["n"], out["synthetic_rows"]) == (100, 4)
     assert out["final"]["max_error"] == approx(gaps.max())
     assert out["final"]["mean_l1"] == approx(gaps.sum())
@@ -38,5 +37,5 @@ def test_the_score_is_the_largest_and_mean_difference_of_shares(here):
 
 
 @parametrize("synthetic, message", [("over.csv", "'3' in row 2 is outside 0..2"), ("one.csv", "1 row")])
-def test_a_table_that_does_not_fit_the_schema_is_refused(here, capsys, synthetic, message):
-    refusal(main(f"score c.csv {synthetic} --schema c.json --queries marginals:2".split()), capsys, message)
+def test_a_table_that_does_not_fit_the_schema_is_refused(synthetic, message):
+    refusal(message, f"score c.csv {synthetic} --schema c.json --queries marginals:2")

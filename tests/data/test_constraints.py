@@ -182,7 +182,7 @@ def test_no_synthetic_row_breaks_a_constraint(seed):
 
 BINNED = domain_from_json(
     schema(
-        {"order": ["a", "b", "c"]},
+        {"order": list("abc")},
         columns={
             "a": binned("numeric", 0, 50, 100, missing="category"),
             "b": integer(0, 99, bins=4, missing="category"),

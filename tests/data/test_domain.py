@@ -144,7 +144,7 @@ def test_numbers_are_published_with_as_many_digits_as_their_bin_is_worth(edges, 
 
 
 @parametrize("missing", ["", "NA", "nan", "NULL", None, math.nan, pd.NA])
-@parametrize("c", [AGE, SHARE, GRADE, CODE], ids=lambda c: c.kind)
+@parametrize("c", [AGE, SHARE, GRADE, CODE])
 def test_missing_is_refused_or_a_cell_of_its_own(c, missing):
     values = [missing, c.low or 1, missing]
     with refused(r"^column 'x': .* in row 1 is missing \(2 of 3 rows like it\); set missing \"category\""):
@@ -152,7 +152,7 @@ def test_missing_is_refused_or_a_cell_of_its_own(c, missing):
     assert encoded(with_missing(c), values)[::2] == [c.size, c.size]
 
 
-@parametrize("c", [AGE, BANDS, SHARE, CODE], ids=lambda c: c.kind)
+@parametrize("c", [AGE, BANDS, SHARE, CODE])
 def test_out_of_range_is_refused_or_clipped(c):
     values = pd.Series([c.low, c.low - 1, c.high, c.high + 1])
     told = f'in row 2 is outside {c.low:g}..{c.high:g} (2 of 4 rows like it); widen it or set out_of_range "clip"'
@@ -205,7 +205,7 @@ PAIR = domain_of({"a": integer(0, 2), "b": integer(0, 1)})
         (pd.DataFrame({"a": [], "b": []}), "the table has no rows; at least 2 are needed"),
         (pd.DataFrame({"a": [1], "b": [1]}), "the table has 1 row; at least 2 are needed"),
         (pd.DataFrame({"a": [1, 2]}), "the table has no column 'b'; its columns are a"),
-        (pd.DataFrame([[1, 1, 1]] * 2, columns=["a", "b", "a"]), "the table has 2 columns called 'a'"),
+        (pd.DataFrame([[1, 1, 1]] * 2, columns=list("aba")), "the table has 2 columns called 'a'"),
         (pd.DataFrame({"a": [1, 3], "b": [0, 0]}), "column 'a': 3 in row 2 is outside 0..2 (1 of 2 rows like it)"),
     ],
 )
@@ -245,7 +245,7 @@ def test_projection_keeps_the_order_asked_for_and_names_what_is_not_there():
 def test_a_distribution_is_summed_down_to_columns_in_any_order():
     domain = codes(2, 3, 4)
     D = seeded(0).dirichlet(np.ones(24))
-    for names in (["c", "a"], ["b"], ["a", "b", "c"], ["c", "b", "a"]):
+    for names in (["c", "a"], ["b"], list("abc"), list("cba")):
         axes = [domain.names.index(name) for name in names]
         expected = np.zeros([domain.shape[a] for a in axes])
         for cell, mass in zip(cells(domain), D, strict=True):

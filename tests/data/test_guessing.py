@@ -13,7 +13,7 @@ from dpcore.data.bounds import STRAY, round_bounds
 from dpcore.data.guessing import ASIDE, MOST_VALUES, guess_column, guess_columns, read_off
 from dpcore.data.readings import ANY_CASE, COMMA, POINT
 from dpcore.data.recognising import names_one
-from tests.helpers import column, integer, parametrize, refused, seeded
+from tests.helpers import column, either, integer, parametrize, refused, seeded
 
 N = 200
 SPELLINGS = ["yes", "Yes", " yes ", "no", "NO"]
@@ -72,7 +72,7 @@ def cells_of(name):
 
 
 @parametrize("name", KINDS)
-@parametrize("texts", [False, True])
+@either("texts")
 def test_a_column_is_what_it_seems_and_set_aside_with_a_reason(name, texts):
     series, (_, expected) = cells_of(name), KINDS[name]
     if texts:
@@ -180,7 +180,7 @@ def bounded(numbers, **options):
 CASES = [(name, far) for name in BULKS for far in FAR if name != "few" or len(far) < 2]  # two of eight are not few
 
 
-@parametrize("name, outliers", CASES, ids=str)
+@parametrize("name, outliers", CASES)
 def test_an_outlier_does_not_swallow_a_column(name, outliers):
     bulk, whole = BULKS[name], name in ("ages", "years", "few")
     found = bounded([*bulk, *outliers], whole=whole)

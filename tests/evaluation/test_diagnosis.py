@@ -191,7 +191,7 @@ def test_what_a_tree_cannot_hold_is_told_from_the_noise():
     a, b = seeded(0).integers(2, size=(2, n))
     rows = domain.group(np.column_stack([a, b, a ^ b]))  # pairs know nothing of it, the triple everything
     problem = all_tables(domain, n)
-    triple, chain = Marginals.all(domain, 3), Marginals(domain, [["a", "b"], ["b", "c"]])
+    triple, chain = Marginals.all(domain, 3), Marginals(domain, ["ab", "bc"])
     run = finished("gaussian_maxent", QueryRelease(chain, n), rows, cells=7)
     assert isinstance(run.release, Graphical)
     assert len(run.release.junction.cliques) > 1

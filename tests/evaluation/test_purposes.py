@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 
 from dpcore import Budget, Rows, read_json
-from dpcore.cli import main
 from dpcore.evaluation import purposes
 from dpcore.evaluation.purposes import Purposes, alarms_in_words
 from dpcore.parsing.questions import understand
@@ -112,16 +111,15 @@ def test_what_cannot_be_asked_is_one_sentence(monkeypatch):
     assert Purposes.of(DOMAIN, table()).target is None
 
 
-def test_the_command_writes_points_resumes_them_and_refuses_anothers(tmp_path, monkeypatch, capsys):
+def test_the_command_writes_points_resumes_them_and_refuses_anothers(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = table(800)
     values = np.repeat(rows.values, rows.weights, axis=0)
     pd.DataFrame(values, columns=list("abcd")).to_csv("t.csv", index=False)
-    write_json(tmp_path / "s.json", {"a": 2, "b": 3, "c": 2, "d": 4})
+    write_json("s.json", {"a": 2, "b": 3, "c": 2, "d": 4})
     asked = ["purposes", "t.csv", "--schema=s.json", "--queries=marginals:2", "--algorithm=gaussian_maxent"]
     asked += ["--epsilons=1", "--repeat=1", "--json=p.json", "--csv=p.csv", "--target=a"]
-    cli(asked)
-    out, first = capsys.readouterr().out, read_json(tmp_path / "p.json")
+    out, first = cli(asked), read_json("p.json")
     assert "n=600 held_out=200" in out
     assert "Tests on these synthetic rows" in out
     ((point,), scores) = first["points"], first["points"][0]["errors"]
@@ -129,13 +127,13 @@ def test_the_command_writes_points_resumes_them_and_refuses_anothers(tmp_path, m
     assert all({"purpose", "value", "unit", "real", "sample", "nothing"} == set(one) for one in scores.values())
     monkeypatch.setattr("dpcore.cli.purposes.run_made", None)
     again = [*asked, "--resume"]
-    assert main(again) == 0, "nothing is run again"
-    assert read_json(tmp_path / "p.json") == first
+    cli(again)  # nothing is run again
+    assert read_json("p.json") == first
     assert list(pd.read_csv("p.csv")["purpose"]) == list(scores)
-    refusal(main([*again, "--target=b"]), capsys, 'target is "a" there and "b" here')
+    refusal('target is "a" there and "b" here', again, "--target=b")
     (name, score), *_ = scores.items()
     odd = [{name: 0.5}, {name: score | {"value": "abc"}}, {name: score | {"unit": 3}}]
     wrong = [([point | {"errors": errors}], "is not a point of a sweep") for errors in odd]
     for points, words in (*wrong, ([point, point], "p.json: some point is in it twice")):
-        write_json(tmp_path / "p.json", first | {"points": points})
-        refusal(main(again), capsys, words)
+        write_json("p.json", first | {"points": points})
+        refusal(words, again)

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from dpcore import domain_from_json, read_json
-from dpcore.cli import main
 from dpcore.data.sources.parquet import ParquetSource
 from dpcore.experiments.cluster import OnCluster, check_address, connect
 from tests.helpers import cli, once, parametrize, refusal, refused, seeded, write_json
@@ -26,14 +25,17 @@ def patience(monkeypatch):
     monkeypatch.setattr("dpcore.experiments.cluster.CONNECT_SECONDS", 60)
 
 
+def workers(count):
+    """A cluster of processes on this machine."""
+    cluster = pytest.importorskip("distributed").LocalCluster
+    return cluster(n_workers=count, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1")
+
+
 @once
 def cluster():
-    distributed = pytest.importorskip("distributed")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
-        ) as local:
+        with workers(2) as local:
             yield local
 
 
@@ -86,7 +88,7 @@ def on_both(asked, cluster, capsys):
 
 
 def test_a_sweep_on_parts_is_counted_by_the_cluster(cluster, parts, here, capsys):
-    write_json(here / "t.json", dict.fromkeys("abcdefgh", 20))
+    write_json("t.json", dict.fromkeys("abcdefgh", 20))
     path = str(parts[0].path)
     asked = f"{path} --schema t.json --queries marginals:1 --algorithms residual --repeat 1 --stream"
     said, points = on_both(asked, cluster, capsys)
@@ -122,11 +124,11 @@ def test_other_addresses_are_refused(address, message):
         check_address(address)
 
 
-def test_nobody_at_the_address_is_one_clear_line(here, monkeypatch, capsys):
+def test_nobody_at_the_address_is_one_clear_line(here, monkeypatch):
     pytest.importorskip("distributed")
     monkeypatch.setattr("dpcore.experiments.cluster.CONNECT_SECONDS", 1)
     command = ["sweep", "c.csv", "--schema", "c.json", "--queries", "marginals:1", "--algorithms", "dpfw"]
-    refusal(main([*command, "--scheduler", "tcp://127.0.0.1:9"]), capsys, "no scheduler answers at tcp://127.0.0.1:9")
+    refusal("no scheduler answers at tcp://127.0.0.1:9", command, "--scheduler", "tcp://127.0.0.1:9")
 
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch):

@@ -26,7 +26,7 @@ def test_the_frontier_steps_down_and_remembers_a_smaller_budget():
     frontier = step_frontier(middles(DOTS))
     assert frontier["epsilon"].tolist() == [0.1, 1.0, 3.0]
     assert frontier["error"].tolist() == [0.2, 0.1, 0.1], "at ε = 3 the run at ε = 1 is still the best"
-    assert frontier["algorithm"].tolist() == ["b", "a", "a"]
+    assert frontier["algorithm"].tolist() == list("baa")
 
 
 def test_regret_is_a_ratio_to_the_best_at_the_same_budget():

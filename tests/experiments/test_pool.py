@@ -9,10 +9,10 @@ from multiprocessing import active_children
 import numpy as np
 import pytest
 
-from dpcore import ALGORITHMS, Budget, Marginals, domain_from_json, samples
+from dpcore import ALGORITHMS, Budget, Marginals, samples
 from dpcore.experiments import pool as jobs
 from dpcore.experiments.pool import JobSpec, SharedRows, WorkerPool
-from tests.helpers import all_tables, finished, once, parametrize, seeded
+from tests.helpers import all_tables, finished, many, once, parametrize, seeded
 
 SAMPLE = samples.census(2_000)
 ROWS = SAMPLE.domain.encode(SAMPLE.frame)
@@ -77,9 +77,9 @@ def test_a_run_is_cancelled_between_its_steps_and_keeps_what_is_there(pool, bloc
 
 def test_a_run_in_one_long_step_is_ended_and_its_worker_replaced(pool, block, monkeypatch):
     monkeypatch.setattr(jobs, "PATIENCE", 0.8)
-    many = Marginals.all(domain_from_json({f"c{i}": 4 for i in range(40)}), 3)
-    rows = SharedRows(many.domain.group(seeded(0).integers(0, 4, (2_000, 40))))
-    job = pool.submit(replace(task(rows), problem=replace(PROBLEM, workload=many), population=None), "me")
+    tables = Marginals.all(many(40, 4), 3)
+    rows = SharedRows(tables.domain.group(seeded(0).integers(0, 4, (2_000, 40))))
+    job = pool.submit(replace(task(rows), problem=replace(PROBLEM, workload=tables), population=None), "me")
     until(lambda: job.state == "running" and job.rounds)
     job.cancel()
     assert job.wait(90)

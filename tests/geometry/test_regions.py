@@ -10,7 +10,7 @@ from tests.helpers import approx, parametrize, refused, seeded
 BALL = Ball(np.zeros(2), 2.0)
 NAMES = ("x", "y")
 BOX = box([0], [1, 3], ["x", "y"])
-REGIONS = parametrize("region", [BALL, BOX, Ball(np.ones(1), 0.5), box([-2], [-1], ["x"])], ids=str)
+REGIONS = parametrize("region", [BALL, BOX, Ball(np.ones(1), 0.5), box([-2], [-1], ["x"])])
 
 
 @REGIONS

@@ -20,7 +20,7 @@ from dpcore.releases import Histogram
 from tests.helpers import approx, codes, matrix, matrix_of, parametrize, refused, seeded
 
 DOMAIN = codes(2, 3, 2)
-TABLES = Marginals(DOMAIN, [["a", "b"], ["b", "c"], ["b"]])
+TABLES = Marginals(DOMAIN, ["ab", "bc", "b"])
 SIGMAS = (0.02, 0.01, 0.03)
 N = 400
 QUESTIONS = ("a = 0", "b = 1", "a = 0 and b = 1", "b = 2 and c = 1", "a = 1 or b = 0")
@@ -106,7 +106,7 @@ def test_a_ratio_to_what_may_be_0_has_no_end():
 
 
 def test_all_cells_at_once_are_the_same_intervals(known_tables):
-    asked = Marginals(DOMAIN, [["a", "b"], ["a", "c"], ["c"]])
+    asked = Marginals(DOMAIN, ["ab", "ac", "c"])
     found = cell_intervals(known_tables, asked, N)
     for j in range(asked.m):
         text = " and ".join(f"{name} = {value}" for name, value in asked.label(j))
@@ -117,7 +117,7 @@ def test_all_cells_at_once_are_the_same_intervals(known_tables):
 
 
 def test_queries_and_cells_without_their_table_say_nothing():
-    both = Union([TableQueries.ranges(DOMAIN, ["b"]), Marginals(DOMAIN, [["a"]])])
+    both = Union([TableQueries.ranges(DOMAIN, "b"), Marginals(DOMAIN, ["a"])])
     found = known(Histogram(DOMAIN, P), [MeasuredAnswers(both, both.answers(P), np.full(both.m, 0.1))], DOMAIN)
     assert found.spaces == ((0,),)
     errors = np.append(np.full(TABLES.m - 1, 0.1), np.nan)

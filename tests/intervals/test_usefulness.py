@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run, TableQueries, domain_from_json
+from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run, TableQueries
 from dpcore.algorithms.base import make_plan
 from dpcore.intervals.known import known
 from dpcore.intervals.usefulness import as_exact_as_sample, foreseen, foreseen_exactness, k_marginal, uses
 from dpcore.privacy.accounting import Pure
-from tests.helpers import BUDGET, all_tables, approx, codes, finished, parametrize, plan_of, rows_of, seeded
+from tests.helpers import BUDGET, all_tables, approx, codes, finished, many, parametrize, plan_of, rows_of, seeded
 
 N = 4000
 DOMAIN = codes(3, 4, 2)
@@ -38,13 +38,13 @@ def test_a_run_says_both_and_neither_where_they_mean_nothing():
     triples = Run(made, all_tables(DOMAIN, N, 3), ROWS, BUDGET).finish().to_json()["final"]
     assert triples["k_marginal"] is None
     assert triples["as_exact_as_sample"] is not None
-    sums = TableQueries(DOMAIN, [(["a"], [[0.5, 1, 0]])])
+    sums = TableQueries(DOMAIN, [("a", [[0.5, 1, 0]])])
     asked = Run(made, QueryRelease(sums, N), ROWS, BUDGET).finish().to_json()["final"]
     assert asked["as_exact_as_sample"] is None
 
 
 def test_the_score_of_many_columns_is_that_of_two_hundred_public_pairs():
-    some, wide, other = (domain_from_json({f"c{i}": size for i in range(d)}) for d, size in ((29, 2), (31, 2), (31, 3)))
+    some, wide, other = (many(d, size) for d, size in ((29, 2), (31, 2), (31, 3)))
     assert len(Marginals.pairs(some).axes) == 406
     assert len(Marginals.pairs(wide).axes) == 200
     assert Marginals.pairs(wide).axes == Marginals.pairs(other).axes, "by a public seed"

@@ -45,7 +45,7 @@ def reference(risk, region, mu):
 
 @parametrize("mu", [0.0, 0.3])
 @parametrize("where", REGIONS)
-@parametrize("loss", [Logistic(), hinge(), absolute(), huber(0.4), pinball(0.8)], ids=lambda loss: loss.name)
+@parametrize("loss", [Logistic(), hinge(), absolute(), huber(0.4), pinball(0.8)])
 def test_the_smallest_value_is_that_of_an_independent_solver(loss, where, mu):
     risk, region = risk_of(loss), REGIONS[where]
     x = smallest(risk, region, mu=mu)
@@ -56,7 +56,7 @@ def test_the_smallest_value_is_that_of_an_independent_solver(loss, where, mu):
     assert value >= reference(risk, region, mu) - 2e-4
 
 
-@parametrize("loss", [absolute(), pinball(0.8)], ids=lambda loss: loss.name)
+@parametrize("loss", [absolute(), pinball(0.8)])
 def test_a_regression_on_r_d_is_a_linear_program(loss):
     cost = np.concatenate([np.zeros(3), np.full(80, -loss.low) / 80, np.full(80, loss.high) / 80])
     equal = np.hstack([risk_of(loss).A, np.eye(80), -np.eye(80)])

@@ -3,7 +3,6 @@
 import base64
 import json
 import time
-from pathlib import Path
 
 import numpy as np
 from streamlit.testing.v1 import AppTest
@@ -12,8 +11,8 @@ from dpcore import ALGORITHMS, Budget
 from pages._ui.server import address
 from pages._ui.shell.state import sample_table
 from tests.helpers import all_tables, finished
+from tests.size import ROOT
 
-ROOT = Path(__file__).parents[2]
 address.keep()  # as the server does
 FIELDS = (
     "select_slider", "slider", "selectbox", "multiselect", "number_input", "toggle", "radio", "text_input",

@@ -80,7 +80,7 @@ def test_the_page_says_and_draws_the_numbers_of_the_run_and_of_its_repeats():
 def test_the_cell_that_differs_most_has_a_frame_on_all_three_maps():
     real = np.full((2, 3), 0.1)
     apart = real + [[0, 0, 0], [0, 0, -0.05]]
-    drawn = screen.pair(real, apart, ("a", "b"), (["p", "q"], ["x", "y", "z"])).to_dict()["layout"]["shapes"]
+    drawn = screen.pair(real, apart, ("a", "b"), (["p", "q"], list("xyz"))).to_dict()["layout"]["shapes"]
     assert [(s["x0"], s["x1"], s["y0"], s["y1"]) for s in drawn] == [(1.5, 2.5, 0.5, 1.5)] * 3
 
 

@@ -45,7 +45,7 @@ def parts(tmp_path, monkeypatch):
     """A folder of Parquet, of which this session looks at the first rows only."""
     rng = seeded(0)
     frame = pd.DataFrame({
-        "id": np.arange(N) // 2, "a": rng.choice(["x", "y", "z"], N), "b": rng.integers(0, 10, N),
+        "id": np.arange(N) // 2, "a": rng.choice(list("xyz"), N), "b": rng.integers(0, 10, N),
         "c": rng.integers(0, 10, N),
     })  # fmt: skip
     (tmp_path / "people").mkdir()
@@ -63,6 +63,12 @@ def large(path, schema=None, **query):
     if schema:
         upload_schema(app, json.dumps(schema).encode())
     return app
+
+
+@pytest.fixture
+def app(parts):
+    """The Data page with that folder and its schema."""
+    return large(parts, SCHEMA)
 
 
 def in_memory(path):
@@ -88,8 +94,7 @@ def unlisted(monkeypatch):
     monkeypatch.setattr(counting, "COMFORTABLE_CELLS", 10)
 
 
-def test_a_folder_is_counted_and_never_in_memory(parts):
-    app = large(parts, SCHEMA)
+def test_a_folder_is_counted_and_never_in_memory(parts, app):
     mine = table(app)
     assert mine.large is not None
     assert len(mine.frame) == 200
@@ -109,8 +114,8 @@ def test_guesses_look_at_the_first_rows_and_say_so(parts):
     assert "An upload stays" not in captions(app)
 
 
-def test_explore_shows_what_it_shows_of_the_table_in_memory(parts):
-    app = go(large(parts, SCHEMA), "explore")
+def test_explore_shows_what_it_shows_of_the_table_in_memory(parts, app):
+    go(app, "explore")
     [verdict] = [m.value for m in app.markdown if m.value.startswith("Typical error")]
     whole = opened((parts.parent / "people.csv").read_bytes(), "people.csv")
     table(whole).set_schema(SCHEMA)
@@ -118,8 +123,7 @@ def test_explore_shows_what_it_shows_of_the_table_in_memory(parts):
     assert [m.value for m in whole.markdown if m.value.startswith("Typical error")] == [verdict]
 
 
-def test_what_cannot_be_listed_is_counted_by_its_tables(parts, unlisted):
-    app = large(parts, SCHEMA)
+def test_what_cannot_be_listed_is_counted_by_its_tables(parts, unlisted, app):
     app.query_params["below"] = "Ask a question"
     go(app, "explore")
     assert not wrong(app)
@@ -197,8 +201,7 @@ def test_what_the_schema_refuses_names_column_value_and_row_to_whoever_may_look(
     assert "does not serve this table yet" in everything(app)
 
 
-def test_a_page_that_is_opened_first_counts_itself(parts, tmp_path):
-    app = large(parts, SCHEMA)
+def test_a_page_that_is_opened_first_counts_itself(app, tmp_path):
     mine = table(app)
     for page in ("explore", "compare", "release", "guarantee"):
         mine.counts, mine.encoded = {}, {}
@@ -208,8 +211,8 @@ def test_a_page_that_is_opened_first_counts_itself(parts, tmp_path):
         assert mine.counts, page
 
 
-def test_what_needs_records_says_so_in_one_line(parts):
-    app = go(large(parts, SCHEMA), "learning")
+def test_what_needs_records_says_so_in_one_line(app):
+    go(app, "learning")
     assert "needs the rows one by one" in everything(app)
     put(app, part="For experts")
     assert "needs the rows one by one" not in everything(app)
@@ -219,8 +222,7 @@ def test_what_needs_records_says_so_in_one_line(parts):
     assert "needs the rows one by one" in everything(app)
 
 
-def test_people_are_limited_where_their_rows_stand_together_and_refused_else(parts):
-    app = large(parts, SCHEMA)
+def test_people_are_limited_where_their_rows_stand_together_and_refused_else(parts, app):
     mine = table(app)
     protecting(app, "id")
     assert mine.n == N // 2
@@ -239,8 +241,7 @@ def test_people_are_limited_where_their_rows_stand_together_and_refused_else(par
     assert not mine.counts
 
 
-def test_a_file_that_changes_is_refused_and_forgetting_lets_go(parts, monkeypatch):
-    app = large(parts, SCHEMA)
+def test_a_file_that_changes_is_refused_and_forgetting_lets_go(parts, app):
     mine = table(app)
     pd.read_parquet(parts)[:500].to_parquet(parts / "1.parquet")
     mine.counts, mine.encoded = {}, {}

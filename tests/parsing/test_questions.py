@@ -73,7 +73,7 @@ GOOD = [
 ]  # fmt: skip
 
 
-@parametrize("text, names, test", GOOD, ids=[text for text, *_ in GOOD])
+@parametrize("text, names, test", GOOD)
 def test_a_question_counts_the_share_of_each_cell_that_fulfils_it(text, names, test):
     question = understand(text, DOMAIN)
     assert question.columns == tuple(names)

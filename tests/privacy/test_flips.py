@@ -211,7 +211,7 @@ def test_the_sparse_vector_is_drawn_on_a_grid_that_hides_in_its_noise(monkeypatc
 
 def test_entries_on_the_grid_add_up_without_error_and_move_by_half_a_step():
     n = 10**6
-    parts = [(("a", "b"), seeded(5).uniform(-1, 1, (4, 4))), (("c",), np.array([[0.1, 0.7]]))]
+    parts = [("ab", seeded(5).uniform(-1, 1, (4, 4))), ("c", np.array([[0.1, 0.7]]))]
     half = TableQueries(CUBE, parts)
     for workload in (half, REAL, Union([Marginals.all(CUBE, 1), half, REAL])):
         own, step = grid.workload_on_grid(workload, n)

@@ -5,6 +5,7 @@ from scipy import stats
 
 from dpcore.privacy import exact, mechanisms
 from tests.helpers import parametrize, seeded, softmax
+from tests.privacy.test_flips import SCORES
 
 DRAWS = 40_000
 NOISE = {
@@ -45,9 +46,6 @@ def test_additive_noise_leaves_the_values_alone_and_follows_the_generator(name):
     first, again, other = (mechanism(values, 1.0, seeded(seed)) for seed in (5, 5, 6))
     assert (first == again).all()
     assert (first != other).all()
-
-
-SCORES = np.array([0.0, 0.4, 0.4, -1.0, 1.0, 0.9])
 
 
 @parametrize("scale", [0.25, 2.0])

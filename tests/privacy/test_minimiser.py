@@ -26,7 +26,7 @@ def found(loss, b, offset):
 
 
 @parametrize("offset", [2.0**31, -(2.0**40), 2.0**49])
-@parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+@parametrize("loss", LOSSES)
 def test_an_offset_that_all_records_share_costs_nothing_and_fails_for_no_neighbour(loss, offset):
     """A column of range 6 about a public centre: half of such tables raised an error, and which half was the secret."""
     b = np.round(SPREAD * 8) / 8  # what a float can hold beside the offset
@@ -39,7 +39,7 @@ def test_an_offset_that_all_records_share_costs_nothing_and_fails_for_no_neighbo
     assert found(loss, b, offset)[0].postprocess(np.array([0.25])) == offset + 0.25
 
 
-@parametrize("loss", [hinge(), absolute(), Logistic()], ids=lambda loss: loss.name)
+@parametrize("loss", [hinge(), absolute(), Logistic()])
 def test_where_newton_gives_up_descent_comes_as_near_as_was_promised(loss, monkeypatch):
     b = np.where(SPREAD > 0.5, 1.0, -1.0) if loss.margin else SPREAD
     risk = Risk(loss.smoothed(0.2), np.column_stack([A, b]), np.ones(N))

@@ -121,7 +121,7 @@ def test_nothing_stays_unanswered(made, algorithm):
 
 
 def test_a_peek_and_floating_point_are_not_covered_and_hostile_words_stay_text(here, made):
-    write_json(here / "s.json", read_json(here / "s.json") | {"peeked": True})
+    write_json("s.json", read_json("s.json") | {"peeked": True})
     reason = "--reason=<script>alert(1)</script>"
     facts = release(here, "a", "--algorithm=gaussian_maxent", "--noise=float", reason)[0]
     for told, expected in ((facts, Standing.OPEN), (made("gaussian_maxent")[0], Standing.DECLARED)):

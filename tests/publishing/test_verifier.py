@@ -17,7 +17,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore import Budget, read_json
-from dpcore.cli import main
 from dpcore.privacy.accounting import Accounting, Drawn, Lifetime, Sums, conversions, events_from_json
 from dpcore.privacy.accounting.lifetime import events_to_json
 from dpcore.publishing import recount, verifier
@@ -25,7 +24,7 @@ from dpcore.publishing.ledger_store import Store, verify
 from dpcore.publishing.signing import key_of
 from tests.cli.files import write_files
 from tests.cli.test_release import order
-from tests.helpers import approx, once, parametrize, refusal, refused, within, write_json
+from tests.helpers import approx, cli, once, parametrize, refusal, refused, within, write_json
 from tests.publishing.test_ledger_file import EVENT
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(cryptography.__file__).parents[1])}
@@ -33,7 +32,7 @@ ENVIRONMENT = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(cryptography._
 
 def release(place, out, algorithm, *more):
     paths = {"schema": place / "s.json", "ledger": place / "l.sqlite", "table": str(place / "t.csv")}
-    return main(order(place / out, "--rows=20", *more, algorithm=algorithm, queries="marginals:1", total=None, **paths))
+    return order(place / out, "--rows=20", *more, algorithm=algorithm, queries="marginals:1", total=None, **paths)
 
 
 @once
@@ -41,8 +40,8 @@ def made(tmp_path_factory):
     """A folder with a ledger and two releases about one data set."""
     place = tmp_path_factory.mktemp("releases")
     write_files(place)
-    assert release(place, "a", "mwem", "--epsilon=.3", "--total-epsilon=2", "--total-delta=1e-6") == 0
-    assert release(place, "b", "gaussian_maxent", "--epsilon=.2") == 0
+    cli(release(place, "a", "mwem", "--epsilon=.3", "--total-epsilon=2", "--total-delta=1e-6"))
+    cli(release(place, "b", "gaussian_maxent", "--epsilon=.2"))
     return place
 
 
@@ -391,13 +390,12 @@ def test_the_key_is_made_once_and_is_for_its_owner_only(tmp_path):
 
 
 @parametrize("content", [b"", b"12", b"\xff" * 64, b"0" * 66, b"G" * 64])
-def test_a_damaged_key_is_told_before_anything_is_charged(tmp_path, capsys, content):
+def test_a_damaged_key_is_told_before_anything_is_charged(tmp_path, content):
     write_files(tmp_path)
     (tmp_path / "l.sqlite-key").write_bytes(content)
     refusal(
-        release(tmp_path, "a", "dpfw", "--epsilon=.3", "--total-epsilon=2", "--total-delta=1e-6"),
-        capsys,
         "signing key cannot be used: it holds no key",
+        release(tmp_path, "a", "dpfw", "--epsilon=.3", "--total-epsilon=2", "--total-delta=1e-6"),
     )
     assert Store(tmp_path / "l.sqlite").show() == []
 
@@ -421,7 +419,7 @@ def test_a_ledger_from_before_there_were_keys_goes_on(made, tmp_path):
     assert verify(path) == []
     assert len(Store(path).show()[0].releases) == 2
     write_files(tmp_path)
-    assert release(tmp_path, "c", "dpfw", "--epsilon=.2", "--new-version", "--dataset=t") == 0, "of other rows"
+    cli(release(tmp_path, "c", "dpfw", "--epsilon=.2", "--new-version", "--dataset=t"))  # of other rows
     assert not wrong(tmp_path / "c", ledger=path)
     assert wrong(tmp_path / "c", earlier=made / "b") == {"earlier"}, "of another key"
     assert key_of(path).public != key_of(made / "l.sqlite").public

@@ -9,11 +9,9 @@ from scipy.special import log_ndtr, logit, ndtr
 from dpcore import Budget
 from dpcore.numbers import brief
 from dpcore.privacy.accounting import (
-    Charge,
     Concentrated,
     Drawn,
     Gaussian,
-    Plan,
     cautions,
     conversions,
     guarantee,
@@ -22,6 +20,7 @@ from dpcore.privacy.accounting import (
 from dpcore.privacy.accounting.lifetime import events_to_json
 from dpcore.theory.meaning import SUSPICION, Promise, delta_words, one_in, percent, times_in_100
 from tests.helpers import approx, parametrize
+from tests.privacy.enumeration import plan_of
 
 
 def moved(promise):
@@ -49,7 +48,7 @@ def test_losses_exceed_epsilon_much_more_often_than_delta(epsilon, times):
         return float(np.exp(log_ndtr(mu / 2 - t / mu)))
 
     assert exceeds(epsilon) == approx(times * delta, rel=0.01)
-    plan = Plan(Budget(epsilon, delta), (Charge("measure", Gaussian(mu)),))
+    plan = plan_of(Budget(epsilon, delta), (Gaussian(mu),))
     for promise in (Promise(epsilon, delta), Promise.of_release(told(plan))):
         assert promise.failure == approx(100 * delta)
         assert exceeds(moved(promise)) <= promise.failure
@@ -57,7 +56,7 @@ def test_losses_exceed_epsilon_much_more_often_than_delta(epsilon, times):
 
 
 def test_the_guess_is_exact_for_gaussian_noise_and_both_sentences_are_said():
-    plan = Plan(Budget(1, 1e-9), (Charge("measure", Gaussian(conversions.gdp_mu(1, 1e-9))),))
+    plan = plan_of(Budget(1, 1e-9), (Gaussian(conversions.gdp_mu(1, 1e-9)),))
     own, alone = Promise.of_plan(plan, adaptive=False), Promise(1, 1e-9)
     assert Promise.of_release(told(plan)).to_json() == own.to_json()
     assert own.guess() == approx(ndtr(conversions.gdp_mu(1, 1e-9) / 2), rel=1e-12)
@@ -102,7 +101,7 @@ def test_the_words_hold_for_the_worst_mechanism_of_a_promise(epsilon, delta):
 
 
 def test_releases_add_up():
-    own = Promise.of_plan(Plan(Budget(1, 1e-9), (Charge("measure", Gaussian(0.1)),)), adaptive=False)
+    own = Promise.of_plan(plan_of(Budget(1, 1e-9), (Gaussian(0.1),)), adaptive=False)
     assert replace(own, releases=4).guess() == approx(ndtr(0.1), rel=1e-12)
     many = replace(Promise(1, 1e-9), releases=4).guess()
     assert many == approx(float(guarantee.best_guess(0.5, *guarantee.compose_any(1, 1e-9, 4))))

@@ -58,7 +58,7 @@ def test_the_width_of_one_query_and_of_orthogonal_ones_is_known():
     one, se = gaussian_width(Explicit(domain, q[None]), 4000, rng)
     assert one == approx(np.linalg.norm(q) * math.sqrt(2 / math.pi), abs=4 * se)
     assert se == approx(np.linalg.norm(q) * math.sqrt((1 - 2 / math.pi) / 4000), rel=0.1)
-    for workload, norm in ((Explicit(domain, np.eye(24)[:7]), 1), (Marginals(domain, [["a", "b"]]), math.sqrt(2))):
+    for workload, norm in ((Explicit(domain, np.eye(24)[:7]), 1), (Marginals(domain, ["ab"]), math.sqrt(2))):
         mean, se = gaussian_width(workload, 4000, rng)
         assert mean == approx(norm * largest_of(workload.m), abs=4 * se)
         assert 4 * se < 0.05 * mean, "so that 5% more or less is told apart"

@@ -2,12 +2,10 @@
 
 import math
 
-import numpy as np
-
 from dpcore import ALGORITHMS, Budget, PointRelease
-from dpcore.geometry.regions import Ball
 from dpcore.theory import evolution as theory
 from tests.helpers import approx, parametrize
+from tests.point_tasks import BALL
 
 GOLDEN = {  # n (d = 2, D = 2, ε = 1, δ = 1e-4): T, σ, α, L, n_s, |V|
     1_000: (14, 1.68571557e-2, 0.259670, 3, 22, 154),
@@ -24,7 +22,7 @@ def test_golden_constants():
 @parametrize("n, row", GOLDEN.items())
 def test_golden_schedules(n, row):
     T, sigma, alpha, levels, samples, candidates = row
-    problem = PointRelease(Ball(np.zeros(2), 1.0), n, ("x", "y"))
+    problem = PointRelease(BALL, n, ("x", "y"))
     plan = ALGORITHMS["private_evolution"](schedule="paper").plan(problem, Budget(1, 1e-4))
     assert (plan["rounds"], plan["levels"], plan["samples"]) == (T, levels, samples)
     assert plan["sigma"] == approx(sigma, rel=1e-8)

@@ -70,7 +70,7 @@ def test_pieces_of_components_and_of_cells_add_up(monkeypatch):
 
 
 def test_a_domain_that_cannot_be_enumerated_is_answered():
-    workload = Marginals(WIDE, [["a", "c", "n"], ["b"]])
+    workload = Marginals(WIDE, ["acn", "b"])
     release = mixture(WIDE, 3)
     a, c, i = (release.probabilities[:, blocks(WIDE)[axis]] for axis in (0, 2, 13))
     table = np.einsum("w,wa,wc,wi->aci", release.weights, a, c, i)

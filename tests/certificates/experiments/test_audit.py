@@ -7,7 +7,6 @@ import numpy as np
 from scipy.special import ndtr
 
 from dpcore import ALGORITHMS, Budget
-from dpcore.cli import main
 from dpcore.experiments.audit import BUGS, _cost, _direct, _rates, _Test, audit, short
 from dpcore.privacy.accounting import Accounting
 from tests.helpers import QUERIES, approx, cli, parametrize, refused, seeded
@@ -28,7 +27,7 @@ def test_every_algorithm_can_be_audited(name):
     json.dumps(found.to_json(), allow_nan=False)
 
 
-@parametrize("budget", [Budget(2, 0), Budget(2, 0.01)], ids=str)
+@parametrize("budget", [Budget(2, 0), Budget(2, 0.01)])
 def test_half_the_sensitivity_is_caught_and_the_right_one_is_not(budget):
     sound, broken = (audit(quick("dpfw"), budget, runs=1200, bug=bug) for bug in BUGS)
     assert sound.kept
@@ -85,15 +84,14 @@ def test_games_that_cannot_be_played_are_refused(given):
         audit(quick("dpfw"), Budget(1, 0), **given)
 
 
-def test_the_command_tells_by_its_exit_code_and_judges_transcripts_where_it_is_asked_to(capsys):
+def test_the_command_tells_by_its_exit_code_and_judges_transcripts_where_it_is_asked_to():
     game = ["audit", "--algorithm=gaussian_maxent", "--epsilon=6", "--runs=20", "--transcripts=1000"]
-    cli(game)
-    assert "mu " in (told := capsys.readouterr().out)
+    assert "mu " in (told := cli(game))
     assert "99% confidence, 1000 transcripts" in told
-    assert main([*game, "--bug=half-sensitivity", "--json"]) == 1, "twenty runs show nothing, the transcripts do"
-    told = json.loads(capsys.readouterr().out)
+    told = json.loads(cli(game, "--bug=half-sensitivity", "--json", code=1))  # twenty runs show nothing
     assert told["bug"] == "half-sensitivity"
     assert told["kept"]
     assert not told["transcripts"]["kept"]
     assert told["transcripts"]["low"] > told["transcripts"]["promised"]
-    assert main([*game, "--transcripts=5"]) == main([*game, "--runs=5"]) == 2
+    for few in ("--transcripts=5", "--runs=5"):
+        cli(game, few, code=2)

@@ -11,8 +11,8 @@ import pytest
 from dpcore import ALGORITHMS, Budget
 from dpcore.experiments.cluster import connect, sweep_on
 from dpcore.experiments.sweep import cases, sweep
-from tests.experiments.test_cluster import cluster, counted_on, parts, patience
-from tests.helpers import parametrize, task
+from tests.experiments.test_cluster import cluster, counted_on, parts, patience, workers
+from tests.helpers import either, task
 
 __all__ = ["cluster", "parts", "patience"]
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.flaky(reruns=1)]
@@ -35,22 +35,12 @@ def until_idle(client):
         time.sleep(0.1)
 
 
-@parametrize("read", [False, True])
+@either("read")
 def test_the_only_worker_dies_and_what_was_sent_out_with_it_is_sent_again(read):
     """Of all that was shared, and of every result, there is no other copy."""
-    distributed = pytest.importorskip("distributed")
     problem, rows = task("3-way of 4")
-    algorithms = {
-        "dpfw": ALGORITHMS["dpfw"](rounds=40 if read else 3000),
-        "gaussian_maxent": ALGORITHMS["gaussian_maxent"](),
-    }
-    waiting = cases(algorithms, problem, [Budget(e, 1e-6) for e in (0.5, 2.0)], range(2))
-    with (
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
-        ) as alone,
-        closing(connect(alone.scheduler_address)) as client,
-    ):
+    waiting = planned(problem, rounds=40 if read else 3000, seeds=2)
+    with workers(1) as alone, closing(connect(alone.scheduler_address)) as client:
         points = sweep_on(client, waiting, problem, rows)
         found = [next(points)]
         if read:

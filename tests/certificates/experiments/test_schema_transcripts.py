@@ -3,9 +3,8 @@
 import json
 
 from dpcore import Budget
-from dpcore.cli import main
 from dpcore.experiments.schema_transcripts import transcribe_schema
-from tests.helpers import approx, cli, one_line_of_error, parametrize
+from tests.helpers import approx, cli, parametrize, refusal
 
 SHARP = Budget(6.0, 0.1)
 
@@ -24,21 +23,18 @@ def test_the_tables_use_all_that_is_charged_and_most_of_it_is_shown():
     assert (passed.hits[-1], passed.false_alarms[0]) == (1, 0)
 
 
-def test_the_command_line_plays_it(capsys):
+def test_the_command_line_plays_it():
     asked = ["audit", "--algorithm=schema", "--epsilon=6", "--delta=0.1", "--transcripts=1000"]
-    cli(asked)
-    said = capsys.readouterr().out
+    said = cli(asked)
     assert said.count("1000 transcripts") == 2
     assert said.endswith("the promise is consistent with this game\n")
-    cli(asked, "--json")
-    told = json.loads(capsys.readouterr().out)
+    told = json.loads(cli(asked, "--json"))
     assert told["kept"]
     assert [t["kind"] for t in told["transcripts"]] == ["noise", "failure"]
-    assert main([*asked, "--bug=half-sensitivity", "--json"]) == 1
-    assert [t["kept"] for t in json.loads(capsys.readouterr().out)["transcripts"]] == [False, False]
+    told = json.loads(cli(asked, "--bug=half-sensitivity", "--json", code=1))
+    assert [t["kept"] for t in told["transcripts"]] == [False, False]
 
 
 @parametrize("extra", [["--delta=0"], ["--runs=100"], ["--set=a=1"]])
-def test_what_cannot_be_judged_is_one_line(capsys, extra):
-    cli("audit --algorithm=schema --delta=0.1", *extra, code=2)
-    one_line_of_error(capsys)
+def test_what_cannot_be_judged_is_one_line(extra):
+    refusal("", "audit --algorithm=schema --delta=0.1", *extra)

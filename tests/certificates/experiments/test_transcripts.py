@@ -8,21 +8,18 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
-from dpcore import ALGORITHMS, Budget
+from dpcore import Budget
 from dpcore.experiments import transcripts as module
-from dpcore.experiments.audit import hand_over, short
+from dpcore.experiments.audit import hand_over
 from dpcore.experiments.likelihood import Asked, gaussian_score, selection_law, telling_outcomes
 from dpcore.experiments.transcripts import SHARES, _AllNoise, _script, _Selection, _table, trade_off, transcribe
 from dpcore.privacy import mechanisms
 from dpcore.privacy.accounting import BoundedRange, Gaussian, Pure
 from dpcore.privacy.statistics import AbsoluteErrors, CellAnswers, SignedErrors
-from tests.helpers import QUERIES, approx, parametrize, refused, seeded
+from tests.certificates.experiments.test_audit import quick
+from tests.helpers import QUERIES, approx, either, parametrize, refused, seeded
 
 WIDE = Budget(6, 0.01)  # few transcripts show much of a large promise
-
-
-def quick(name):
-    return short(ALGORITHMS[name]())
 
 
 def judged(*args, **named):
@@ -107,7 +104,7 @@ def test_no_test_guesses_right_more_often_than_the_bound_supposes(mu):
     assert ((trade_off("noise", mu, q) + 1 - q) / 2).max() == approx(ndtr(mu / 2), abs=1e-6)
 
 
-@parametrize("subspace", [False, True])
+@either("subspace")
 def test_a_gaussian_score_is_the_log_likelihood_ratio(subspace):
     """Its law on the two tables is N(∓μ²/2, μ²), which is what a ratio's must be."""
     script, rng = script_of("gaussian_maxent"), seeded(0)

@@ -40,10 +40,14 @@ class Case:
     mixed: bool = False  # bytes of the table were changed, so that its columns may have grown together
 
 
+def one(draw, options):
+    return draw(st.sampled_from(options))
+
+
 @st.composite
 def damaged(draw, content):
     """With bytes changed, cut off, doubled, put in, or something else altogether; now and then whole."""
-    how = draw(st.sampled_from(["whole", "changed", "changed", "cut", "doubled", "put in", "other"]))
+    how = one(draw, ["whole", "changed", "changed", "cut", "doubled", "put in", "other"])
     place = draw(PLACES) % max(len(content), 1)  # the length of an Excel file depends on the second it is written in
     if how == "changed" and content:
         out = bytearray(content)
@@ -79,18 +83,18 @@ def packed(frame, ending):
 def tables(draw, numbers, bad):
     """The ending and the bytes of a table with columns a, b, c and one that nobody asked for; if `bad`, not quite."""
     rng = seeded(draw(st.integers(0, 999)))
-    n = draw(st.sampled_from([30, 12, 3, 2, 1, 0] if bad else [30, 12, 3, 2]))
+    n = one(draw, [30, 12, 3, 2, 1, 0] if bad else [30, 12, 3, 2])
     frame = pd.DataFrame(rng.uniform(0, 1, (n, 3)).round(3), columns=list("abc"))
     if not numbers:
         frame = frame.assign(a=rng.integers(0, 4, n), b=rng.choice(["u", "v"], n))
         frame["extra"] = [f"{PLANTED}-{i}" for i in range(n)]
-    for _ in range(draw(st.sampled_from([0, 1, 2])) if bad and n else 0):
-        name = draw(st.sampled_from("abc"))
+    for _ in range(one(draw, [0, 1, 2]) if bad and n else 0):
+        name = one(draw, "abc")
         frame[name] = frame[name].astype(object)
         frame.loc[draw(st.integers(0, n - 1)), name] = draw(CELLS | st.text(max_size=8))
     if bad and draw(st.integers(0, 9)) == 0:
-        frame = frame.drop(columns=draw(st.sampled_from("abc")))
-    ending = draw(st.sampled_from(ENDINGS))
+        frame = frame.drop(columns=one(draw, "abc"))
+    ending = one(draw, ENDINGS)
     content = packed(frame, ending)
     return ending, draw(damaged(content)) if bad and draw(st.booleans()) else content
 
@@ -100,11 +104,11 @@ def schemas(draw, bad):
     """The schema of such a table, with a key or two of another kind."""
     columns = {name: dict(spec) for name, spec in SCHEMA.items()}
     keys = ["kind", "values", "low", "high", "bins", "edges", "size", "ordered", "missing", "out_of_range", "q"]
-    for _ in range(draw(st.sampled_from([0, 1, 2])) if bad else 0):
-        columns[draw(st.sampled_from("abc"))][draw(st.sampled_from(keys))] = draw(JSONS)
+    for _ in range(one(draw, [0, 1, 2]) if bad else 0):
+        columns[one(draw, "abc")][one(draw, keys)] = draw(JSONS)
     whole = {"columns": columns}
     others = [{"a": 4, "b": 2}, {"a": 0}, {"a": 10**7}, [], 1, "x", {"columns": []}, {"x": whole}]
-    content = json.dumps(draw(st.sampled_from(others)) if bad and draw(st.integers(0, 4)) == 0 else whole).encode()
+    content = json.dumps(one(draw, others) if bad and draw(st.integers(0, 4)) == 0 else whole).encode()
     return draw(damaged(content)) if bad and draw(st.integers(0, 3)) == 0 else content
 
 
@@ -113,13 +117,13 @@ def matrices(draw, bad):
     """A matrix of queries over the 24 cells, or nearly one."""
     shape, kind, out = (2, 24), float, io.BytesIO()
     if bad:
-        shape = draw(st.sampled_from([shape, shape, (2, 5), (24,), (0, 24), (1, 2, 3)]))
-        kind = draw(st.sampled_from([kind, kind, np.int8, complex, "U3", "M8[s]"]))
+        shape = one(draw, [shape, shape, (2, 5), (24,), (0, 24), (1, 2, 3)])
+        kind = one(draw, [kind, kind, np.int8, complex, "U3", "M8[s]"])
     np.save(out, np.ones(shape).astype(kind))
     content = out.getvalue()
     if bad and draw(st.integers(0, 3)) == 0:
         others = [b"(3e9,)", b"(3000000000, 1)", b"(-1, 24)", b"(True,)"]
-        content = content.replace(b"(2, 24)", draw(st.sampled_from(others)))
+        content = content.replace(b"(2, 24)", one(draw, others))
     return draw(damaged(content)) if bad and draw(st.booleans()) else content
 
 
@@ -152,7 +156,7 @@ def cases(draw):
     command, sources, problem, needed, further = draw(
         st.sampled_from([rest for weight, *rest in COMMANDS for _ in range(weight)])
     )
-    part = draw(st.sampled_from(PARTS))
+    part = one(draw, PARTS)
 
     def bad(name):
         return part in (name, "everything")
@@ -160,20 +164,18 @@ def cases(draw):
     def value(name):
         known = CORPUS["options"][name]
         if not bad(known["part"]):
-            return draw(st.sampled_from(known["good"]))
+            return one(draw, known["good"])
         return draw(st.sampled_from([*known["bad"], *(known["good"][0] + long for long in LONG)]) | NUMBERS)
 
     ending, table = draw(tables(command == "evolve", bad("table")))
     files = {f"t.{ending}": table, "s.json": draw(schemas(bad("schema"))), "m.npy": draw(matrices(bad("asked")))}
     source = (
-        draw(st.sampled_from([*CORPUS["sources"], LONG[0] + ".csv"]))
-        if bad("source") and draw(st.booleans())
-        else f"t.{ending}"
+        one(draw, [*CORPUS["sources"], LONG[0] + ".csv"]) if bad("source") and draw(st.booleans()) else f"t.{ending}"
     )
     arguments = [command, *[source] * sources]
     if problem:
-        arguments.append(f"--algorithm={draw(st.sampled_from(algorithms(problem)))}")
-    some = draw(st.sampled_from([1, 2] if bad("options") else [0, 0, 1, 2]))
-    for name in [*needed.split(), *(draw(st.sampled_from(further.split())) for _ in range(some))]:
+        arguments.append(f"--algorithm={one(draw, algorithms(problem))}")
+    some = one(draw, [1, 2] if bad("options") else [0, 0, 1, 2])
+    for name in [*needed.split(), *(one(draw, further.split()) for _ in range(some))]:
         arguments.append(name if "=" in name or name == "--peek" else f"{name}={value(name)}")
     return Case(arguments, files, bad("table"))

@@ -8,14 +8,13 @@ import shutil
 import subprocess
 import sys
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
 from tests.certificates.mutants.planted import MUTANTS
 from tests.helpers import once
+from tests.size import ROOT
 
-ROOT = Path(__file__).parents[3]
 QUIET = ["-q", "-x", "-p", "no:cacheprovider", "-n0", "-o", "addopts=--import-mode=importlib"]
 LIMIT = 120  # seconds for a killer; a bug may also make its test run for ever, which kills it too
 FAILED = 1  # the exit code of pytest where a test failed; any other is no kill

@@ -4,14 +4,13 @@ import math
 
 import numpy as np
 
-from dpcore.geometry.regions import Ball
 from dpcore.learning.losses import Logistic, hinge
 from dpcore.learning.risks import Risk
 from dpcore.privacy.samplers import envelope, proximal
 from dpcore.privacy.samplers.shapes import Envelope
 from dpcore.privacy.statistics import Density
 from tests.helpers import approx, parametrize, seeded
-from tests.privacy.test_samplers import PLANES, flat, follows
+from tests.privacy.test_samplers import PLANES, disc, flat, follows
 
 
 def rare(n=2000, d=6):
@@ -43,7 +42,7 @@ def test_the_masses_of_both_shapes_are_what_they_say(name):
 
 @parametrize("mu", [0.5, 0.0])
 def test_hopeless_proposals_give_way_to_the_proximal_sampler_with_the_same_law(mu, monkeypatch):
-    density = flat(Logistic(), Ball(np.zeros(2), 1.5), mu, 12.0)
+    density = flat(Logistic(), disc(1.5), mu, 12.0)
     counted, slow = [], proximal.draw
     monkeypatch.setattr(proximal, "draw", lambda *args: counted.append(1) or slow(*args))
     monkeypatch.setattr(envelope, "draws", lambda *args: np.zeros((0, 2)))
@@ -55,7 +54,7 @@ def test_hopeless_proposals_give_way_to_the_proximal_sampler_with_the_same_law(m
 
 
 def test_the_proximal_sampler_does_not_stall_where_the_optimum_is_on_the_boundary():
-    density = flat(hinge(), Ball(np.zeros(2), 0.3), 0.5, 2e3)
+    density = flat(hinge(), disc(0.3), 0.5, 2e3)
     eta = proximal.rounds(hinge(), density.region, 0.5, 2e3, 1e-2)[1]
     rng = seeded(0)
     draws = np.array([proximal.chain(density, 20, eta, rng) for _ in range(100)])  # it is quick to fall to the sphere
@@ -63,7 +62,7 @@ def test_the_proximal_sampler_does_not_stall_where_the_optimum_is_on_the_boundar
 
 
 def test_the_proximal_sampler_mixes_within_its_certificate():
-    region = Ball(np.zeros(2), 2.0)
+    region = disc(2.0)
     density = Density(PLANES["logistic"].risk, region, 40.0, 0.5)
     T, eta = proximal.rounds(Logistic(), region, 0.5, 40.0, 1e-3)
     assert 5 < T < 200

@@ -14,7 +14,6 @@ import pandas as pd
 import pytest
 
 from dpcore import Marginals, gather, read_json
-from dpcore.cli import main
 from dpcore.data.sources import database
 from dpcore.data.sources.database import DatabaseSource, connect
 from tests.helpers import (
@@ -23,6 +22,7 @@ from tests.helpers import (
     cli,
     domain_of,
     integer,
+    once,
     parametrize,
     refusal,
     refused,
@@ -77,7 +77,7 @@ def given(frame):
     return frame.astype(object).where(frame.notna(), None).to_numpy().tolist()
 
 
-@pytest.fixture(scope="module")
+@once
 def duck(tmp_path_factory):
     duckdb = pytest.importorskip("duckdb")
     path = tmp_path_factory.mktemp("duck") / "d.duckdb"
@@ -87,7 +87,7 @@ def duck(tmp_path_factory):
     return f"duckdb://{path}"
 
 
-@pytest.fixture(scope="module")
+@once
 def postgres():
     """A server of its own, on a free port of this machine, stopped at the end."""
     psycopg = pytest.importorskip("psycopg", reason="PostgreSQL's driver is not installed")
@@ -276,15 +276,14 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch):
         connect("duckdb://x#t")
 
 
-def test_a_run_on_a_database_is_served_and_a_release_refused(duck, tmp_path, monkeypatch, capsys):
+def test_a_run_on_a_database_is_served_and_a_release_refused(duck, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_json(tmp_path / "s.json", {"columns": {name: SCHEMA[name] for name in ("sex", "pay", "yes")}})
     command = ["--schema=s.json", "--queries=marginals:2", "--algorithm=mwem", "--epsilon=1"]
     cli("run", f"{duck}#people", *command, "--json=out.json")
     assert read_json(tmp_path / "out.json")["n"] == 400
     own = ["--delta=1e-6", "--ledger=l.sqlite", "--total-epsilon=2", "--total-delta=1e-6", "--out=out"]
-    capsys.readouterr()
-    refusal(main(["release", f"{duck}#people", *command, *own]), capsys, "rows do not leave a database")
+    refusal("rows do not leave a database", ["release", f"{duck}#people", *command, *own])
 
 
 def test_spaces_are_those_that_python_strips():

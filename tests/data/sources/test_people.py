@@ -31,7 +31,7 @@ def test_the_rows_kept_are_those_in_memory_wherever_chunks_begin(people, rows, m
 
 
 @parametrize("rows", [1, 2, 100])
-@parametrize("who", [["x", "y", "x"], ["17", "x", "17.0"], ["", "x", "NA"], ["x", "y", "z", "w", "y"]])
+@parametrize("who", [list("xyx"), ["17", "x", "17.0"], ["", "x", "NA"], list("xyzwy")])
 def test_people_whose_rows_stand_apart_are_refused(rows, who):
     source = LimitedSource(InParts(pd.DataFrame({"id": who, "a": 0, "b": 0}), rows=rows), "id", 2, DOMAIN.names)
     with refused("the rows of some value of 'id' are far apart"):

@@ -24,15 +24,11 @@ from dpcore.privacy.accounting import (
 )
 from dpcore.privacy.accounting.calibrations import TOLERANCE
 from dpcore.privacy.accounting.ledger import Ledger
-from tests.helpers import BUDGET, HUGE, approx, few_rounds, parametrize, refused, task, variants
+from tests.helpers import BUDGET, HUGE, approx, few_rounds, parametrize, refused, task, unpaid, variants
 from tests.privacy.enumeration import plan_of
 
 BUDGETS = [Budget(e, d) for e, d in ((1e-4, 0.5), (0.1, 1e-100), (1, 1e-9), (8, 1e-3), (200, 1e-9), (200, 0.5))]
 PURE = [Budget(e, 0) for e in (1e-4, 1, 200)]
-
-
-def ids(budget):
-    return f"{budget.epsilon:g},{budget.delta:g}"
 
 
 NEARLY = 1 - 1e-5  # of ε; at tiny ε and large δ the margin of μ shows
@@ -48,7 +44,7 @@ def test_a_budget_that_promises_nothing_is_refused(epsilon, delta):
         Budget(epsilon, delta)
 
 
-@parametrize("value", [math.nan, True, "1", None, HUGE], ids=lambda value: str(value)[:9])
+@parametrize("value", [math.nan, True, "1", None, HUGE])
 def test_what_is_no_number_is_no_budget(value):
     for budget in ((value, 0.1), (1, value)):
         with refused(f"={str(value)[:9]}"):
@@ -67,7 +63,7 @@ BAD_SPENDS = [
 ]
 
 
-@parametrize("kind, value", BAD_SPENDS, ids=lambda v: getattr(v, "__name__", v))
+@parametrize("kind, value", BAD_SPENDS)
 def test_a_spend_that_would_give_budget_back_or_pays_for_infinite_noise_cannot_be_made(kind, value):
     with refused("must be finite and above 0"):
         kind(value)
@@ -94,31 +90,31 @@ def charge_all(plan):
 
 
 @parametrize("times", [1, 2, 3, 7, 100, 3000])
-@parametrize("budget", [Budget(1, 1e-9), Budget(0.01, 1e-3), Budget(40, 1e-6), Budget(1, 0)], ids=ids)
+@parametrize("budget", [Budget(1, 1e-9), Budget(0.01, 1e-3), Budget(40, 1e-6), Budget(1, 0)])
 def test_equal_selections_fit_exactly_and_one_more_does_not(budget, times):
     spend = equal_selections(budget, times)
     ledger = charge_all(plan_of(budget, (spend, times)))
     assert uses_all(ledger)
     assert not ledger.fits(spend)
     symbol = {Accounting.PURE: "ε", Accounting.ZCDP: "ρ", Accounting.OPTIMAL: "selections"}[ledger.spent.accounting]
-    with refused(rf"^select needs {symbol}=[\d.e-]+, [\d.e-]+ is left$", BudgetError):
+    with unpaid(rf"^select needs {symbol}=[\d.e-]+, [\d.e-]+ is left$"):
         ledger.charge("select", spend)
     assert len(ledger.events) == times
 
 
-@parametrize("shares", [[1.0], [0.5, 0.5], [0.1, 0.2, 0.7], [1 / 300] * 300], ids=len)
-@parametrize("budget", BUDGETS, ids=ids)
+@parametrize("shares", [[1.0], [0.5, 0.5], [0.1, 0.2, 0.7], [1 / 300] * 300])
+@parametrize("budget", BUDGETS)
 def test_gaussian_shares_use_the_whole_budget(budget, shares):
     spends = [gaussian_share(budget, share) for share in shares]
     assert [s.mu**2 for s in spends] == approx(np.array(shares) * sum(s.mu**2 for s in spends))
     ledger = charge_all(plan_of(budget, *((s,) for s in spends)))
     assert budget.epsilon * NEARLY <= ledger.spent.epsilon <= budget.epsilon
     assert ledger.spent.to_json()["mu"] == approx(conversions.gdp_mu(budget.epsilon, budget.delta), rel=1e-9)
-    with refused(r"^measure needs μ²=[\d.e-]+, [\d.e-]+ is left$", BudgetError):
+    with unpaid(r"^measure needs μ²=[\d.e-]+, [\d.e-]+ is left$"):
         ledger.charge("measure", spends[0])
 
 
-@parametrize("name, settings", variants(), ids=str)
+@parametrize("name, settings", variants())
 def test_no_algorithm_plans_or_spends_more_than_requested(name, settings):
     """Defaults at all budgets, other choices at every fourth."""
     for budget in [*BUDGETS, *PURE][:: 1 if settings == few_rounds(name) else 4]:
@@ -141,7 +137,7 @@ def test_no_algorithm_plans_or_spends_more_than_requested(name, settings):
 def test_the_ledger_refuses_a_kind_the_plan_does_not_declare():
     ledger = Ledger(plan_of(BUDGET, (BoundedRange(0.1), 5)))
     for spend in (Gaussian(1e-6), Pure(1e-6), Approximate(1e-6, 1e-9)):
-        with refused(f"paid with {type(spend).__name__}, which the plan does not declare", BudgetError):
+        with unpaid(f"paid with {type(spend).__name__}, which the plan does not declare"):
             ledger.charge("measure", spend)
     assert (ledger.events, ledger.sums, ledger.spent.epsilon) == ([], Sums(), 0)
 
@@ -149,7 +145,7 @@ def test_the_ledger_refuses_a_kind_the_plan_does_not_declare():
 def test_what_is_left_and_what_was_spent_are_told():
     ledger = Ledger(plan_of(Budget(1, 0), (BoundedRange(0.4), 2)))
     ledger.charge("select", BoundedRange(0.4))
-    with refused(re.escape("select needs ε=0.7, 0.6 is left"), BudgetError):
+    with unpaid(re.escape("select needs ε=0.7, 0.6 is left")):
         ledger.charge("select", BoundedRange(0.7))
     assert ledger.spent.to_json() == {"epsilon": 0.4, "delta": 0, "accounting": "sum of ε", "rho": 0.4**2 / 8}
 
@@ -172,7 +168,7 @@ def test_a_plan_that_was_accepted_can_be_charged_to_the_end(times, delta):
 
 def test_the_message_says_when_it_is_the_failure_probability_that_does_not_fit():
     ledger = Ledger(plan_of(BUDGET, (Approximate(1e-3, 4e-7), 2)))
-    with refused(r"^x needs (failure )?δ=9e-07, (8|8.0*)e-07 is left$", BudgetError):
+    with unpaid(r"^x needs (failure )?δ=9e-07, (8|8.0*)e-07 is left$"):
         ledger.charge("x", Approximate(1e-3, 9e-7))
 
 
@@ -183,7 +179,7 @@ def test_a_plan_that_exceeds_its_budget_cannot_be_made():
         (1e-9, Gaussian(0.2), "ε=.* at δ=1e-9"),
         (1e-9, Approximate(0.1, 2e-9), "ε=inf at δ=1e-9"),
     ):
-        with refused(f"the plan needs {words}, ε=1 is given", BudgetError):
+        with unpaid(f"the plan needs {words}, ε=1 is given"):
             plan_of(Budget(1, delta), (spend,))
     with refused("delta=0 cannot be promised with Gaussian noise"):
         gaussian_share(Budget(1, 0))
@@ -225,7 +221,7 @@ def test_spends_chosen_as_one_goes_along_never_exceed_the_budget(data):
             ledger.charge("x", spend)
             assert ledger.events == [*before[0], ("x", spend)]
         else:
-            with refused("is left", BudgetError):
+            with unpaid("is left"):
                 ledger.charge("x", spend)
             assert (ledger.events, ledger.sums) == before
         assert ledger.spent.epsilon <= budget.epsilon

@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 
-from dpcore import Explicit, Marginals, domain_from_json
+from dpcore import Explicit, Marginals
 from dpcore.privacy.accounting import Gaussian
 from dpcore.privacy.statistics import CellAnswers
 from dpcore.theory.width import gaussian_width_bound
-from tests.helpers import approx, codes, matrix, parametrize, random_rows, seeded
+from tests.helpers import approx, codes, many, matrix, parametrize, random_rows, seeded
 from tests.privacy.enumeration import curator_of
 from tests.privacy.test_exact_neighbours import LARGER, WORKLOADS
 
@@ -16,11 +16,11 @@ FLAT = {value: Explicit(codes(2, 3), np.full((2, 6), float(value))) for value in
 
 
 def test_very_wide_tables_fall_back_to_all_cells():
-    domain = domain_from_json({f"b{i}": 2 for i in range(24)})
+    domain = many(24, 2)
     assert CellAnswers(Marginals.all(domain, 1), subspace=True).l2 == math.sqrt(2)
     joint = Marginals.over(domain, [tuple(range(13))])  # a record's cell there spreads over the 2^11 others alike
     assert CellAnswers(joint, subspace=True).l2 == approx(math.sqrt(2 * 2**13 / 2**24))
-    narrow = Marginals(domain, [["b0", "b1"], ["b3"]])
+    narrow = Marginals(domain, [["c0", "c1"], ["c3"]])
     # With a = ±1 the sets {}, 0, 1, 01, 3 make (1 + a_0)(1 + a_1) + a_3: 5 where all agree, −1 at the least.
     assert CellAnswers(narrow, subspace=True).l2 == approx(math.sqrt(2 * 6 / 2**24))
 

@@ -34,7 +34,7 @@ def test_its_values_are_the_tables_centred_along_each_column():
 
 @parametrize("weights", [[0, 0.1], [0.1], [0.1] * 3, [-0.1, 0.1], [np.nan, 0.1], [0.3, 0.3], [1e-9] * 2])
 def test_weights_that_do_not_fit_are_refused(weights):
-    tables = Marginals(codes(3, 3), [["a", "b"]])  # two types: a column, and both
+    tables = Marginals(codes(3, 3), ["ab"])  # two types: a column, and both
     with refused("residuals of 2 types of tables|scale it up"):
         Residuals(tables, np.array(weights, dtype=float)).check()
 

@@ -9,7 +9,7 @@ from tests.helpers import approx, codes, histogram, parametrize, random_rows, re
 from tests.privacy.enumeration import curator_of
 
 CUBE = codes(2, 2, 2)
-TABLES = Marginals(CUBE, [["a"], ["b", "c"], ["a", "b", "c"]])
+TABLES = Marginals(CUBE, ["a", "bc", "abc"])
 
 
 def score(workload=TABLES, penalties=(0.3, 0.0, 1.0), weights=(1.0, 0.2, 0.0)):
@@ -24,7 +24,7 @@ def test_scores_are_weighted_distances_less_penalties():
 
 def test_one_record_moves_a_table_s_score_by_twice_its_weight():
     weights = np.array([0.5, 3.0])
-    score = TableErrors(Marginals(codes(2, 2), [["a"], ["b"]]), np.zeros(4), np.zeros(2), weights)
+    score = TableErrors(Marginals(codes(2, 2), ["a", "b"]), np.zeros(4), np.zeros(2), weights)
     moved = np.array([1.0, -1.0, 0, 0]), np.array([0, 0, 1.0, -1.0])  # of n · P_n, in the first and the second table
     most = max(np.abs(score.value(step + 9) - score.value(np.full(4, 9.0))).max() for step in moved)
     far = max(np.abs(score.value(step) - score.value(np.zeros(4))).max() for step in moved)

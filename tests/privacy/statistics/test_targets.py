@@ -45,7 +45,7 @@ def law(target, spend, data):
 LOCATIONS = [pinball(0.5), pinball(0.1), absolute(), huber(0.3)]
 GLMS = [Logistic(), hinge()]
 POINTS = SquaredDistance((-1.0,), (1.0,))
-every_loss = parametrize("loss", [*LOCATIONS, *GLMS], ids=lambda loss: loss.name)
+every_loss = parametrize("loss", [*LOCATIONS, *GLMS])
 
 
 def values_of(loss):
@@ -120,7 +120,7 @@ def test_ranks_are_of_bounded_range():
 
 
 @parametrize("epsilon, delta", [(1.0, 0.05), (0.5, 1e-4)])
-@parametrize("loss", [Logistic(), huber(0.5)], ids=lambda loss: loss.name)
+@parametrize("loss", [Logistic(), huber(0.5)])
 def test_objective_perturbation_keeps_its_promise(loss, epsilon, delta):
     """In one dimension x ↦ ξ is monotone, so the law of x is exact: φ(ξ(x)/σ) ξ'(x)/σ."""
     target = PerturbedRisk(loss, LINE, 0.2)
@@ -167,7 +167,7 @@ def test_the_tilt_of_objective_perturbation_is_what_its_bound_asks_for(epsilon, 
     assert s > 1.05 * 2 * epsilon / (t + math.sqrt(t * t + 2 * epsilon)), "four tails in a union cost more"
 
 
-@parametrize("loss", [*GLMS, absolute(), POINTS], ids=type)
+@parametrize("loss", [*GLMS, absolute(), POINTS])
 def test_a_minimiser_moves_by_no_more_than_its_sensitivity(loss):
     statistic = RegularisedMinimiser(loss, UNIT, 0.4, 0.01, N)
     values = values_of(loss if loss is POINTS else GLMS[0])[:4]
@@ -177,7 +177,7 @@ def test_a_minimiser_moves_by_no_more_than_its_sensitivity(loss):
 
 
 @parametrize("clip", [0.2, 1.0, 3.0])
-@parametrize("loss", [*LOCATIONS, *GLMS, POINTS], ids=lambda loss: loss.name)
+@parametrize("loss", [*LOCATIONS, *GLMS, POINTS])
 def test_a_clipped_gradient_moves_by_no_more_than_its_sensitivity(loss, clip):
     values, largest = values_of(loss)[:4], 0.0
     for x in (-1.0, -0.3, 0.0, 0.9):

@@ -4,16 +4,15 @@ import itertools
 import math
 
 import numpy as np
-import pytest
 from scipy.stats import laplace
 
-from dpcore import Budget, BudgetError, Rows
+from dpcore import Budget, Rows
 from dpcore.privacy.accounting import Approximate, Gaussian, Pure, equal_thresholded
 from dpcore.privacy.accounting.ledger import Ledger
 from dpcore.privacy.point_curator import PointCurator
 from dpcore.privacy.statistics import CodeVotes, Votes
 from dpcore.privacy.table_curator import TableCurator
-from tests.helpers import approx, hockey_stick, parametrize, refused, seeded
+from tests.helpers import approx, hockey_stick, parametrize, refused, seeded, unpaid
 from tests.privacy.enumeration import ask, largest_move, plan_of
 
 PLACES = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]])  # where private points may be
@@ -116,7 +115,7 @@ def law(share, scale, edges):
     return np.append(1 - above[0], -np.diff(above, append=0))
 
 
-@parametrize("spend", [Approximate(1.0, 0.01), Approximate(0.2, 1e-4), Approximate(2.0, 0.4)], ids=str)
+@parametrize("spend", [Approximate(1.0, 0.01), Approximate(0.2, 1e-4), Approximate(2.0, 0.4)])
 @parametrize("group", [1, 2])
 def test_thresholded_laplace_noise_keeps_its_promise(asked, spend, group):
     n = 4
@@ -157,7 +156,7 @@ def test_equal_thresholded_releases_use_the_budget_and_not_more(times):
         ledger.charge("measure", spend)
     assert 0.99 < ledger.spent.epsilon <= 1
     assert ledger.spent.delta == (1e-4 if times > 1 else spend.failure), "a single release composes with nothing"
-    with pytest.raises(BudgetError):
+    with unpaid():
         ledger.charge("measure", spend)
-    with pytest.raises(BudgetError):
+    with unpaid():
         plan_of(budget, (Approximate(spend.epsilon * 1.001, spend.failure), times))
