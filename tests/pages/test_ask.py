@@ -63,7 +63,7 @@ def test_what_is_found_is_linked_to_explore_and_release_and_said_in_points_and_r
         assert links(app)[label] == {"epsilon": [number(epsilon)], "delta": ["1e-9"], "algorithm": [TITLE]}
     put(app, ask_tolerance=0.05, ask_share=0.99)
     best = found(0.05, 0.99)
-    assert heading(app) == f"★ Promised: ε = {number(best.epsilon)} is enough for every pair of 3 columns"
+    assert heading(app) == f"★ Promised with {titled(best.name)}: ε = {number(best.epsilon)} is enough"
     assert "within  \n**226 of 4,526 rows**  \nin 99% of releases" in shown(app), "as it was asked"
     kept = float(captions(app).split("entropy, ")[1].split("%")[0])
     assert max(99, 100 * best.chance - 0.1) <= kept <= 100 * best.chance
@@ -74,7 +74,7 @@ def test_what_is_found_is_linked_to_explore_and_release_and_said_in_points_and_r
 def test_what_no_slider_can_do_is_said_so():
     asked = {"ask_tolerance": 0.001, "ask_share": 0.999, "delta": 1e-12}
     app = put(open_page("compare", sample="titanic"), **asked)
-    assert heading(app) == "No ε of the sliders is enough for every pair of 4 columns"
+    assert heading(app) == "No ε of the sliders is enough with Gaussian + maximum entropy"
     assert re.search(r"in only \d\d?\.?\d*% of releases, even at ε = 10", shown(app))
 
 

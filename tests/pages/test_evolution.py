@@ -86,7 +86,7 @@ def test_the_worst_point_s_distance_from_any_real_one_is_said():
     problem, rows = points("clusters", 100)
     last = Run(PE(rounds=3, release="weights"), problem, rows, Budget(1, 1e-9)).finish().release
     away = [10 * np.hypot(*(rows.values - point).T).min() for point in last.points[last.weights > 0]]
-    assert f"At worst {max(away):.1f} km off." in captions(watched(pe_rounds=3))
+    assert f"The farthest is {max(away):.1f} km off." in captions(watched(pe_rounds=3))
 
 
 def test_every_preset_runs():

@@ -90,7 +90,6 @@ def front_door(table: Table, workload: Workload, kinds: Sequence[str], delta: fl
     """How exact all answers must be, and the smallest ε at which they are by public numbers; returns what was asked."""
     if table.peeked and stakeholder():
         return None
-    what = f"{' and '.join(kinds)} of {counted(len(workload.domain.names))}"
     with st.container(key="asked-what"):
         left, right = st.columns(2)
         words = "Every combination of the values of such columns, and how many rows have it. Columns and questions are "
@@ -111,18 +110,13 @@ def front_door(table: Table, workload: Workload, kinds: Sequence[str], delta: fl
         return Asked(tolerance, share)
     with row():
         if found.epsilon is None:
-            heading(f"No ε of the sliders is enough for {what}")
+            heading(f"No ε of the sliders is enough with {TITLES[found.name]}")
         else:
-            heading(f"★ Promised: ε = {controls.number(found.epsilon)} is enough for {what}")
+            heading(f"★ Promised with {TITLES[found.name]}: ε = {controls.number(found.epsilon)} is enough")
             _take(found.epsilon, delta, found.name)
     with st.container(key="asked-words"):
         _told(table, problem, found, tolerance, share, delta)
     return Asked(tolerance, share, found.epsilon, found.reached)
-
-
-def counted(columns: int) -> str:
-    """How many columns there are, in words."""
-    return f"{columns} column{'s' * (columns > 1)}"
 
 
 def share_words(share: float) -> str:

@@ -101,8 +101,8 @@ def finding(sweep: Sweep, asked: Asked | None) -> str:
         return f"Tried: no ε keeps all repeats within {points_words(asked.tolerance)}{far}."
     enough = kept.idxmax()
     less = kept.index[kept.index < enough]
-    missed = f", ε = {less[-1]:g} with none" if len(less) else ""
-    return f"Tried{far}: ε = {enough:g} is enough with {TITLES[tried['algorithm'][enough]]}{missed}."
+    missed = f", not at {less[-1]:g}" if len(less) else ""
+    return f"Best{far}: {TITLES[tried['algorithm'][enough]]}. Every repeat kept that at ε = {enough:g}{missed}."
 
 
 @peek
@@ -146,7 +146,6 @@ def panel(
     summary = _best(sweep, measure, found, near(sweep, asked)["kept"])
     if CHANCE in floors and CHANCE in wanted and not measure.population:  # luck is part of that error
         summary = _luck(found, floors[CHANCE])
-    summary = "Grey: promised before any run. " * (PROMISED in curves) + summary
     event = st.plotly_chart(
         figure, key="frontier", alt=summary, config=QUIET, on_select="rerun", selection_mode="points"
     )
@@ -163,7 +162,8 @@ def _luck(found: pd.DataFrame, floor: float) -> str:
     less = found["epsilon"][found["error"] <= floor]
     if less.empty:
         return "Every error shown exceeds the luck of the sample."
-    return f"From ε = {less.iloc[0]:g} on, another sample would differ more."
+    from_here = f"from ε = {less.iloc[0]:g} on, more than the error"
+    return f"Another sample of people would differ by {floor:.2g} points: {from_here}."
 
 
 def _best(sweep: Sweep, measure: Measure, found: pd.DataFrame, kept: pd.Series) -> str:

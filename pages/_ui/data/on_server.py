@@ -17,7 +17,7 @@ from dpcore.data.text_file import OpenQuotesError, guessed
 from dpcore.data.text_format import UNSTATED, TextFormat
 
 from ..jobs import Work
-from ..shell import Large, Table, public_host
+from ..shell import Large, Table, here, public_host
 from ..shell.counted import named
 from . import places
 from .reading import arrive, loaded, made_of
@@ -37,7 +37,7 @@ def offer() -> None:
     if not places.offered():
         return
     root = places.folder()
-    with st.popover("On this server", icon=":material/folder_open:", type="tertiary"):
+    with st.popover(f"On {here()}", icon=":material/folder_open:", type="tertiary"):
         names = [] if root is None else places.listed(root)
         if root is not None and not names:
             st.caption("The folder of this server's tables holds none.")

@@ -74,7 +74,7 @@ def watch_it() -> None:
 def _settings(experts: Any, place: Any) -> tuple[str, int, Budget, dict[str, str], int]:
     """Draw the widgets, ε in its `place` and those for `experts` in theirs."""
     titles = {sample.title: name for name, sample in POINT_SAMPLES.items()}
-    sample = titles[st.selectbox("Invented example", list(titles), 1, key="pe-sample", **controls.KEPT)]
+    sample = titles[st.selectbox("Example", list(titles), 1, key="pe-sample", **controls.KEPT)]
     with place:
         budget = controls.budget(experts)
     with experts:
@@ -118,7 +118,7 @@ def _player(rows: Rows, start: Result, path: Result, place: Any, under: Any) -> 
     V, weights = steps[-1]
     away = np.linalg.norm(V[weights > 0, None] - rows.values, axis=2).min(axis=1) * WIDTH / 2  # the disc's radius is 1
     summary = "Real points vote for the nearest; noise adds false votes, also far away. Large: many votes. ×: none."
-    summary += f" At worst {away.max():.1f} km off."
+    summary += f" The farthest is {away.max():.1f} km off."
     lines = [
         pd.DataFrame({"t": t, "x": V[w > 0, 0], "y": V[w > 0, 1], "weight": w[w > 0]}) for t, (V, w) in enumerate(steps)
     ]

@@ -157,8 +157,9 @@ def share(ready: PreparedRelease, sets: Sequence[DataSet] | None, head: DeltaGen
     with head:
         mine = shared_gauge.draw(request.dataset or "", lifetime, spent, ready.events)
     many = how_many(1.0, lifetime.cost(ready.events) / lifetime.capacity)
-    slowly = " ε grows slowly with releases:" * (many > lifetime.budget.epsilon / request.budget.epsilon)
-    return mine, f"{slowly} {many:,} like it fit into ε = {lifetime.budget.epsilon:g}." * (many > 1)
+    total, summed = lifetime.budget.epsilon, many * request.budget.epsilon
+    less = f", not {brief(summed)}" * (summed > total)
+    return mine, f" {many:,} like it, each with its own noise, reach ε = {total:g}{less}." * (many > 1)
 
 
 def preview(ready: PreparedRelease, ledger: Path | None, of: tuple, sets: Sequence[DataSet]) -> None:
