@@ -8,7 +8,7 @@ from pathlib import Path
 from ..data.schema import domain_to_json
 from ..errors import InputError
 from ..privacy import entropy
-from ..types import Json
+from ..types import Json, unwatched
 from .drafts import complete, draft, noted
 from .draw import Progress, draw
 from .facts import facts_of
@@ -18,7 +18,7 @@ from .prepared import OpenRelease, PreparedRelease
 from .signing import key_of
 
 
-def publish(ready: PreparedRelease, store: Store, folder: Path, progress: Progress | None = None) -> Json:
+def publish(ready: PreparedRelease, store: Store, folder: Path, progress: Progress = unwatched) -> Json:
     """Reserve the budget, draw once, write all files into the new `folder`; return the facts of release.json.
 
     `progress` is called after the charge with 0, then with every round. Raises OverspendError before anything is
