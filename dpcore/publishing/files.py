@@ -30,7 +30,9 @@ from ..types import Array, Json
 from ..workloads import Marginals, Workload
 from . import recount, registry, verifier
 from .card import card
+from .dataset import Reservation
 from .draw import Drawing
+from .facts import facts_of
 from .prepared import PreparedRelease
 from .proof import proof_of, proof_page
 from .review import review_page
@@ -47,7 +49,7 @@ STARTERS = ("=", "+", "-", "@", "\t", "\r", "\n")  # with which a spreadsheet ta
 
 
 def write(
-    made: Path, facts: Json, drawn: Drawing, ready: PreparedRelease, *, schema: Json, account: Json
+    made: Path, ready: PreparedRelease, reservation: Reservation, drawn: Drawing, *, schema: Json, account: Json
 ) -> Json:  # fmt: skip
     """Write all files but the signature into the draft `made`; return the facts with the files' hashes.
 
@@ -56,6 +58,7 @@ def write(
     data set.
     """
     release, measurements, workload = drawn.release, drawn.measurements, ready.problem.workload
+    facts = facts_of(ready, reservation, drawn.noise, account["releases"][-1])
     found = known(release, measurements, workload.domain)
     n = independent(facts["protects"])
     tables = {"answers": _answers(workload, release, measurements, found, n)}

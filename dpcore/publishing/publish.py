@@ -11,7 +11,6 @@ from ..privacy import entropy
 from ..types import Json, unwatched
 from .drafts import complete, draft, noted
 from .draw import Progress, draw
-from .facts import facts_of
 from .files import write, write_schema
 from .ledger_store import Store
 from .prepared import OpenRelease, PreparedRelease
@@ -35,8 +34,7 @@ def publish(ready: PreparedRelease, store: Store, folder: Path, progress: Progre
                 schema = domain_to_json(found.domain)
                 ready = ready.settle(found)
             drawn = draw(ready, progress)
-            facts = facts_of(ready, reservation, drawn.noise, account["releases"][-1])
-            facts = write(made, facts, drawn, ready, schema=schema, account=account)
+            facts = write(made, ready, reservation, drawn, schema=schema, account=account)
             key.sign(made)
             note = noted(made)
             complete(made, folder, facts["time"])  # last of all: once its folder is public, it has not failed
