@@ -33,8 +33,8 @@ from .card import card
 from .dataset import Reservation
 from .draw import Drawing
 from .facts import facts_of
-from .prepared import PreparedRelease
-from .proof import proof_of, proof_page
+from .prepared import PreparedRelease, SettledRelease
+from .proof import proof, proof_page
 from .review import review_page
 
 MOST_WEIGHTS, MOST_CSV_WEIGHTS = 2_000_000, 100_000  # cells up to which weights are written, and also as text
@@ -88,10 +88,11 @@ def write(
     facts = facts | {"files": files, "errors": _errors(tables["answers"]), "utility": utility}
     _put_json(made / "release.json", facts)
     _put_json(made / "account.json", account)
+    first = (ready.measuring, ready.division) if isinstance(ready, SettledRelease) else None
     documents = {
         "card.html": card(facts),
         "review.html": review_page(facts),
-        "proof.html": proof_page(proof_of(ready)),
+        "proof.html": proof_page(proof(facts["made_by"]["algorithm"], ready.request.algorithm, ready.plan, first)),
         "registry.yaml": registry.entry(facts, len(account["releases"])),
         "verify.py": VERIFIER,
     }
