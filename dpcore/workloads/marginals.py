@@ -1,10 +1,12 @@
 """Marginal tables, computed from partial sums that several tables share."""
 
 import math
+from bisect import bisect
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, reduce
-from itertools import combinations
+from itertools import accumulate, combinations
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +44,7 @@ class Marginals(Workload):
             raise InputError(f"the marginal {' × '.join(twice)} is asked twice")
         self.shapes = tuple(domain.shape_of(axes) for axes in self.axes)
         self.sizes = [math.prod(s) for s in self.shapes]  # cells of each table
-        self._ends = np.cumsum(self.sizes)
+        self._ends = list(accumulate(self.sizes))
         self.tables = consecutive(self.sizes)
         self.m = self.tables[-1].stop
 
@@ -113,12 +115,6 @@ class Marginals(Workload):
         return tuple(steps)
 
     @cached_property
-    def _whole(self) -> int | None:
-        """The number of the table over all columns of the domain; None if no table is."""
-        everything = tuple(range(len(self.domain.shape)))
-        return self.axes.index(everything) if everything in self.axes else None
-
-    @cached_property
     def _holds(self) -> Array:
         """Whether each table contains each column (T, d)."""
         return np.array([[a in axes for a in range(len(self.domain.shape))] for axes in self.axes])
@@ -163,18 +159,15 @@ class Marginals(Workload):
 
     def answers(self, D: Array) -> Array:
         """The shares of all marginal cells (m,) for weights D (k,)."""
-        out = np.empty(self.m)
-        sums: list[Array] = [D]
+        found, sums = [D] * len(self.tables), [D]
         for _, parent, cut, table in self._tree:
             block = sums[parent].reshape(cut)
             # numpy sums short inner blocks slowly, einsum does not.
             total = np.add.reduce(block, axis=1) if cut[2] >= 64 else np.einsum("abc->ac", block)
             sums.append(total)
             if table >= 0:
-                out[self.tables[table]] = total.ravel()
-        if self._whole is not None:
-            out[self.tables[self._whole]] = D
-        return out
+                found[table] = total
+        return np.concatenate(found, axis=None)  # the table over all columns is D itself
 
     def answers_of_rows(self, rows: Countable) -> Array:
         """The shares of all marginal cells (m,) among records: whole counts, divided once."""
@@ -194,23 +187,18 @@ class Marginals(Workload):
                 above = parts[parent] = np.zeros(math.prod(cut))
             above.reshape(cut)[...] += here.reshape(cut[0], 1, cut[2])
         q = parts[0] if parts[0] is not None else np.zeros(self.domain.size)
-        return q + w[self.tables[self._whole]] if self._whole is not None else q
+        every = tuple(range(len(self.domain.shape)))
+        return q + w[self.slices[every]] if every in self.slices else q
 
-    def place(self, j: int) -> tuple[int, Axes]:
-        """The table that contains query j, and the query's cell there."""
-        table = int(np.searchsorted(self._ends, j, side="right"))
-        cell = np.unravel_index(j - self.tables[table].start, self.shapes[table])
-        return table, tuple(int(c) for c in cell)
-
-    def support(self, j: int) -> tuple[Axes, Axes, float]:
+    def support(self, j: int) -> tuple[Axes, tuple[Any, ...], float]:
         """The columns of query j's table, its cell there, and the value 1."""
-        table, cell = self.place(j)
-        return self.axes[table], cell, 1.0
+        table = bisect(self._ends, j)
+        return self.axes[table], np.unravel_index(j - self.tables[table].start, self.shapes[table]), 1.0
 
     def label(self, j: int) -> Label:
         """Query j in words, as (column, value) pairs."""
-        table, cell = self.place(j)
-        columns = [self.domain.columns[a] for a in self.axes[table]]
+        axes, cell, _ = self.support(j)
+        columns = [self.domain.columns[a] for a in axes]
         return tuple((c.name, c.labels[v]) for c, v in zip(columns, cell, strict=True))
 
 
