@@ -1,6 +1,6 @@
 """The curator of tables: it measures answers of workloads, and selects and draws queries."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -163,7 +163,7 @@ class TableCurator(Curator):
     def _own(self, question: Any) -> Any:
         if self._threshold and type(question) not in STREAMED:
             raise BudgetError("a threshold is in use: nothing else may be asked before a query is above it")
-        parts = {f.name: vars(question)[f.name] for f in fields(question)}
+        parts = {name: vars(question)[name] for name in type(question).__match_args__}
         if "workload" not in parts:
             return super()._own(question)
         twin = sealed(parts.pop("workload"), self._domain)
