@@ -88,8 +88,8 @@ class Marginals(Workload):
         return dict(zip(self.axes, self.tables, strict=True))
 
     @cached_property
-    def _tree(self) -> tuple[tuple[int, int, tuple[int, int, int], int], ...]:
-        """The order of summation: (node, parent, (before, summed, after), table or -1), parents first; 0 is the domain.
+    def _tree(self) -> tuple[tuple[int, tuple[int, int, int], int], ...]:
+        """The order of summation: (parent, (before, summed, after), table or -1) of nodes 1, 2, …; 0 is the domain.
 
         A node is the set of axes summed out, in increasing order: early axes, long contiguous blocks, go first. A node
         that only leads on to the next axis is skipped, so that a run of axes is summed in one go.
@@ -111,7 +111,7 @@ class Marginals(Workload):
             run = len(gone) - len(parent)
             cut = (math.prod(left[:first]), math.prod(left[first : first + run]), math.prod(left[first + run :]))
             nodes[gone] = len(nodes)
-            steps.append((nodes[gone], nodes[parent], cut, targets.get(gone, -1)))
+            steps.append((nodes[parent], cut, targets.get(gone, -1)))
         return tuple(steps)
 
     @cached_property
@@ -160,7 +160,7 @@ class Marginals(Workload):
     def answers(self, D: Array) -> Array:
         """The shares of all marginal cells (m,) for weights D (k,)."""
         found, sums = [D] * len(self.tables), [D]
-        for _, parent, cut, table in self._tree:
+        for parent, cut, table in self._tree:
             block = sums[parent].reshape(cut)
             # numpy sums short inner blocks slowly, einsum does not.
             total = np.add.reduce(block, axis=1) if cut[2] >= 64 else np.einsum("abc->ac", block)
@@ -179,9 +179,9 @@ class Marginals(Workload):
     def adjoint(self, w: Array) -> Array:
         """The sum Σ_j w_j q_j of all queries (k,), by the tree of partial sums from the leaves to the root."""
         parts: list[Array | None] = [None] * (len(self._tree) + 1)
-        for node, parent, cut, table in reversed(self._tree):
+        for parent, cut, table in reversed(self._tree):
             own = w[self.tables[table]] if table >= 0 else None
-            here = reduce(np.add, [part for part in (parts[node], own) if part is not None])
+            here = reduce(np.add, [part for part in (parts.pop(), own) if part is not None])
             above = parts[parent]
             if above is None:
                 above = parts[parent] = np.zeros(math.prod(cut))
