@@ -24,7 +24,10 @@ STARTED = "It began at a table that its maker calls public. What that table show
 def card(facts: Facts) -> str:
     """A release's card as an HTML page, from the facts in release.json."""
     means, useful, protects = Promise.of_release(facts), facts["utility"], facts["protects"]
-    picture, words, _ = _gauge(facts)
+    kept = facts["dataset"]
+    lifetime = Lifetime(Budget(**kept["total"]), Accounting(kept["accounting"]), kept["failure"])
+    now = lifetime.cost(events_from_json(facts["promise"]["reserved"])) / lifetime.capacity
+    picture, words, _ = gauge(max(lifetime.share(kept["spent"]["epsilon"]) - now, 0.0), now)
     each = noun(protects["rows_per_person"])
     tiles = foretold(useful["noise"], useful["as_exact_as_sample"], protects["records"], each)
     return page(
@@ -38,14 +41,6 @@ def card(facts: Facts) -> str:
         not_covered=_not_covered(facts),
         brief=brief,
     )
-
-
-def _gauge(facts: Facts) -> tuple[str, str, str]:
-    """`gauge` of the data set's budget: used before, used by this release, and left."""
-    kept, total = facts["dataset"], facts["dataset"]["total"]
-    lifetime = Lifetime(Budget(**total), Accounting(kept["accounting"]), kept["failure"])
-    now = lifetime.cost(events_from_json(facts["promise"]["reserved"])) / lifetime.capacity
-    return gauge(max(lifetime.share(kept["spent"]["epsilon"]) - now, 0.0), now)
 
 
 def _not_covered(facts: Facts) -> list[str]:
