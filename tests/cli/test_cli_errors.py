@@ -80,7 +80,7 @@ def test_a_full_disk_or_a_pipe_that_nobody_reads_is_one_line_too(here, capsys, t
 def test_an_error_of_the_program_is_told_without_its_words(here, capsys, monkeypatch):
     """A traceback may hold cells; so may the words of an error."""
 
-    def broken(_):
+    def broken(*_):
         raise KeyError("a cell")
 
     monkeypatch.setattr(run, "read_task", broken)
@@ -89,7 +89,7 @@ def test_an_error_of_the_program_is_told_without_its_words(here, capsys, monkeyp
     assert told.err.startswith("error: unexpected KeyError in run.py, line ")
     assert told.err.count("\n") == 1
     assert "a cell" not in told.err + told.out
-    monkeypatch.setattr(run, "read_task", lambda _: (_ for _ in ()).throw(MemoryError))
+    monkeypatch.setattr(run, "read_task", lambda *_: (_ for _ in ()).throw(MemoryError))
     refusal(main(arguments()), capsys, "not enough memory")
 
 
