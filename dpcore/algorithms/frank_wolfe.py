@@ -87,7 +87,7 @@ class DPFW(Algorithm):
             if not paper:
                 averaged += t + 1 > T / 2
                 total = total + D if averaged > 1 else D
-                output = total / max(averaged, 1)
+                output = total / averaged if averaged > 1 else D
             released = D if paper and t + 1 < T else output
             note = f"{'more' if s > 0 else 'less'} {query_words(workload, j)}"
             yield Step(t + 1, ground.model.release(released), note)

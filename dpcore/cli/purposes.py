@@ -28,7 +28,7 @@ from ..types import Json, Tick
 from .arguments import algorithm, argument, grid
 from .files import check_writable
 from .sweep import Points, budgets_of, means, points_of
-from .task import TASK, choose, columns, read_task
+from .task import TASK, choose, columns, read_schema, read_task
 
 LINES = ("real", "sample", "nothing")
 FIELDS = ("purpose", "epsilon", "seed", "value", "unit", *LINES)
@@ -48,7 +48,7 @@ def execute(chosen: argparse.Namespace) -> None:
     check_writable(chosen.json, chosen.csv)
     budgets = budgets_of(chosen, 1)
     algorithm = choose(chosen.algorithm, chosen.set, QueryRelease)
-    whole, rows = read_task(chosen)
+    whole, rows = read_task(chosen, read_schema(chosen))
     if not isinstance(rows, Rows) or chosen.person:
         raise InputError(f"{chosen.table}: rows are held out one by one; read the table whole, and protect rows")
     question = None if chosen.ask is None else understand(chosen.ask, whole.domain)

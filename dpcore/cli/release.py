@@ -25,6 +25,7 @@ from functools import partial
 from pathlib import Path
 
 from .. import InputError, QueryRelease
+from ..data.open_schema import OpenSchema
 from ..errors import written_out
 from ..numbers import brief
 from ..publishing.drafts import check_folder
@@ -34,7 +35,7 @@ from ..publishing.publish import publish
 from ..publishing.request import NOISES, ReleaseRequest
 from .arguments import algorithm, argument, budget, budget_of, flag, ledger, rows
 from .files import of_ledger, warn
-from .task import TASK, choose, open_table, queries_in, read_open, read_questions, read_start
+from .task import TASK, choose, open_table, queries_in, read_questions, read_schema, read_start
 
 NOISE = "exact noise, float (delta > 0), or auto: exact where it can be"
 ARGUMENTS = (
@@ -55,8 +56,9 @@ def execute(chosen: argparse.Namespace) -> None:
     of = of_ledger(chosen)
     budget = budget_of(chosen)
     algorithm = choose(chosen.algorithm, chosen.set, QueryRelease)
-    opening = read_open(chosen)
-    workload = read_questions(chosen) if opening is None else queries_in(chosen, opening.placeholder)
+    schema = read_schema(chosen)
+    opening = schema if isinstance(schema, OpenSchema) else None
+    workload = queries_in(chosen, opening.placeholder) if opening else read_questions(chosen, schema)
     check_folder(Path(chosen.out))
     domain = workload.domain
     if chosen.start and os.path.realpath(chosen.start) == os.path.realpath(chosen.table):

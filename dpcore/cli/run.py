@@ -29,8 +29,9 @@ Two examples:
 import argparse
 from functools import cache
 
-from .. import Budget, QueryRelease, Run
+from .. import Budget, Domain, QueryRelease, Run
 from ..algorithms import Algorithm
+from ..data.open_schema import OpenSchema
 from ..evaluation.run import ERRORS
 from ..intervals.known import known
 from ..intervals.questions import Interval
@@ -44,7 +45,7 @@ from .ask import told as answers_told
 from .files import check_writable
 from .follow import each_run, report
 from .measured import Measured
-from .task import TASK, choose, forecast, read_open, read_task, useful
+from .task import TASK, choose, forecast, read_schema, read_task, useful
 
 BEST = "least root mean square error of any unbiased Gaussian release"
 
@@ -65,8 +66,8 @@ def execute(chosen: argparse.Namespace) -> None:
     check_writable(chosen.json, chosen.synthetic)
     budget = budget_of(chosen)
     algorithm = choose(chosen.algorithm, chosen.set, QueryRelease)
-    opening = read_open(chosen)
-    task = Known(chosen, algorithm, budget) if opening is None else Measured(chosen, opening)
+    schema = read_schema(chosen)
+    task = Measured(chosen, schema) if isinstance(schema, OpenSchema) else Known(chosen, schema, algorithm, budget)
     least_of = cache(lambda problem: least_rmse(problem.workload, budget, problem.effective_n))
 
     def summary(run: Run) -> Json:
@@ -101,8 +102,8 @@ class Known:
     said = {}
     which = ""
 
-    def __init__(self, chosen: argparse.Namespace, algorithm: Algorithm, budget: Budget) -> None:
-        self.problem, self.rows = read_task(chosen)
+    def __init__(self, chosen: argparse.Namespace, schema: Domain, algorithm: Algorithm, budget: Budget) -> None:
+        self.problem, self.rows = read_task(chosen, schema)
         for question in chosen.ask:
             understand(question, self.problem.domain)  # so that it is refused before anything runs
         forecast(algorithm, self.problem, budget)

@@ -64,26 +64,19 @@ TASK = (
 )
 
 
-def read_questions(chosen: argparse.Namespace) -> Workload:
-    """The workload that the arguments describe; notes on reading the queries go to stderr."""
-    domain = _read_schema(chosen)
-    if isinstance(domain, OpenSchema):
+def read_questions(chosen: argparse.Namespace, schema: Domain | OpenSchema) -> Workload:
+    """The workload that the arguments describe in a schema; notes on reading the queries go to stderr."""
+    if isinstance(schema, OpenSchema):
         raise InputError(f"{chosen.schema}: parts of the schema are private; only run, sweep and release measure them")
     if chosen.schema_share is not None:
         raise InputError("--schema-share: nothing of this schema is private")
-    workload, notes = read_queries(chosen.queries, domain)
+    workload, notes = read_queries(chosen.queries, schema)
     for note in notes:
         tell("note", note)
     return workload
 
 
-def read_open(chosen: argparse.Namespace) -> OpenSchema | None:
-    """The schema that the arguments name, if part of it is private; None otherwise."""
-    found = _read_schema(chosen)
-    return found if isinstance(found, OpenSchema) else None
-
-
-def _read_schema(chosen: argparse.Namespace) -> Domain | OpenSchema:
+def read_schema(chosen: argparse.Namespace) -> Domain | OpenSchema:
     """The schema that the arguments name, with the columns that they choose."""
     schema = read_json(chosen.schema)
     found = open_schema_from_json(schema) if is_open(schema) else domain_from_json(schema)
@@ -121,10 +114,10 @@ def counted(source: Source, workload: Workload, unit: PrivacyUnit) -> Rows | Cou
 
 
 def read_task(
-    chosen: argparse.Namespace, spread: Callable[[Source], Source] = lambda source: source
+    chosen: argparse.Namespace, schema: Domain | OpenSchema, spread: Callable[[Source], Source] = lambda source: source
 ) -> tuple[QueryRelease, Rows | Counts]:
     """The problem and the records that the shared arguments describe; `spread` chooses who counts a source."""
-    workload = read_questions(chosen)
+    workload = read_questions(chosen, schema)
     domain, unit = workload.domain, unit_of(chosen)
     table = open_table(chosen, domain.file)
     if isinstance(table, pd.DataFrame):

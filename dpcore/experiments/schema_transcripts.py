@@ -111,7 +111,8 @@ class _Passed:
         scale, low, threshold = passing(values, 1)
         self.plan, self.n, self.promised = plan, low + 1, values.failure
         self.there = float(ndtr(-(threshold - low - 1) / scale))
-        self.tables = [(_none(self.n), RawCells((OFTEN,), np.array([low + x]), 1 - x)) for x in (0, 1)]
+        none = RawCells((), np.zeros(0, dtype=np.int64), self.n)
+        self.tables = [(none, RawCells((OFTEN,), np.array([low + x]), 1 - x)) for x in (0, 1)]
 
     @property
     def needed(self) -> int:
@@ -127,7 +128,3 @@ class _Passed:
         """A lower bound on δ₀, P(passes) on the second table minus that on the first; there is no upper one."""
         p, q = hit_rates((first.sum(), second.sum()), (len(first), len(second)), trust)
         return float(max(p - q, 0.0) if first.any() else p), None
-
-
-def _none(n: int) -> RawCells:
-    return RawCells((), np.zeros(0, dtype=np.int64), n)

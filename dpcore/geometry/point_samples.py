@@ -34,10 +34,6 @@ def disc(radius: float) -> Callable[[int, Rng], Array]:
     return lambda n, rng: Ball(np.zeros(2), radius).uniform(n, rng)
 
 
-def _quarter(n: int, rng: Rng) -> Array:
-    return np.abs(DISC.uniform(n, rng))
-
-
 def _clusters(n: int, rng: Rng) -> Array:
     centres, shares = np.array([[-0.5, -0.3], [0.5, 0.4]]), [0.7, 0.3]
     return centres[rng.choice(2, n, p=shares)] + 0.08 * rng.standard_normal((n, 2))
@@ -55,7 +51,7 @@ def _moons(n: int, rng: Rng) -> Array:
 
 
 POINT_SAMPLES = {
-    "quarter": PointSample("A quarter of a disc", _quarter),
+    "quarter": PointSample("A quarter of a disc", lambda n, rng: np.abs(DISC.uniform(n, rng))),
     "clusters": PointSample("Two towns: 70% of the calls in one, 30% in the other", _clusters),
     "ring": PointSample("Ring", _ring),
     "moons": PointSample("Two half moons", _moons),

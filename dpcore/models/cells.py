@@ -1,5 +1,7 @@
 """Log-linear distributions on listed cells. Sees answers, never records."""
 
+import numpy as np
+
 from ..data.domain import Domain
 from ..releases import Histogram
 from ..types import Array
@@ -17,6 +19,15 @@ class Cells(Tree):
     def reader(self, workload: Workload) -> Workload:
         """The reader of a workload's answers from beliefs: the workload, as beliefs are the distribution D."""
         return workload
+
+    def normalise(self, theta: Array) -> tuple[float, Array]:
+        """The log normaliser and D (k,) of potentials θ (k,)."""
+        D = theta if self._zeros is None else theta + self._zeros
+        top = D.max()
+        D = D - top
+        total = np.exp(D, out=D).sum()
+        D /= total
+        return float(np.log(total) + top), D
 
     def release(self, beliefs: Array) -> Histogram:
         """The distribution to release, as shares of all cells."""

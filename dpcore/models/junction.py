@@ -43,10 +43,18 @@ class JunctionTree:
         """The total number of cells of all cliques, which a model on this tree stores."""
         return self.places[-1].stop
 
+    def table(self, vector: Array, i: int) -> Array:
+        """The part of a vector of all cells that is clique i's, as a table, one axis a column; a view of it."""
+        return vector[self.places[i]].reshape([self.shape[a] for a in self.cliques[i]])
+
     def tables(self, vector: Array) -> tuple[Array, ...]:
-        """The parts of a vector of all cells as tables, one axis a column of their clique; views of it."""
-        parts = zip(self.places, self.cliques, strict=True)
-        return tuple(vector[place].reshape([self.shape[a] for a in clique]) for place, clique in parts)
+        """All cliques' tables, as `table` has them."""
+        return tuple(self.table(vector, i) for i in range(len(self.cliques)))
+
+    @cached_property
+    def _by_size(self) -> list[int]:
+        """The cliques' numbers, those with the fewest cells first."""
+        return sorted(range(len(self.cliques)), key=lambda i: cells(self.shape, self.cliques[i]))
 
     def spread(self, axes: Axes, i: int) -> list[int]:
         """The shape in which a table over some of clique i's columns, in order, goes with that clique's own table."""
@@ -54,9 +62,7 @@ class JunctionTree:
 
     def home(self, axes: Collection[int]) -> int | None:
         """The smallest clique that contains all of these columns; None if no clique does."""
-        wanted = set(axes)
-        found = [i for i, clique in enumerate(self.cliques) if wanted <= set(clique)]
-        return min(found, key=lambda i: cells(self.shape, self.cliques[i])) if found else None
+        return next((i for i in self._by_size if set(axes).issubset(self.cliques[i])), None)
 
 
 def cells(shape: Sequence[int], axes: Iterable[int]) -> int:

@@ -6,7 +6,7 @@ See answers, never records.
 
 from collections.abc import Collection, Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -15,14 +15,13 @@ from ..data.domain import Domain, projected
 from ..errors import InputError
 from ..problems import PublicStart
 from ..releases import Release
-from ..types import Array, Axes, frozen
+from ..types import Array, Axes
 from ..workloads import Marginals, Workload
 from .graphical import Graphical, by_clique, divided, tables_under
 from .junction import JunctionTree, junction_tree
 
 
-@frozen
-class Support:
+class Support(NamedTuple):
     """Where a model holds a query: a clique's number, the places of the query's columns in it, their cells, and values.
 
     The values `q` are 1.0 for an indicator.
@@ -70,7 +69,7 @@ class Tree:
         out, tree = np.zeros(self.size), self.junction
         for axes, allowed in self.domain.zeros.items():
             home: int = tree.home(axes)  # type: ignore[assignment]
-            tree.tables(out)[home][...] += np.where(allowed.reshape(tree.spread(axes, home)), 0.0, -np.inf)
+            tree.table(out, home)[...] += np.where(allowed.reshape(tree.spread(axes, home)), 0.0, -np.inf)
         return out
 
     def reader(self, workload: Workload) -> "TreeReader":
@@ -132,12 +131,12 @@ class Tree:
         clique = self.cliques[part]
         if isinstance(q, Array):
             q = q.reshape(*q.shape, *[1] * (len(clique) - len(axes)))
-        return Support(part, tuple(clique.index(a) for a in axes), cells, q)
+        return Support(part, tuple(map(clique.index, axes)), cells, q)
 
     def add_query(self, theta: Array, workload: Workload, j: int, amount: float) -> None:
         """Add amount · q_j in place to the potentials θ (size,), touching only the support of q_j."""
         at = self.support(workload, j)
-        at.view(self.junction.tables(theta)[at.part])[at.cells] += amount * at.q
+        at.view(self.junction.table(theta, at.part))[at.cells] += amount * at.q
 
     def tour(self, beliefs: Array, parts: Collection[int]) -> Iterator[tuple[int, Array]]:
         """Each of these cliques' tables once, from the root down one branch after another and up again.

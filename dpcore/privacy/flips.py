@@ -31,6 +31,8 @@ def below(words: Array, bits: int, x: Array, rng: Rng, exactly: Callable[[int], 
     with np.errstate(under="ignore"):
         p = np.exp(-x) * 2.0**bits
     heads = words + 1 <= p * (1 - SLACK)
+    if heads.all():
+        return heads
     tails = (words >= p * (1 + SLACK)) & (words > 0)  # where exp(−x) < 2^-bits only the word 0 is not settled here
     for i in np.flatnonzero(~(heads | tails)):
         meant = Fraction(float(x[i])) if exactly is None else exactly(int(i))

@@ -50,12 +50,16 @@ def exponential(scores: Array, scale: float, draws: int, rng: Rng) -> Array:
     bits = 61 - len(scores).bit_length()  # for ends of at most 2^61
     gaps, exactly = _gaps(scores, scale)
     with np.errstate(under="ignore"):
-        pieces = np.minimum(np.exp(-gaps) * 2.0**bits * (1 + SLACK) + 1, 2.0**bits).astype(np.int64)
-    ends, kept = np.cumsum(pieces), np.empty(0, dtype=np.int64)
+        pieces = np.exp(-gaps)
+    pieces *= 2.0**bits * (1 + SLACK)
+    pieces += 1
+    pieces = np.minimum(pieces, 2.0**bits, out=pieces).astype(np.int64)
+    ends, kept = pieces.cumsum(), np.empty(0, dtype=np.int64)
     while len(kept) < draws:
-        points = rng.integers(ends[-1], size=draws - len(kept))
-        found = np.searchsorted(ends, points, side="right")
-        words = points - (ends - pieces)[found]
+        wanted = draws - len(kept)
+        points = np.atleast_1d(rng.integers(ends[-1], size=wanted if wanted > 1 else None))  # of one it is quicker
+        found = ends.searchsorted(points, side="right")
+        words = points - ends[found] + pieces[found]
         heads = below(words, bits, gaps[found], rng, lambda i, found=found: exactly(found[i]))
         kept = np.concatenate([kept, found[heads]])
     return kept

@@ -24,30 +24,23 @@ STARTED = "It began at a table that its maker calls public. What that table show
 def card(facts: Facts) -> str:
     """A release's card as an HTML page, from the facts in release.json."""
     means, useful, protects = Promise.of_release(facts), facts["utility"], facts["protects"]
-    not_covered = _not_covered(facts)
-    picture, words, _ = _gauge(facts)
+    kept = facts["dataset"]
+    lifetime = Lifetime(Budget(**kept["total"]), Accounting(kept["accounting"]), kept["failure"])
+    now = lifetime.cost(events_from_json(facts["promise"]["reserved"])) / lifetime.capacity
+    picture, words, _ = gauge(max(lifetime.share(kept["spent"]["epsilon"]) - now, 0.0), now)
     each = noun(protects["rows_per_person"])
     tiles = foretold(useful["noise"], useful["as_exact_as_sample"], protects["records"], each)
-    tiles.append(guess_tile(means.guess()))
     return page(
         TEMPLATES / "card.html",
         **facts,
-        tiles=tiles,
+        tiles=[*tiles, guess_tile(means.guess())],
         promise_words=means.suspicion_words,
         asked="; ".join(map(in_words, facts["queries"]["asked"])),
         gauge=Markup(picture),
         gauge_words=words,
-        not_covered=not_covered,
+        not_covered=_not_covered(facts),
         brief=brief,
     )
-
-
-def _gauge(facts: Facts) -> tuple[str, str, str]:
-    """`gauge` of the data set's budget: used before, used by this release, and left."""
-    kept, total = facts["dataset"], facts["dataset"]["total"]
-    lifetime = Lifetime(Budget(**total), Accounting(kept["accounting"]), kept["failure"])
-    now = lifetime.cost(events_from_json(facts["promise"]["reserved"])) / lifetime.capacity
-    return gauge(max(lifetime.share(kept["spent"]["epsilon"]) - now, 0.0), now)
 
 
 def _not_covered(facts: Facts) -> list[str]:

@@ -13,7 +13,7 @@ from ..privacy.curator import Curator
 from ..privacy.curators import curator_of
 from ..privacy.measurement import MeasuredAnswers
 from ..releases import Release, UnbiasedAnswers
-from ..types import frozen
+from ..types import frozen, unwatched
 from .prepared import PreparedRelease, SettledRelease
 
 FLOATING = "floating-point noise ({}); the proof is about real numbers, and the rounding of floats may reveal more"
@@ -35,7 +35,7 @@ class Drawing:
     noise: str
 
 
-def draw(ready: PreparedRelease, progress: Progress | None = None) -> Drawing:
+def draw(ready: PreparedRelease, progress: Progress = unwatched) -> Drawing:
     """Draw a release that was charged; `progress` is called with 0, then with every round.
 
     No generator can be guessed from what it drew. Raises BudgetError where the algorithm did not keep to its plan.
@@ -43,11 +43,11 @@ def draw(ready: PreparedRelease, progress: Progress | None = None) -> Drawing:
     noise, own, draws = (entropy.generator() for _ in range(3))
     problem, plan, algorithm = ready.problem, ready.plan, ready.request.algorithm
     curator = curator_of(problem, ready.rows, plan, noise)
-    release, tell = None, progress or (lambda _t, _rounds: None)
-    tell(0, plan["rounds"])
+    release = None
+    progress(0, plan["rounds"])
     for step in algorithm.steps(problem, plan, curator, own):
         release = step.release
-        tell(step.t, plan["rounds"])
+        progress(step.t, plan["rounds"])
     if release is None:
         raise InputError("the algorithm released nothing")
     if not algorithm.adaptive:

@@ -30,9 +30,11 @@ from ..types import Array, Json
 from ..workloads import Marginals, Workload
 from . import recount, registry, verifier
 from .card import card
+from .dataset import Reservation
 from .draw import Drawing
-from .prepared import PreparedRelease
-from .proof import proof_of, proof_page
+from .facts import facts_of
+from .prepared import PreparedRelease, SettledRelease
+from .proof import proof, proof_page
 from .review import review_page
 
 MOST_WEIGHTS, MOST_CSV_WEIGHTS = 2_000_000, 100_000  # cells up to which weights are written, and also as text
@@ -47,7 +49,7 @@ STARTERS = ("=", "+", "-", "@", "\t", "\r", "\n")  # with which a spreadsheet ta
 
 
 def write(
-    made: Path, facts: Json, drawn: Drawing, ready: PreparedRelease, *, schema: Json, account: Json
+    made: Path, ready: PreparedRelease, reservation: Reservation, drawn: Drawing, *, schema: Json, account: Json
 ) -> Json:  # fmt: skip
     """Write all files but the signature into the draft `made`; return the facts with the files' hashes.
 
@@ -56,6 +58,7 @@ def write(
     data set.
     """
     release, measurements, workload = drawn.release, drawn.measurements, ready.problem.workload
+    facts = facts_of(ready, reservation, drawn.noise, account["releases"][-1])
     found = known(release, measurements, workload.domain)
     n = independent(facts["protects"])
     tables = {"answers": _answers(workload, release, measurements, found, n)}
@@ -85,10 +88,11 @@ def write(
     facts = facts | {"files": files, "errors": _errors(tables["answers"]), "utility": utility}
     _put_json(made / "release.json", facts)
     _put_json(made / "account.json", account)
+    first = (ready.measuring, ready.division) if isinstance(ready, SettledRelease) else None
     documents = {
         "card.html": card(facts),
         "review.html": review_page(facts),
-        "proof.html": proof_page(proof_of(ready)),
+        "proof.html": proof_page(proof(facts["made_by"]["algorithm"], ready.request.algorithm, ready.plan, first)),
         "registry.yaml": registry.entry(facts, len(account["releases"])),
         "verify.py": VERIFIER,
     }

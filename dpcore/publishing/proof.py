@@ -12,7 +12,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from ..algorithms import Algorithm, registered_name
+from ..algorithms import Algorithm
 from ..numbers import brief
 from ..privacy.accounting import (
     Accounting,
@@ -31,7 +31,6 @@ from ..privacy.accounting import (
 from ..privacy.column_curator import ColumnCurator
 from ..privacy.curators import CURATORS
 from ..schemas.plan import Division, joint_cost
-from .prepared import PreparedRelease, SettledRelease
 from .printing import TEMPLATES, page
 
 SIZES = {"l1": "Δ₁", "l2": "Δ₂", "sensitivity": "Δ", "clip": "C"}
@@ -80,17 +79,17 @@ class Proof:
 
 
 def proof(
-    name: str, algorithm: Algorithm | type[Algorithm], plan: Plan, first: Plan | None = None,
-    division: Division | None = None,
-) -> Proof:  # fmt: skip
+    name: str, algorithm: Algorithm | type[Algorithm], plan: Plan, measured: tuple[Plan, Division] | None = None
+) -> Proof:
     """The proof for a plan of the algorithm that is registered under `name`.
 
-    Where a plan `first` measures the schema, within a `division` of the whole budget, its charges come before, named
-    after columns, and the total is what the ledger's check of both adds up: all that the algorithm may ever spend.
+    Where the schema is `measured` by a plan of its own, within a division of the whole budget, its charges come first,
+    named after columns, and the total is what the ledger's check of both adds up: all that may ever be spent.
     """
     sums, accounting, budget, steps = plan.sums, plan.accounting, plan.budget, []
     epsilon = sums.epsilon(budget.delta, accounting)
-    if first is not None and division is not None:
+    if measured is not None:
+        first, division = measured
         accounting, budget = division.accounting, division.budget
         cost, failure, epsilon = joint_cost(division, first, plan, algorithm.adaptive)
         sums = Sums(pure=cost) if accounting is Accounting.PURE else Sums(rho=cost, failure=failure)
@@ -106,13 +105,6 @@ def proof(
         epsilon=epsilon,
         promise=(budget.epsilon, budget.delta),
     )
-
-
-def proof_of(ready: PreparedRelease) -> Proof:
-    """The proof for a release; it includes the charges of its schema if that was measured with it."""
-    algorithm = ready.request.algorithm
-    first, division = (ready.measuring, ready.division) if isinstance(ready, SettledRelease) else (None, None)
-    return proof(registered_name(algorithm), algorithm, ready.plan, first, division)
 
 
 def sentence(found: Proof) -> str:

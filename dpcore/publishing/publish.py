@@ -8,17 +8,16 @@ from pathlib import Path
 from ..data.schema import domain_to_json
 from ..errors import InputError
 from ..privacy import entropy
-from ..types import Json
+from ..types import Json, unwatched
 from .drafts import complete, draft, noted
 from .draw import Progress, draw
-from .facts import facts_of
 from .files import write, write_schema
 from .ledger_store import Store
 from .prepared import OpenRelease, PreparedRelease
 from .signing import key_of
 
 
-def publish(ready: PreparedRelease, store: Store, folder: Path, progress: Progress | None = None) -> Json:
+def publish(ready: PreparedRelease, store: Store, folder: Path, progress: Progress = unwatched) -> Json:
     """Reserve the budget, draw once, write all files into the new `folder`; return the facts of release.json.
 
     `progress` is called after the charge with 0, then with every round. Raises OverspendError before anything is
@@ -35,8 +34,7 @@ def publish(ready: PreparedRelease, store: Store, folder: Path, progress: Progre
                 schema = domain_to_json(found.domain)
                 ready = ready.settle(found)
             drawn = draw(ready, progress)
-            facts = facts_of(ready, reservation, drawn.noise, account["releases"][-1])
-            facts = write(made, facts, drawn, ready, schema=schema, account=account)
+            facts = write(made, ready, reservation, drawn, schema=schema, account=account)
             key.sign(made)
             note = noted(made)
             complete(made, folder, facts["time"])  # last of all: once its folder is public, it has not failed

@@ -1,10 +1,12 @@
 """Marginal tables, computed from partial sums that several tables share."""
 
 import math
+from bisect import bisect
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, reduce
-from itertools import combinations
+from itertools import accumulate, combinations
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +44,7 @@ class Marginals(Workload):
             raise InputError(f"the marginal {' × '.join(twice)} is asked twice")
         self.shapes = tuple(domain.shape_of(axes) for axes in self.axes)
         self.sizes = [math.prod(s) for s in self.shapes]  # cells of each table
-        self._ends = np.cumsum(self.sizes)
+        self._ends = list(accumulate(self.sizes))
         self.tables = consecutive(self.sizes)
         self.m = self.tables[-1].stop
 
@@ -86,8 +88,8 @@ class Marginals(Workload):
         return dict(zip(self.axes, self.tables, strict=True))
 
     @cached_property
-    def _tree(self) -> tuple[tuple[int, int, tuple[int, int, int], int], ...]:
-        """The order of summation: (node, parent, (before, summed, after), table or -1), parents first; 0 is the domain.
+    def _tree(self) -> tuple[tuple[int, tuple[int, int, int], int], ...]:
+        """The order of summation: (parent, (before, summed, after), table or -1) of nodes 1, 2, …; 0 is the domain.
 
         A node is the set of axes summed out, in increasing order: early axes, long contiguous blocks, go first. A node
         that only leads on to the next axis is skipped, so that a run of axes is summed in one go.
@@ -109,14 +111,8 @@ class Marginals(Workload):
             run = len(gone) - len(parent)
             cut = (math.prod(left[:first]), math.prod(left[first : first + run]), math.prod(left[first + run :]))
             nodes[gone] = len(nodes)
-            steps.append((nodes[gone], nodes[parent], cut, targets.get(gone, -1)))
+            steps.append((nodes[parent], cut, targets.get(gone, -1)))
         return tuple(steps)
-
-    @cached_property
-    def _whole(self) -> int | None:
-        """The number of the table over all columns of the domain; None if no table is."""
-        everything = tuple(range(len(self.domain.shape)))
-        return self.axes.index(everything) if everything in self.axes else None
 
     @cached_property
     def _holds(self) -> Array:
@@ -163,18 +159,15 @@ class Marginals(Workload):
 
     def answers(self, D: Array) -> Array:
         """The shares of all marginal cells (m,) for weights D (k,)."""
-        out = np.empty(self.m)
-        sums: list[Array] = [D]
-        for _, parent, cut, table in self._tree:
+        found, sums = [D] * len(self.tables), [D]
+        for parent, cut, table in self._tree:
             block = sums[parent].reshape(cut)
             # numpy sums short inner blocks slowly, einsum does not.
             total = np.add.reduce(block, axis=1) if cut[2] >= 64 else np.einsum("abc->ac", block)
             sums.append(total)
             if table >= 0:
-                out[self.tables[table]] = total.ravel()
-        if self._whole is not None:
-            out[self.tables[self._whole]] = D
-        return out
+                found[table] = total
+        return np.concatenate(found, axis=None)  # the table over all columns is D itself
 
     def answers_of_rows(self, rows: Countable) -> Array:
         """The shares of all marginal cells (m,) among records: whole counts, divided once."""
@@ -186,31 +179,26 @@ class Marginals(Workload):
     def adjoint(self, w: Array) -> Array:
         """The sum Σ_j w_j q_j of all queries (k,), by the tree of partial sums from the leaves to the root."""
         parts: list[Array | None] = [None] * (len(self._tree) + 1)
-        for node, parent, cut, table in reversed(self._tree):
+        for parent, cut, table in reversed(self._tree):
             own = w[self.tables[table]] if table >= 0 else None
-            here = reduce(np.add, [part for part in (parts[node], own) if part is not None])
+            here = reduce(np.add, [part for part in (parts.pop(), own) if part is not None])
             above = parts[parent]
             if above is None:
                 above = parts[parent] = np.zeros(math.prod(cut))
             above.reshape(cut)[...] += here.reshape(cut[0], 1, cut[2])
         q = parts[0] if parts[0] is not None else np.zeros(self.domain.size)
-        return q + w[self.tables[self._whole]] if self._whole is not None else q
+        every = tuple(range(len(self.domain.shape)))
+        return q + w[self.slices[every]] if every in self.slices else q
 
-    def place(self, j: int) -> tuple[int, Axes]:
-        """The table that contains query j, and the query's cell there."""
-        table = int(np.searchsorted(self._ends, j, side="right"))
-        cell = np.unravel_index(j - self.tables[table].start, self.shapes[table])
-        return table, tuple(int(c) for c in cell)
-
-    def support(self, j: int) -> tuple[Axes, Axes, float]:
+    def support(self, j: int) -> tuple[Axes, tuple[Any, ...], float]:
         """The columns of query j's table, its cell there, and the value 1."""
-        table, cell = self.place(j)
-        return self.axes[table], cell, 1.0
+        table = bisect(self._ends, j)
+        return self.axes[table], np.unravel_index(j - self.tables[table].start, self.shapes[table]), 1.0
 
     def label(self, j: int) -> Label:
         """Query j in words, as (column, value) pairs."""
-        table, cell = self.place(j)
-        columns = [self.domain.columns[a] for a in self.axes[table]]
+        axes, cell, _ = self.support(j)
+        columns = [self.domain.columns[a] for a in axes]
         return tuple((c.name, c.labels[v]) for c, v in zip(columns, cell, strict=True))
 
 

@@ -79,7 +79,7 @@ def test_a_full_disk_or_a_pipe_that_nobody_reads_is_one_line_too(target, place):
 def test_an_error_of_the_program_is_told_without_its_words(capsys, monkeypatch):
     """A traceback may hold cells; so may the words of an error."""
 
-    def broken(_):
+    def broken(*_):
         raise KeyError("a cell")
 
     monkeypatch.setattr(run, "read_task", broken)
@@ -88,7 +88,7 @@ def test_an_error_of_the_program_is_told_without_its_words(capsys, monkeypatch):
     assert told.startswith("error: unexpected KeyError in run.py, line ")
     assert told.count("\n") == 1
     assert "a cell" not in told
-    monkeypatch.setattr(run, "read_task", lambda _: (_ for _ in ()).throw(MemoryError))
+    monkeypatch.setattr(run, "read_task", lambda *_: (_ for _ in ()).throw(MemoryError))
     refusal("not enough memory", arguments())
 
 

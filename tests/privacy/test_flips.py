@@ -111,7 +111,7 @@ class Points:
         self.points = list(points)
 
     def integers(self, _high, size):
-        return np.array([self.points.pop(0)] * size)
+        return np.array([self.points.pop(0)] * (size or 1))
 
 
 def test_a_selection_is_kept_exactly_where_its_point_lies_within_its_probability():

@@ -4,7 +4,6 @@ Neighbours replace one row everywhere.
 """
 
 import math
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -199,9 +198,9 @@ class Sums:
     @classmethod
     def of(cls, spends: Iterable[tuple[Priced, int]]) -> "Sums":
         """The summed costs of (spend, times) pairs; the sums are correctly rounded and do not depend on the order."""
-        together: Counter[Priced] = Counter()
+        together: dict[Priced, int] = {}
         for spend, times in spends:
-            together[spend] += times
+            together[spend] = together.get(spend, 0) + times
         counted = list(together.items())
         only = counted[0][0] if len(counted) == 1 else None
         return cls(
@@ -262,8 +261,8 @@ def _joint(counted: list[tuple[Priced, int]]) -> Joint | None:
 
     def largest(kind: type[_Ranged]) -> tuple[float, int]:
         """The largest ε of the spends of a kind, and their number."""
-        found = [(s.epsilon, t) for s, t in counted if isinstance(s, kind) and t]
-        return max((e for e, _ in found), default=0.0), sum(t for _, t in found)
+        sizes, times = zip((0.0, 0), *((s.epsilon, t) for s, t in counted if isinstance(s, kind) and t), strict=True)
+        return max(sizes), sum(times)
 
     mu_squared = math.fsum(t * s.mu**2 for s, t in counted if isinstance(s, Gaussian))
     return Joint(mu_squared, *largest(Pure), *largest(BoundedRange))

@@ -184,10 +184,10 @@ class Ledger:
         if after.failure > self._failure:
             used = self.sums.failure
             return f"failure δ={after.failure - used:.6g}, {self._failure - used:.6g}"
-        used = self._costs(self.sums)
         for symbol, cost in self._costs(after).items():
             if cost > (capacity := self._capacities[symbol]):
-                return f"{symbol}={cost - used[symbol]:.6g}, {max(capacity - used[symbol], 0):.6g}"
+                used = self._costs(self.sums)[symbol]
+                return f"{symbol}={cost - used:.6g}, {max(capacity - used, 0):.6g}"
         return None
 
     def _costs(self, sums: Sums) -> dict[str, float]:

@@ -93,6 +93,6 @@ def _made(
     share, columns = share_of(table.opening.open, part, problem.n, problem.group, budget), table.opening.open
     division, made = share.planned(algorithm, problem, budget, exact=False)
     first = plan_schema(columns, problem.n, problem.group, division, exact=False)
-    why = proof(name, algorithm, made, first.plan, division)
+    why = proof(name, algorithm, made, (first.plan, division))
     promise = Promise(budget.epsilon, budget.delta, division.events)
     return (*first.plan.charges, *made.charges), why, promise

@@ -120,8 +120,8 @@ MUTANTS = {
     ),
     "the last candidate is never picked": (  # off by one in the range of a discrete draw
         "privacy/mechanisms.py",
-        "points = rng.integers(ends[-1], size=draws - len(kept))",
-        "points = rng.integers(ends[-2], size=draws - len(kept))",
+        "rng.integers(ends[-1], size",
+        "rng.integers(ends[-2], size",
         f"{P}/test_mechanisms.py::test_selection_follows_the_exponential_mechanism_and_not_that_of_another_scale",
     ),
     "a threshold that forgets the neighbours' rows": (  # off by one in the range of a discrete draw
