@@ -126,8 +126,8 @@ def _hundredths(chance: float, digits: int) -> float:
 
 def guess_tile(chance: float) -> tuple[str, str, str]:
     """The one sentence about a right guess as a tile, in three parts: who guesses, how often, and what it is about."""
-    right = f"is right at most {times_in_100(chance)}"
-    return "Someone who knows everyone else", right, "if asked yes or no about one person (a coin: 50)"
+    right = f"guesses right at most {times_in_100(chance)}"
+    return "Someone who knows everyone else", right, "whether something is true of one person (a coin: 50)"
 
 
 def one_in(chance: float) -> str:

@@ -68,7 +68,7 @@ def test_what_is_found_is_linked_to_explore_and_release_and_said_in_points_and_r
     kept = float(captions(app).split("entropy, ")[1].split("%")[0])
     assert max(99, 100 * best.chance - 0.1) <= kept <= 100 * best.chance
     run = Run(ALGORITHMS["gaussian_maxent"](), problem(), rows(), Budget(best.epsilon, 1e-9), seed=0)
-    assert f"**is right at most {times_in_100(run.promise.guess())}**" in shown(app)
+    assert f"**guesses right at most {times_in_100(run.promise.guess())}**" in shown(app)
 
 
 def test_what_no_slider_can_do_is_said_so():

@@ -70,7 +70,7 @@ def test_the_page_says_and_draws_the_numbers_of_the_run_and_of_its_repeats():
     shows_the_tiles_of(runs[0], app)
     found, n = final_errors(runs[0]), runs[0].problem.n
     assert f"**{float(f'{found.as_exact_as_sample * n:.2g}'):,.0f} people**" in shown(app)
-    assert f"**is right at most {times_in_100(runs[0].promise.guess())}**" in shown(app)
+    assert f"**guesses right at most {times_in_100(runs[0].promise.guess())}**" in shown(app)
     good, unfit = uses(foreseen(runs[0].problem, runs[0].plan), n).sentence.split(". ")
     assert f"**{good}.** {unfit}" in shown(app)
     beside = against_line(found.rmse, least_rmse(runs[0].problem.workload, Budget(1.0, 1e-9), n))

@@ -53,7 +53,7 @@ def picture(app):
 
 def number_of(app):
     """The one number of the page."""
-    return float(re.search(r"is right at most ([\d.]+) times in 100", heading(app))[1])
+    return float(re.search(r"guesses right at most ([\d.]+) times in 100", heading(app))[1])
 
 
 def test_the_number_and_the_picture_follow_epsilon_and_the_releases():

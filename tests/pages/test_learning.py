@@ -72,7 +72,7 @@ def test_one_column_asks_a_question_in_words_shows_the_exact_law_and_follows_the
     assert read["9 of 10 are off by"] == [f"{high - 42:.3g} years at most", "public range 17–90"]
     (price,) = plotted(app, 1)
     assert dict(zip(numbers(price["x"]), numbers(price["y"]), strict=True))[1] == approx(high - 42, abs=0.02)
-    assert read["Someone who knows everyone else"][0] == "is right at most 54 times in 100", "as on other pages"
+    assert read["Someone who knows everyone else"][0] == "guesses right at most 54 times in 100", "as on other pages"
     put(app, line_stages=3)
     assert "(after 3 steps, by quadrature over the draw before)" in captions(app)
     assert np.ptp(plain(plotted(app)[0]["x"])) < np.ptp(x) / 2

@@ -37,7 +37,7 @@ def test_pages_card_review_and_files_say_one_guess_rate_and_one_factor(facts):
     among = [heading(guarantee), *map(shown, pages[:-1])]
     sentence = " ".join(guess_tile(promise.guess()))
     for words in (start["words"][0][start["at"]], *among, facts["card.html"], facts["review.html"]):
-        assert set(re.findall(rf"is right at most {TIMES}", words)) == {right}, words
+        assert set(re.findall(rf"guesses right at most {TIMES}", words)) == {right}, words
         assert sentence in " ".join(re.sub(r"<[^>]+>|[*]", " ", words).split())
     for name in ("card.html", "review.html"):
         assert re.findall(r"rises to ([\d.]+%) at most", facts[name]) == [risen]

@@ -76,7 +76,7 @@ def opened(folder, page="release", **query):
 def test_before_a_folder_is_named_the_page_shows_the_plan_and_the_button_says_what_is_missing(tmp_path):
     app = opened(None)
     assert everything(app).count("Of a new budget · this release 8%") == 2, "what was used before is not known"
-    assert "is right at most 54 times in 100" in shown(app)
+    assert "guesses right at most 54 times in 100" in shown(app)
     assert button(app, NOW).disabled
     assert ":material/radio_button_unchecked: A folder in step 1" in said(app)
     assert "Uses 8%, even if it fails. 12 like it, each with its own noise, reach ε = 3, not 12." in said(app)
@@ -359,7 +359,7 @@ def test_a_session_that_looked_must_say_why(tmp_path):
     assert "http://evil.example" not in said(app)
     shown = [m.value.replace("\\", "").replace("\u2060", "").split("  \n") for m in app.markdown]
     tiles = ["<div>{}<b>{}</b>{}</div>".format(*lines).replace("**", "") for lines in shown if len(lines) == 3]
-    assert "is right at most" in tiles[-1]
+    assert "guesses right at most" in tiles[-1]
     assert "\n".join(tiles) in re.sub("</?bdi>", "", card), "the page and the card have the same tiles"
 
 

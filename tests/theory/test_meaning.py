@@ -67,10 +67,10 @@ def test_the_guess_is_exact_for_gaussian_noise_and_both_sentences_are_said():
         "except 1 time in 10 million."
     )
     assert own.guess_words == (
-        "Someone who knows everyone else is right at most 54 times in 100 if asked yes or no about one person "
+        "Someone who knows everyone else guesses right at most 54 times in 100 whether something is true of one person "
         "(a coin: 50)."
     )
-    assert "is right at most 74 times in 100" in alone.guess_words
+    assert "guesses right at most 74 times in 100" in alone.guess_words
 
 
 @parametrize("prior", [0.1, 0.5, 0.8])

@@ -41,7 +41,7 @@ def examples() -> dict[str, str]:
     at = f"ε = {number(EPSILON)}"
     off = amount(typical[EPSILON][0], rows, "people")
     return {
-        "ε": f"With Gaussian noise at {at} someone who knows everyone else is right at most "
+        "ε": f"With Gaussian noise at {at} someone who knows everyone else guesses right at most "
         f"{times_in_100(promise.guess())} (a coin: 50).",
         "δ": f"At δ = {delta_words(DELTA)} a suspicion may rise further than promised {one_in(alone.failure)}.",
         "composition": f"{TOGETHER} releases of Gaussian noise at {at} use ε = {together:.3g} in all.",

@@ -15,7 +15,7 @@ NAMES = ("Privacy budget (ε)", "Failure probability (δ)", "Smoothness (α)")
 def pressed(page):
     """ε one step lower, and the page says what comes of it."""
     epsilon_slider(page).press("ArrowLeft")
-    sees(page, "is right at most 53 times in 100")
+    sees(page, "guesses right at most 53 times in 100")
 
 
 def opened(page, server, query=""):
@@ -160,7 +160,7 @@ def test_what_no_longer_belongs_to_the_settings_is_dimmed_at_once(page, server):
     epsilon_slider(page).press("ArrowLeft")
     page.wait_for_function("window.dimmed !== undefined")
     assert page.evaluate("window.dimmed") == "0.35"
-    sees(page, "is right at most 53 times in 100")
+    sees(page, "guesses right at most 53 times in 100")
     settled(page)
 
 

@@ -95,7 +95,7 @@ def test_without_a_mouse_it_moves_and_says_where_it_is_and_fresh_noise_needs_no_
         assert as_the_server_has_it(page.evaluate(DRAWN), drawing)
     assert sent == []
     expect(epsilon_slider(page)).to_have_attribute(
-        "aria-valuetext", re.compile(r"^At ε = 0\.1: [^ε]* is right at most 50\.4 times in 100 ")
+        "aria-valuetext", re.compile(r"^At ε = 0\.1: [^ε]* guesses right at most 50\.4 times in 100 ")
     )
     for key, epsilon in {"ArrowRight": 0.15, "ArrowLeft": 0.1, "ArrowUp": 0.15, "End": 10, "Home": 0.01}.items():
         epsilon_slider(page).press(key)
