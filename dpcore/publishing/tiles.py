@@ -24,4 +24,4 @@ def exactness(share: float | None, n: int, noun: str) -> list[Tile]:
     if share is None:
         return []
     asked = f"{float(f'{share * n:.2g}'):,.0f} {noun}"
-    return [("As good as a survey of", asked, f"of these {n:,}, without noise")]
+    return [("As exact as asking", asked, f"of these {n:,}, without noise")]

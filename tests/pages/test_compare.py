@@ -172,7 +172,7 @@ def test_what_all_questions_need_what_no_method_beats_and_another_tools_table_ar
         enough = [f"{epsilon:g}" for epsilon, found in errors.items() if found.max_error <= tolerance]
         less = [f"{epsilon:g}" for epsilon in errors if enough and epsilon < float(enough[0])]
         missed = f", not at {less[-1]}" if less else ""
-        words = f"Every repeat kept that at ε = {enough[0]}" if enough else "Tried: no ε keeps all repeats within"
+        words = f"Every repeat was within that at ε = {enough[0]}" if enough else "Tried: no ε keeps all repeats within"
         assert words in said(app)
         assert f"{missed}." in said(app)
         assert line_of(app, "good") == approx([100 * tolerance] * 2)

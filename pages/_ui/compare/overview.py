@@ -102,7 +102,7 @@ def finding(sweep: Sweep, asked: Asked | None) -> str:
     enough = kept.idxmax()
     less = kept.index[kept.index < enough]
     missed = f", not at {less[-1]:g}" if len(less) else ""
-    return f"Best{far}: {TITLES[tried['algorithm'][enough]]}. Every repeat kept that at ε = {enough:g}{missed}."
+    return f"Best{far}: {TITLES[tried['algorithm'][enough]]}. Every repeat was within that at ε = {enough:g}{missed}."
 
 
 @peek
@@ -163,7 +163,7 @@ def _luck(found: pd.DataFrame, floor: float) -> str:
     if less.empty:
         return "Every error shown exceeds the luck of the sample."
     from_here = f"from ε = {less.iloc[0]:g} on, more than the error"
-    return f"Another sample of people would differ by {floor:.2g} points: {from_here}."
+    return f"Another sample would differ by {floor:.2g} points: {from_here}."
 
 
 def _best(sweep: Sweep, measure: Measure, found: pd.DataFrame, kept: pd.Series) -> str:

@@ -62,7 +62,7 @@ def verdict(budget: Budget, times: int, planned: Planned | None, right: float, t
         help=f"{whose} ε = {brief(budget.epsilon)} and δ = {brief(budget.delta)} alone allow any algorithm "
         f"{times_in_100(alone.guess())}. A coin is right 50 times.",
     )  # fmt: skip
-    words = f"That is the average. {alone.suspicion_words}"
+    words = f"Releases differ by luck. {alone.suspicion_words}"
     st.markdown(f"{words} Example: “this patient has diabetes”.", help=_may_fail(alone.failure, budget.delta) or None)
     rows = SEVERAL if table.unit.person is None else plain(f"Protected is {table.unit.words}.", 200)
     st.markdown(f"**Not promised:** {OTHERS} {rows}")
