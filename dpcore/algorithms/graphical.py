@@ -64,9 +64,9 @@ class AIM(Algorithm):
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges of the first tables and of as many equal rounds as fit the whole budget."""
         tables = tables_read(problem.workload, "aim")
-        n, listed = problem.effective_n, lists(problem, self.cells)
-        whole_domain = Choice("cells", problem.domain.size, "all there are")
-        room = whole_domain if listed else cells_of(closure(tables), n, budget, self.cells)
+        n, room = problem.effective_n, Choice("cells", problem.domain.size, "all there are")
+        if not lists(problem, self.cells):
+            room = cells_of(closure(tables), n, budget, self.cells)
         d = len(columns_read(tables))
         rounds = self.settled(
             "rounds", ROUNDS * d + 1, f"{ROUNDS} for each of {d} columns, and one for the 1-way tables"
@@ -75,12 +75,11 @@ class AIM(Algorithm):
         whole = budget.rho if budget.delta > 0 else budget.epsilon
         first = whole / (SHARE * d + T) * MARGIN
         select, measure = _spends(first, budget)
-        sigma = deviation(ONE_TABLE, measure, problem.effective_n)
-        letter = "ρ" if budget.delta > 0 else "ε"
+        sigma = deviation(ONE_TABLE, measure, n)
         choices = (
             rounds,
             Choice("share", SHARE, "of each round for measuring, as published"),
-            Choice("first", first, f"{letter} of a round before it is enlarged: T of them and {d} tables use it all"),
+            Choice("first", first, f"ρ, or ε at δ = 0, of a round before it is enlarged: T and {d} tables use it all"),
             Choice("sigma", sigma, "standard deviation of the noise on every count of the first tables"),
             room,
         )
