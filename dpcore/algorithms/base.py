@@ -129,6 +129,5 @@ def forecast(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tup
         if algorithm.adaptive:
             n, counts = min(2 * n, DRAWN), rounds / REFIT * tables
             tries = counts
-        found = COUNTED * n * counts + TRIED * columns * tries
-        return found + PASS * k * (PASSES * rounds / 2 + pairs + tables), size
+        return COUNTED * n * counts + TRIED * columns * tries + PASS * k * (PASSES * rounds / 2 + pairs + tables), size
     return rounds * (1e-4 + PASS * (passes * k + PASSES * 2 * m)), size

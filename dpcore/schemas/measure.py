@@ -99,11 +99,15 @@ def guess_kinds(names: Sequence[str], plan: SchemaPlan, curator: ColumnCurator) 
 def _categories(column: OpenColumn, place: int, plan: SchemaPlan, curator: ColumnCurator) -> ColumnFindings:
     found = curator.frequent(place, plan.values)  # type: ignore[arg-type]
     missing = found.missing >= SURE * found.stddev
-    rest = max(plan.n - float(found.counts.sum()) - found.missing * missing, 0.0)
+    rest = max(plan.n - found.counts.sum() - found.missing * missing, 0.0)
     own = column.of_values(found.texts, missing)
     if not found.texts:
-        words = f"no value passed the threshold of {found.threshold:,.0f} rows: all are one category"
-        return ColumnFindings(own, f"{words}; {plan.wanting(column)}", True)
+        return ColumnFindings(
+            own,
+            f"no value passed the threshold of {found.threshold:,.0f} rows: all are one category; "
+            f"{plan.wanting(column)}",
+            True,
+        )
     many = f"{len(found.texts)} value{'s' * (len(found.texts) > 1)} passed the threshold of {found.threshold:,.0f} rows"
     where = "missing ones have a category of their own" if missing else "missing ones are among the others"
     return ColumnFindings(own, f"{many}; about {rest:,.0f} rows have other values, which are one category; {where}")
@@ -131,7 +135,6 @@ def _bounds(column: OpenColumn, leaves: Leaves, plan: SchemaPlan) -> ColumnFindi
     inner = np.ceil(inner) if column.whole else inner
     edges = np.unique([low, *np.clip(inner, low, high), high])
     if column.whole and alone:  # the last bin has its upper edge
-        edges = np.unique([*edges, high + 0.5])
+        edges = np.append(edges, high + 0.5)
     made = "bins of about as many rows each" if column.quantiles else "bins"
-    words = f"{low:g} to {high:g}, {len(edges) - 1} {made}; {off}"
-    return ColumnFindings(column.of_edges([float(e) for e in edges]), words)
+    return ColumnFindings(column.of_edges(edges.tolist()), f"{low:g} to {high:g}, {len(edges) - 1} {made}; {off}")
