@@ -104,21 +104,30 @@ def stars(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> dict[s
 
 # Seconds that one pass over a cell takes, and how many passes and arrays of k doubles a round takes at the most, and of
 # m answers with those that a run compares them with; cells of a tree are passed over in small pieces, clique by clique.
-# A tree that is chosen takes half of its iterations, counts all pairs three times, and answers each table in about one
-# pass; COUNTED and TRIED are seconds for a record in a table, and for a pair that may be tied, beside each column.
-PASS, PASSES, TREE_PASSES, ARRAYS, ANSWERS, COUNTED, TRIED = 2e-9, 15, 45, 40, 12, 1e-8, 2e-4
+# A tree that is chosen takes half of its iterations and answers each table in about one pass. Where pairs are drawn,
+# all are counted three times and tried TRIES times; where a tree grows table by table, all tables are counted on at
+# most DRAWN rows and tried once for every REFIT iterations. COUNTED and TRIED are seconds for a record in a table, and
+# for a table that may be tied, beside each column.
+PASS, PASSES, TREE_PASSES, ARRAYS, ANSWERS = 2e-9, 15, 45, 40, 12
+COUNTED, TRIED, TRIES, DRAWN, REFIT = 1e-8, 2.5e-5, 8, 100_000, 120
 
 
 def forecast(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tuple[float, float]:
-    """The rough seconds and bytes of a run, from public numbers; raises what `make_plan` raises."""
+    """The rough seconds of a run, and its bytes beside the program's own, from public numbers.
+
+    Raises what `make_plan` raises.
+    """
     plan = make_plan(algorithm, problem, budget)
     said = {choice.name: choice.value for choice in plan.choices}
     rounds, m = said.get("iterations", said["rounds"]), problem.workload.m
-    k = said.get("cells", problem.domain.size if algorithm.enumerates or algorithm.graphical else 0)
-    if {"pairs", "iterations"} <= said.keys():  # a fit on a tree that is chosen
-        columns, tables = len(problem.domain.shape), len(tables_read(problem.workload).tables)
+    k = said.get("cells", problem.domain.size * algorithm.enumerates)
+    size, passes = 8.0 * (ARRAYS * k + ANSWERS * m), PASSES if k == problem.domain.size else TREE_PASSES
+    if {"first", "iterations"} <= said.keys() and passes > PASSES:  # a fit on a tree that is chosen
+        columns, tables, n = len(problem.domain.shape), len(tables_read(problem.workload).tables), problem.n
         pairs = math.comb(columns, 2)
-        counted = COUNTED * problem.n * (tables + 3 * pairs) + TRIED * columns * pairs
-        return counted + PASS * k * (PASSES * rounds / 2 + pairs + tables), 8.0 * (ARRAYS * k + ANSWERS * m)
-    passes = PASSES if k == problem.domain.size else TREE_PASSES
-    return rounds * (1e-4 + PASS * (passes * k + PASSES * 2 * m)), 8.0 * (ARRAYS * k + ANSWERS * m)
+        counts, tries = tables + 3 * pairs, TRIES * pairs
+        if algorithm.adaptive:
+            n, counts = min(2 * n, DRAWN), rounds / REFIT * tables
+            tries = counts
+        return COUNTED * n * counts + TRIED * columns * tries + PASS * k * (PASSES * rounds / 2 + pairs + tables), size
+    return rounds * (1e-4 + PASS * (passes * k + PASSES * 2 * m)), size

@@ -23,7 +23,7 @@ def affordable(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> t
 
 def words(seconds: float, size: float) -> str:
     """A sentence with the expected time and memory of a run."""
-    return f"{in_seconds(seconds)} and {in_bytes(size)} of memory"
+    return f"{in_seconds(seconds)} and {in_bytes(size)} of memory beside the program's own"
 
 
 def in_seconds(seconds: float) -> str:

@@ -23,6 +23,7 @@ from .tree_choice import MOST_WEIGHED, Room, barring, cells_of, expected, lists
 
 SHARE = 0.9  # share of a round's budget for its measurement; the rest is for its selection
 ROUNDS = 16  # rounds for each column, if no round is enlarged; as published
+LIKELY = 9  # rounds for each √column, as they are enlarged: 5 to 14 on five tables at ε = .1 and 1
 PENALTY = 0.3  # of the noise expected in a table, taken off its score: less than all, as the fit removes most of it
 SETTLED = 0.3  # of that noise: a smaller change of the measured table says that noise is what is left to fit
 ENTROPY = 0.5  # weight of KL(D ‖ D_0) in units of n √Σμ²
@@ -64,23 +65,23 @@ class AIM(Algorithm):
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges of the first tables and of as many equal rounds as fit the whole budget."""
         tables = tables_read(problem.workload, "aim")
-        n, listed = problem.effective_n, lists(problem, self.cells)
-        whole_domain = Choice("cells", problem.domain.size, "all there are")
-        room = whole_domain if listed else cells_of(closure(tables), n, budget, self.cells)
+        n, room = problem.effective_n, Choice("cells", problem.domain.size, "all there are")
+        if not lists(problem, self.cells):
+            room = cells_of(closure(tables), n, budget, self.cells)
         d = len(columns_read(tables))
         rounds = self.settled(
             "rounds", ROUNDS * d + 1, f"{ROUNDS} for each of {d} columns, and one for the 1-way tables"
         )
-        T = rounds.value - 1
+        T, likely = rounds.value - 1, min(rounds.value, LIKELY * math.sqrt(d))
         whole = budget.rho if budget.delta > 0 else budget.epsilon
         first = whole / (SHARE * d + T) * MARGIN
         select, measure = _spends(first, budget)
-        sigma = deviation(ONE_TABLE, measure, problem.effective_n)
-        letter = "ρ" if budget.delta > 0 else "ε"
+        sigma = deviation(ONE_TABLE, measure, n)
         choices = (
             rounds,
+            Choice("iterations", round(2 * FIT_ROUNDS * likely), "of all fits, in the rounds that are likely"),
             Choice("share", SHARE, "of each round for measuring, as published"),
-            Choice("first", first, f"{letter} of a round before it is enlarged: T of them and {d} tables use it all"),
+            Choice("first", first, f"ρ, or ε at δ = 0, of a round before it is enlarged: T and {d} tables use it all"),
             Choice("sigma", sigma, "standard deviation of the noise on every count of the first tables"),
             room,
         )

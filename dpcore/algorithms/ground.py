@@ -101,11 +101,10 @@ def model_setup(problem: QueryRelease, budget: Budget, most: int | None, who: st
         left = Budget(kept * budget.epsilon, 0, additive=True)
     else:
         left = promise_of(kept * budget.rho * MARGIN, budget)
-    letter = "ρ" if budget.delta > 0 else "ε"
     return ModelSetup(left, charges, (
         cells,
         *drawing(tables, times, measure_once(budget, kept), n),
-        Choice("kept", kept, f"share of {letter} for the algorithm; the rest finds 1-way tables and a tree"),
+        Choice("kept", kept, "share of ρ, or ε at δ = 0, for the algorithm; the rest finds 1-way tables and a tree"),
     ))  # fmt: skip
 
 

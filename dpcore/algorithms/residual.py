@@ -22,9 +22,8 @@ from ..types import Array, Rng, by_name
 from ..workloads import Marginals
 from ..workloads.residuals import centred, spaces_of
 from .base import Algorithm, Step
-from .evidence import TINY, Evidence
+from .evidence import TINY, Evidence, tables_read
 from .fitting import staged
-from .past_measurements import tables_read
 from .tree_choice import model_of
 
 FIT_ROUNDS, ALPHA = 200, 0.8  # iterations and prior of a non-negative fit, as in gaussian_maxent
@@ -110,7 +109,6 @@ def nonnegative(problem: QueryRelease, tables: Marginals, answers: UnbiasedAnswe
 
 def fit_model(problem: QueryRelease, tables: Marginals) -> Tree:
     """The model that a fit is stored in; InputError where cells are too many and no tree over all tables is small."""
-    model = model_of(problem, tables, None)
-    if model is None:
+    if (model := model_of(problem, tables, None)) is None:
         raise InputError("these tables fit no distribution that could be held; their unbiased answers need none")
     return model

@@ -1,6 +1,5 @@
 """From noisy counts to a schema: post-processing of a `ColumnCurator`'s releases, and nothing else."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -70,9 +69,9 @@ def measure_column(column: OpenColumn, place: int, plan: SchemaPlan, curator: Co
         return Leaves.of(edges, column.whole, lambda tree: curator.count(place, tree, spend), plan.n)
 
     leaves = count(np.array([0.0, 1.0]) if edges is None else edges, plan.look)
-    closer = None if edges is None else leaves.finer()
+    closer = leaves.finer()
     leaves = leaves.joined(curator.count(place, leaves.tree, plan.tree)) if closer is None else count(closer, plan.tree)
-    return _nothing(column, plan) if edges is None else _bounds(column, leaves, plan)
+    return _bounds(column, leaves, plan)
 
 
 def guess_kinds(names: Sequence[str], plan: SchemaPlan, curator: ColumnCurator) -> list[OpenColumn]:
@@ -100,12 +99,15 @@ def guess_kinds(names: Sequence[str], plan: SchemaPlan, curator: ColumnCurator) 
 def _categories(column: OpenColumn, place: int, plan: SchemaPlan, curator: ColumnCurator) -> ColumnFindings:
     found = curator.frequent(place, plan.values)  # type: ignore[arg-type]
     missing = found.missing >= SURE * found.stddev
-    rest = max(plan.n - float(found.counts.sum()) - found.missing * missing, 0.0)
+    rest = max(plan.n - found.counts.sum() - found.missing * missing, 0.0)
     own = column.of_values(found.texts, missing)
     if not found.texts:
-        words = f"no value passed the threshold of {found.threshold:,.0f} rows: all are one category; "
-        words += plan.wanting(column)
-        return ColumnFindings(own, words, True)
+        return ColumnFindings(
+            own,
+            f"no value passed the threshold of {found.threshold:,.0f} rows: all are one category; "
+            f"{plan.wanting(column)}",
+            True,
+        )
     many = f"{len(found.texts)} value{'s' * (len(found.texts) > 1)} passed the threshold of {found.threshold:,.0f} rows"
     where = "missing ones have a category of their own" if missing else "missing ones are among the others"
     return ColumnFindings(own, f"{many}; about {rest:,.0f} rows have other values, which are one category; {where}")
@@ -114,12 +116,13 @@ def _categories(column: OpenColumn, place: int, plan: SchemaPlan, curator: Colum
 def _bounds(column: OpenColumn, leaves: Leaves, plan: SchemaPlan) -> ColumnFindings:
     """The ends and bins of a column, from noisy counts of a grid's cells."""
     if (ends := leaves.ends()) is None:
-        return _nothing(column, plan)
+        words = f"too few numbers were seen: all of them are one bin; {plan.wanting(column)}"
+        return ColumnFindings(column.of_edges([0.0, 1.0]), words, True)
     first, last, beyond = ends
     low, high = float(leaves.edges[first]), float(leaves.edges[last])
     off = f"at most about {beyond:,.0f} rows lie beyond the ends (19 times in 20)"
     if column.whole:
-        low, high = math.ceil(low), max(math.ceil(high) - 1, math.ceil(low))
+        low, high = int(low), int(high) - 1
         if column.read.startswith("year") and low == high and plan.unknown:
             own = replace(column, read=column.read.replace("year", "month")).of_whole(1, 12)
             return ColumnFindings(own, f"nearly all dates are of {low}: months instead, or read weekday or hour; {off}")
@@ -127,20 +130,11 @@ def _bounds(column: OpenColumn, leaves: Leaves, plan: SchemaPlan) -> ColumnFindi
             return ColumnFindings(column.of_whole(low, high), f"{low} to {high}; {off}")
     elif last == first + 1:
         return ColumnFindings(column.of_edges([low, high]), f"{low:g} to {high:g}, one bin; {off}")
-    alone = False
-    if column.quantiles:
-        inner, alone = quantile_cuts(leaves, first, last, column.bins)
-    else:
-        inner = even_cuts(low, high, column.bins)
+    even = even_cuts(low, high, column.bins)
+    inner, alone = quantile_cuts(leaves, first, last, column.bins) if column.quantiles else (even, False)
     inner = np.ceil(inner) if column.whole else inner
-    edges = np.unique([low, *inner[(inner > low) & (inner < high)], high])
+    edges = np.unique([low, *np.clip(inner, low, high), high])
     if column.whole and alone:  # the last bin has its upper edge
-        edges = np.unique([*edges, high + 0.5])
+        edges = np.append(edges, high + 0.5)
     made = "bins of about as many rows each" if column.quantiles else "bins"
-    words = f"{low:g} to {high:g}, {len(edges) - 1} {made}; {off}"
-    return ColumnFindings(column.of_edges([float(e) for e in edges]), words)
-
-
-def _nothing(column: OpenColumn, plan: SchemaPlan) -> ColumnFindings:
-    words = f"too few numbers were seen: all of them are one bin; {plan.wanting(column)}"
-    return ColumnFindings(column.of_edges([0.0, 1.0]), words, True)
+    return ColumnFindings(column.of_edges(edges.tolist()), f"{low:g} to {high:g}, {len(edges) - 1} {made}; {off}")

@@ -17,15 +17,17 @@ def test_a_forecast_grows_with_the_cells_and_is_said_in_words():
     few, many = forecast(METHOD, pairs(codes(3, 3, 3)), BUDGET), forecast(METHOD, pairs(codes(*[10] * 6)), BUDGET)
     assert few[0] < many[0]
     assert many[1] == approx(8 * (40 * 10**6 + 12 * 15 * 100))
-    assert forecasts.words(*many) == f"about {many[0]:.0f} s and 305 MiB of memory"
-    assert forecasts.words(0.2, 2**20) == "under 1 s and 1 MiB of memory"
-    assert forecasts.words(600, 3 * 2**30) == "about 10 min and 3 GiB of memory"
+    assert forecasts.words(*many) == f"about {many[0]:.0f} s and 305 MiB of memory beside the program's own"
+    assert forecasts.words(0.2, 2**20) == "under 1 s and 1 MiB of memory beside the program's own"
+    assert forecasts.words(600, 3 * 2**30) == "about 10 min and 3 GiB of memory beside the program's own"
 
 
 def test_answers_count_where_no_cells_are_listed_and_a_tree_takes_longer_with_more_tables():
     two, three = (all_tables(WIDE, 10**6, ways) for ways in (2, 3))
     assert forecast(ALGORITHMS["residual"](), three, BUDGET)[1] == 8 * 12 * three.workload.m
     assert forecast(METHOD, two, BUDGET)[0] < forecast(METHOD, three, BUDGET)[0]
+    aim = ALGORITHMS["aim"]
+    assert forecast(aim(rounds=9), two, BUDGET)[0] < forecast(aim(), two, BUDGET)[0] < forecast(aim(), three, BUDGET)[0]
     assert METHOD.plan(two, BUDGET)["cells"] > METHOD.plan(three, BUDGET)["cells"], "the more tables the fewer cells"
 
 

@@ -93,7 +93,8 @@ class Task:
     seconds and GB, as many of them as are to be kept.
 
     Errors are those of as many synthetic rows where rows can be drawn, means over seeds; seconds are of this process's
-    CPU, so that other work on the machine does not count; memory is the peak.
+    CPU, so that other work on the machine does not count; memory is the peak with the errors, and a forecast's that
+    beside what was used before.
     """
 
     table: Callable[[Path], tuple[Domain, Rows]]
@@ -136,10 +137,15 @@ TASKS = {
 }
 
 
+def peak():
+    """The most memory that this process has used, in GB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+
+
 def measure(where, name, folder, epsilon, seeds):
     """Run an algorithm on a task at one ε, and print what it cost."""
     task = TASKS[where]
-    domain, rows = task.table(folder)
+    (domain, rows), before = task.table(folder), peak()
     workload, budget, algorithm = Marginals.all(domain, task.ways), Budget(epsilon, 1e-9), ALGORITHMS[name]()
     problem, truth = QueryRelease(workload, rows.n), workload.answers_of_rows(rows)
     starts, found, last = [table.start for table in workload.tables], [], None
@@ -152,19 +158,19 @@ def measure(where, name, folder, epsilon, seeds):
         curator = TableCurator(rows, rows.n, plan, np.random.default_rng(seed), domain=domain)
         steps = algorithm.steps(problem, plan, curator, np.random.default_rng(seed))
         last, _, cpu = took(lambda steps=steps: deque(steps, maxlen=1).pop().release)
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
         try:
             answers = workload.answers_of_rows(domain.encode(last.sample(rows.n, np.random.default_rng(seed))))
         except InputError:  # answers of no distribution
             answers = last.answers(workload)
         gaps = np.abs(answers - truth)
-        found.append((np.add.reduceat(gaps, starts).mean(), gaps.max(), cpu, memory))
+        found.append((np.add.reduceat(gaps, starts).mean(), gaps.max(), cpu, peak()))
     reached = np.mean(found, axis=0)
     limits = task.gates.get(name, {}).get(epsilon, ())
     missed = [f"{value:.4g} of {limit:g}" for value, limit in zip(reached, limits, strict=False) if value > limit]
     held = f"; MISSED {', '.join(missed)}" if missed else "; held" * bool(limits)
     print(f"  {name:>16} ε={epsilon:<4g} mean L1 {reached[0]:.4f}, max {reached[1]:.4f}, ", end="")
-    print(f"{reached[2]:.1f} s CPU, {reached[3]:.2f} GB{held}; forecast: {foretold}", flush=True)
+    print(f"{reached[2]:.1f} s CPU, {reached[3]:.2f} GB{held}", end="")
+    print(f"; {reached[3] - before:.2f} GB beside the program's own; forecast: {foretold}", flush=True)
     if isinstance(last, Graphical) and (best := nearest_of_model(last, rows)) is not None:
         left = np.add.reduceat(np.abs(best.answers(workload) - truth), starts).mean()
         print(f"    {len(last.junction.cliques)} cliques, {last.junction.cells:,} cells; of the mean L1 {left:.4f} is")
