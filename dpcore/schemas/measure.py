@@ -15,7 +15,7 @@ from ..privacy.column_curator import ColumnCurator
 from ..privacy.statistics.columns import KindCounts, Magnitudes
 from ..tags import Paid
 from ..types import Array, Watch, frozen, unwatched
-from .numbers import BEYOND, SURE, Leaves, even_cuts, grid, quantile_cuts
+from .numbers import BEYOND, LOST, SURE, Leaves, even_cuts, grid, quantile_cuts
 from .plan import SchemaPlan
 
 MOSTLY = 0.9  # share of present cells that makes a column one of numbers, or of dates
@@ -122,10 +122,12 @@ def _bounds(column: OpenColumn, leaves: Leaves, plan: SchemaPlan) -> ColumnFindi
     low, high = float(leaves.edges[first]), float(leaves.edges[last])
     off = f"at most about {beyond:,.0f} rows lie beyond the ends (19 times in 20)"
     if column.whole:
-        low, high = int(low), int(high) - 1
-        if column.read.startswith("year") and low == high and plan.unknown:
+        if column.read.startswith("year") and high - low == 1 and plan.unknown:
             own = replace(column, read=column.read.replace("year", "month")).of_whole(1, 12)
-            return ColumnFindings(own, f"nearly all dates are of {low}: months instead, or read weekday or hour; {off}")
+            return ColumnFindings(own, f"nearly all dates are of {low:g}: months, or read weekday or hour; {off}")
+        if high - low == 1 and beyond > LOST * plan.n:  # noise may hide all the others: all that was looked at
+            low, high = leaves.grid[[0, -1]]
+        low, high = int(low), int(high) - 1
         if high - low < column.bins:
             return ColumnFindings(column.of_whole(low, high), f"{low} to {high}; {off}")
     elif last == first + 1:
