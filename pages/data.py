@@ -7,7 +7,7 @@ from pages._ui.data.grid import grid
 from pages._ui.data.on_server import TEXTS
 from pages._ui.data.readiness import policies, readiness
 from pages._ui.jobs.counting import ready
-from pages._ui.shell import heading, line, session, stakeholder
+from pages._ui.shell import heading, here, line, session, stakeholder
 
 TABS = ("File and schema", "Rows", "Impossible combinations", "For experts")
 
@@ -56,4 +56,5 @@ with files:
         "- **Protected**: what an algorithm releases; its cost is in the budget record.\n"
         "- **Uses real data**: errors and real values on these pages. They are for exploring. Do not publish them."
     )
-    st.caption(choosing.WHERE if current.large is None else choosing.WHERE_IN_PARTS)
+    words = choosing.WHERE if current.large is None else choosing.WHERE_IN_PARTS
+    st.caption(words.format(here=here()))

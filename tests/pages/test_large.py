@@ -110,7 +110,7 @@ def test_guesses_look_at_the_first_rows_and_say_so(parts):
     app = large(parts)
     assert table(app).peeked
     assert "guessed from the first 200 rows" in everything(app).replace("\\", "")
-    assert "This table stays where it lies on this server." in everything(app)
+    assert "This table stays where it lies on this computer." in everything(app)
     assert "An upload stays" not in captions(app)
 
 

@@ -261,8 +261,8 @@ def _joint(counted: list[tuple[Priced, int]]) -> Joint | None:
 
     def largest(kind: type[_Ranged]) -> tuple[float, int]:
         """The largest ε of the spends of a kind, and their number."""
-        sizes, times = zip((0.0, 0), *((s.epsilon, t) for s, t in counted if isinstance(s, kind) and t), strict=True)
-        return max(sizes), sum(times)
+        found = [(s.epsilon, t) for s, t in counted if isinstance(s, kind) and t]
+        return max((e for e, _ in found), default=0.0), sum(t for _, t in found)
 
     mu_squared = math.fsum(t * s.mu**2 for s, t in counted if isinstance(s, Gaussian))
     return Joint(mu_squared, *largest(Pure), *largest(BoundedRange))

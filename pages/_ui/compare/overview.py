@@ -162,8 +162,7 @@ def _luck(found: pd.DataFrame, floor: float) -> str:
     less = found["epsilon"][found["error"] <= floor]
     if less.empty:
         return "Every error shown exceeds the luck of the sample."
-    from_here = f"from ε = {less.iloc[0]:g} on, more than the error"
-    return f"Another sample would differ by {floor:.2g} points: {from_here}."
+    return f"Another sample differs by {floor:.2g} points: from ε = {less.min():g} on, more than the error."
 
 
 def _best(sweep: Sweep, measure: Measure, found: pd.DataFrame, kept: pd.Series) -> str:

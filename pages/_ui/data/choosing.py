@@ -11,7 +11,7 @@ from streamlit.runtime.uploaded_file_manager import DeletedFile
 from dpcore import InputError, read_json
 from dpcore.data.text_format import DELIMITERS, ENCODINGS
 
-from ..shell import Table, clean, plain, public_host, row, table
+from ..shell import Table, clean, here, plain, public_host, row, table
 from ..shell.sessions import forget
 from ..shell.state import SAMPLES, use_sample
 from . import on_server
@@ -19,12 +19,12 @@ from .reading import arriving, attempt, bring, drop, refuse
 
 GONE = "The file is no longer at hand. Choose it again."
 WHERE = (
-    "An upload stays in this server's memory for this session. It goes within two minutes after you close the tab. "
+    "An upload stays in {here}'s memory for this session. It goes within two minutes after you close the tab. "
     "Parts of large uploads may pass through a temporary file that no other program sees. What you type about its "
     "columns is kept in your browser."
 )
 WHERE_IN_PARTS = (
-    "This table stays where it lies on this server. Its first rows and its counts are kept in memory for "
+    "This table stays where it lies on {here}. Its first rows and its counts are kept in memory for "
     "this session. They go within two minutes after you close the tab."
 )
 LINES = {False: "Read each line as a row", True: "Allow line breaks inside values"}
@@ -48,7 +48,7 @@ def choose_table() -> Table:
     with row(key="choose"):
         st.file_uploader(
             "Upload a table", ["csv", "tsv", "txt", "xlsx", "parquet"], key="upload", on_change=_take_upload,
-            help=WHERE, label_visibility="collapsed",
+            help=WHERE.format(here=here()), label_visibility="collapsed",
         )  # fmt: skip
         with st.popover("Take a sample", icon=":material/dataset:", type="tertiary"):
             st.selectbox("Sample", list(SAMPLES), None, words.get, key="sample", on_change=_take_sample)

@@ -40,7 +40,7 @@ def offer() -> None:
     with st.popover(f"On {here()}", icon=":material/folder_open:", type="tertiary"):
         names = [] if root is None else places.listed(root)
         if root is not None and not names:
-            st.caption("The folder of this server's tables holds none.")
+            st.caption(f"The folder of {here()}'s tables holds none.")
             return
         left = st.container(horizontal=True, vertical_alignment="bottom")
         if root is None:
@@ -52,7 +52,7 @@ def offer() -> None:
             )  # fmt: skip
         else:
             key = CHOSEN
-            left.selectbox("Table of this server", names, None, key=CHOSEN, placeholder="Choose a file")
+            left.selectbox(f"Table of {here()}", names, None, key=CHOSEN, placeholder="Choose a file")
         left.button("Read it", key="read-server", icon=":material/input:", on_click=take, args=(key,))
 
 
@@ -78,7 +78,7 @@ def _read(path: Path, root: Path | None, work: Work, format: TextFormat | None =
             return _in_parts(path, root, work, format)
     with places.opened(path, root) as file:
         found = loaded(path.name, file, work, format)
-    return made_of(replace(found, how=f"{found.how}, on this server"), path.name, work)
+    return made_of(replace(found, how=f"{found.how}, on {here()}"), path.name, work)
 
 
 def _large(path: Path) -> bool:
@@ -118,7 +118,7 @@ def _in_parts(path: Path, root: Path | None, work: Work, format: TextFormat | No
     said = isinstance(source, ParquetSource)
     large = Large(source, source.rows if isinstance(source, ParquetSource) else _about(path, first), said)
     what = "Parquet" if said else f"text, {format.words}"
-    how = f"{what}, in parts, on this server; guesses look at the first {len(first):,} rows"
+    how = f"{what}, in parts, on {here()}; guesses look at the first {len(first):,} rows"
     return made_of(LoadedTable(first, how, format), path.name, work, large)
 
 

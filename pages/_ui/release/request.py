@@ -159,7 +159,7 @@ def share(ready: PreparedRelease, sets: Sequence[DataSet] | None, head: DeltaGen
     many = how_many(1.0, lifetime.cost(ready.events) / lifetime.capacity)
     total, summed = lifetime.budget.epsilon, many * request.budget.epsilon
     less = f", not {brief(summed)}" * (summed > total)
-    return mine, f" {many:,} like it, each with its own noise, reach ε = {total:g}{less}." * (many > 1)
+    return mine, f" {many:,} like it, each with its own noise, stay within ε = {total:g}{less}." * (many > 1)
 
 
 def preview(ready: PreparedRelease, ledger: Path | None, of: tuple, sets: Sequence[DataSet]) -> None:
