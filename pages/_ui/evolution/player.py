@@ -117,8 +117,8 @@ def _player(rows: Rows, start: Result, path: Result, place: Any, under: Any) -> 
     _plays(np.repeat(rows.values, rows.weights, axis=0), steps, place)
     V, weights = steps[-1]
     away = np.linalg.norm(V[weights > 0, None] - rows.values, axis=2).min(axis=1) * WIDTH / 2  # the disc's radius is 1
-    summary = "Real points vote for the nearest. Noise adds false votes, also far away. Large points have many votes."
-    summary += f" Those with × have none. The farthest is {away.max():.1f} km off."
+    summary = "Real points vote for the nearest. Noise adds false votes, also far away."
+    summary += f" Large points have many votes, × none. The farthest is {away.max():.1f} km off."
     lines = [
         pd.DataFrame({"t": t, "x": V[w > 0, 0], "y": V[w > 0, 1], "weight": w[w > 0]}) for t, (V, w) in enumerate(steps)
     ]
