@@ -6,13 +6,13 @@ Widgets, command-line settings, tables and the property tests are all generated 
 import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import MISSING, Field, field, fields
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from .errors import InputError
 from .numbers import read_number
-from .types import Json, Texts, by_name
+from .types import Json, Texts, by_name, value_object
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ LETTERS = {
 ABOUT = tomllib.loads(Path(__file__).with_name("about.toml").read_text(encoding="utf-8"))  # by class
 
 
-@dataclass(frozen=True)
+@value_object
 class About:
     """The words of an algorithm; `brief` says in six words what it does."""
 

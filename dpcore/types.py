@@ -33,3 +33,9 @@ def frozen(cls: type[T]) -> type[T]:
 def by_name(cls: type[T]) -> type[T]:
     """The class as a dataclass that never changes, and whose fields are given by name."""
     return dataclass(frozen=True, kw_only=True)(cls)
+
+
+@dataclass_transform(frozen_default=True)
+def value_object(cls: type[T]) -> type[T]:
+    """The class as a dataclass that never changes, and equals every other one with the same contents."""
+    return dataclass(frozen=True)(cls)

@@ -5,13 +5,12 @@ what happens to it depends on nobody else's records. What is made of noisy answe
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Self
 
 import numpy as np
 
-from ..types import Array, Axes, Rng, Tables, Texts
+from ..types import Array, Axes, Rng, Tables, Texts, value_object
 from .column import Column
 
 MOST_STEPS = 20_000  # most steps of the search for one record that no constraint forbids
@@ -30,7 +29,7 @@ class _Inseparable:
         return self if set(self.columns) <= set(names) else None
 
 
-@dataclass(frozen=True)
+@value_object
 class Impossible(_Inseparable):
     """A constraint: cells of some columns that never occur together in one record."""
 
@@ -53,7 +52,7 @@ class Impossible(_Inseparable):
         return f"some values of {' and '.join(self.columns)} never occur together"
 
 
-@dataclass(frozen=True)
+@value_object
 class Within(_Inseparable):
     """A constraint: each listed cell of one column allows only certain cells of another, as a city its county.
 
@@ -78,7 +77,7 @@ class Within(_Inseparable):
         return " lies within ".join(self.columns)
 
 
-@dataclass(frozen=True)
+@value_object
 class Order:
     """A constraint: numbers of columns that never fall, such as start ≤ end; missing values are ignored.
 

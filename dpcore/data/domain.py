@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError, check_rows
-from ..types import Array, Axes, Rng, Shape, Tables, Texts, frozen
+from ..types import Array, Axes, Rng, Shape, Tables, Texts, frozen, value_object
 from .column import Column as Column
 from .constraints import Constraint, Order, in_order, merged, without_impossible, witness
 from .text_format import UNSTATED, TextFormat
@@ -67,7 +67,7 @@ class Rows(Countable):
         return np.bincount(index, self.weights, minlength=math.prod(shape))
 
 
-@dataclass(frozen=True)
+@value_object
 class Domain:
     """The public domain: the product of its columns' cells. `peeked` means that bounds came from the records.
 

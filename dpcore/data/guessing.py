@@ -7,13 +7,12 @@ both, for the command line.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from ..errors import InputError
-from ..types import Array, Json, Texts, Watch, unwatched
+from ..types import Array, Json, Texts, Watch, unwatched, value_object
 from .bounds import BINS, round_bounds
 from .cells import RawCells
 from .readings import (
@@ -73,7 +72,7 @@ ASIDE = {
 }
 
 
-@dataclass(frozen=True)
+@value_object
 class Guess:
     """A guess about a column: its kind, or "date" or "text"; its reading; the reason if it is not used.
 

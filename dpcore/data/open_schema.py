@@ -1,13 +1,13 @@
 """A schema with unknown parts, marked "private" in its file, which will be measured privately."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
 from ..errors import InputError, check_rows
-from ..types import Json, Texts, Watch, unwatched
+from ..types import Json, Texts, Watch, unwatched, value_object
 from .cells import RawCells
 from .column import OTHER, Column
 from .domain import Domain
@@ -21,7 +21,7 @@ EXPECTED = 7  # categories to plan with
 KEYS = {"kind", "read", "ordered", "values", "bounds", "bins", "missing"}
 
 
-@dataclass(frozen=True)
+@value_object
 class OpenColumn:
     """A column whose values or bounds will be measured: its kind, its reading, and its largest number of bins.
 
@@ -73,7 +73,7 @@ class OpenColumn:
         return replace(self.of_edges([low, high + 1]), low=low, high=high, edges=())
 
 
-@dataclass(frozen=True)
+@value_object
 class OpenSchema:
     """A schema with columns that will be measured: `open`, in the order of the schema.
 

@@ -4,13 +4,13 @@ What is wrong may quote a cell, and some repairs read the records: both are priv
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
 from ..errors import InputError
-from ..types import Json, Texts
+from ..types import Json, Texts, value_object
 from .column import Column
 from .guessing import DATE, TEXT, UNREADABLE, guess_column, read_off
 from .readings import ANY_CASE, AS_WRITTEN, READINGS, folded
@@ -32,7 +32,7 @@ FIXES = {
 PEEKS = frozenset({READ, ADD, GUESS, ONE, OWN})  # repairs that write into the schema what the records say
 
 
-@dataclass(frozen=True)
+@value_object
 class Problem:
     """A problem with a column, and its repairs, best first; `open`: the schema says nothing of the column yet."""
 

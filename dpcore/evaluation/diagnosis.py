@@ -4,7 +4,7 @@ Everything here is computed from the real records, to explore by; nothing of it 
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -20,14 +20,14 @@ from ..privacy.accounting import LARGEST, Budget, Plan
 from ..problems import MAX_CELLS, QueryRelease, require_enumerable
 from ..releases import Histogram, Records, Release
 from ..tags import Tag
-from ..types import Array, Rng, frozen
+from ..types import Array, Rng, frozen, value_object
 from ..workloads import Marginals, Workload
 from .metrics import Errors, errors
 
 RESAMPLES = 10  # tables drawn to measure a sampling error
 
 
-@dataclass(frozen=True)
+@value_object
 class Baseline:
     """A comparison error that needs no algorithm, named in words; a mean over `RESAMPLES` tables if random."""
 
@@ -178,7 +178,7 @@ def with_choices(algorithm: Algorithm, plan: Plan) -> Any:
     return replace(algorithm, **{name: plan[name] for name in left})  # type: ignore[type-var]
 
 
-@dataclass(frozen=True)
+@value_object
 class Conclusion:
     """A comparison that a reader might draw: `value` of `outcome` is more frequent among `first` than `second`.
 

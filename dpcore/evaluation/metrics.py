@@ -1,14 +1,14 @@
 """Measures of the distance between released answers and the truth."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..intervals.usefulness import as_exact_as_sample, k_marginal
 from ..numbers import mean_of_all
-from ..types import Array, Json
+from ..types import Array, Json, value_object
 from ..workloads import Workload
 
 
@@ -27,7 +27,7 @@ class ReleaseErrors:
         return dict(vars(self))
 
 
-@dataclass(frozen=True)
+@value_object
 class Errors(ReleaseErrors):
     """The errors of all workload cells: largest, mean, root mean square; `mean_l1` is the mean L1 distance of a table.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from itertools import combinations
 from typing import Any
 
@@ -18,7 +18,7 @@ from ..intervals.linked import LEVEL, linked
 from ..parsing.questions import Question
 from ..problems import QueryRelease
 from ..tags import Tag
-from ..types import Array, Json, Rng, Tick, frozen
+from ..types import Array, Json, Rng, Tick, frozen, value_object
 from ..workloads import Marginals
 from .diagnosis import counted, held_out
 from .run import Run
@@ -31,7 +31,7 @@ LEAF = 20  # rows in a leaf, of which equal ones are trained on together
 MODELS = ("logistic regression", "gradient boosting")
 
 
-@dataclass(frozen=True)
+@value_object
 class Served:
     """The score of one purpose on the release (`value`), the real rows, an equally exact sample, and a blind guess."""
 

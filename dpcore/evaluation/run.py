@@ -6,7 +6,7 @@ What it computes from the records, every error of every Record, is a private pee
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from ..privacy.measurement import MeasuredAnswers
 from ..releases import Release
 from ..tags import Tag
 from ..theory.meaning import Promise
-from ..types import Array, Json, Rng, Texts, frozen
+from ..types import Array, Json, Rng, Texts, frozen, value_object
 from ..workloads import Marginals, Workload
 from .memory import Peak
 from .metrics import Errors, ReleaseErrors, errors
@@ -33,7 +33,7 @@ from .truth import TRUTHS
 ERRORS = tuple(f.name for f in fields(Errors))[:4]  # the errors proper, in the order that tables show them
 
 
-@dataclass(frozen=True)
+@value_object
 class Record:
     """One point of the convergence curve. `seconds` is the algorithm's own time so far, without the metrics.
 

@@ -4,7 +4,6 @@ Everything computed here from records is a private peek; only `run` makes these.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,7 +16,7 @@ from ..learning.risks import Risk, smallest
 from ..models.graphical import Graphical
 from ..problems import PointRelease, QueryRelease, RiskMinimisation, check_distribution
 from ..releases import Parameter, Points, Release
-from ..types import Array
+from ..types import Array, value_object
 from ..workloads import Marginals
 from .metrics import Errors, ReleaseErrors, errors
 
@@ -68,7 +67,7 @@ class QueryTruth(Truth):
         return errors(answers, self.answers, self.workload, self.n), beyond
 
 
-@dataclass(frozen=True)
+@value_object
 class RiskErrors(ReleaseErrors):
     """The risk F(x) of a parameter and its excess over the least on K; `accuracy` of its signs, for labels."""
 
@@ -106,7 +105,7 @@ class RiskTruth(Truth):
         return RiskErrors(value - least, value, right)
 
 
-@dataclass(frozen=True)
+@value_object
 class PointErrors(ReleaseErrors):
     """The W1 distance of two distributions of points, and a bound on its error (0 where it was computed exactly)."""
 

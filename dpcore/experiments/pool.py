@@ -31,14 +31,14 @@ from ..intervals.known import known
 from ..privacy.accounting import Budget
 from ..releases import Release, UnbiasedAnswers
 from ..schemas.plan import SchemaShare
-from ..types import Array, Axes, Json, by_name, frozen
+from ..types import Array, Axes, Json, by_name, frozen, value_object
 
 DRAWN_RECORDS = 300  # points of a convergence curve that a page draws
 REPORT_SECONDS = 0.1
 PATIENCE = 0.8  # seconds in which a worker must hear that its job is cancelled, before its process is ended
 
 
-@dataclass(frozen=True)
+@value_object
 class Block:
     """The name of a block of shared memory, and how it is read: the shape and kind of its numbers.
 

@@ -1,20 +1,19 @@
 """Synthetic samples of points in the plane, drawn from known distributions."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from ..errors import InputError
-from ..types import Array, Rng
+from ..types import Array, Rng, value_object
 from .regions import Ball
 
 NAMES = ("x", "y")
 DISC = Ball(np.zeros(2), 1.0)  # where all of them lie: D = 2
 
 
-@dataclass(frozen=True)
+@value_object
 class PointSample:
     """A known distribution on the unit disc: its name in words, and `draw`, which returns n points (n, 2)."""
 

@@ -5,7 +5,6 @@ those to near neighbours, then those whose reduced cost says that they pay.
 The dual values of the last solve bound the optimum from below, so what is returned comes with its error.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
 
 from ..errors import InputError
-from ..types import Array, frozen
+from ..types import Array, frozen, value_object
 from .grouping import between, grouped
 
 ALL_ARCS = 20_000  # up to this number of arcs, the first solve contains all of them
@@ -31,7 +30,7 @@ BLOCK = 4_000_000  # distances computed at once
 LARGE = 800  # groups that `w1` makes of the points of a distribution that has many more
 
 
-@dataclass(frozen=True)
+@value_object
 class Distance:
     """A distance, and an upper bound on its error (0, but for rounding, where it was computed exactly)."""
 

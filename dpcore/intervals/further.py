@@ -1,20 +1,20 @@
 """The further measurement that makes a question as precise as wanted, from public numbers alone."""
 
 import json
-from dataclasses import dataclass
 
 from ..errors import InputError
 from ..parsing.questions import Question
 from ..privacy.accounting import Accounting, gdp_epsilon, root, zcdp_epsilon
 from ..privacy.measurement import SMALLEST
 from ..releases import UnbiasedAnswers
+from ..types import value_object
 from .known import components, values_of
 from .levels import check_level, quantile
 
 LEAST = 1e-6  # half of an interval, as a share
 
 
-@dataclass(frozen=True)
+@value_object
 class Further:
     """A further release for a question: the table to measure, as --queries, and its ε at δ; 0 if none is needed.
 

@@ -1,7 +1,7 @@
 """A test of whether two columns are linked, from what was released alone: post-processing, so it costs nothing."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from ..algorithms.evidence import nearest
 from ..errors import InputError
 from ..numbers import bisected
 from ..releases import UnbiasedAnswers
-from ..types import Array, Axes, Json, Rng, Texts
+from ..types import Array, Axes, Json, Rng, Texts, value_object
 from ..workloads.residuals import centred
 
 REPEATS, LEVEL = 999, 0.05
@@ -17,7 +17,7 @@ BLOCK = 2_000_000  # numbers drawn at once
 HALVINGS = 40
 
 
-@dataclass(frozen=True)
+@value_object
 class Linked:
     """A test result on two columns: the chance of a `statistic` as large without a link, or why it is unknown."""
 

@@ -6,7 +6,7 @@ parts, conservatively; where no table says anything of a question, nothing is cl
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from itertools import combinations
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import InputError
 from ..parsing.questions import Question
 from ..releases import UnbiasedAnswers
-from ..types import Array, Json, Texts, frozen
+from ..types import Array, Json, Texts, frozen, value_object
 from ..workloads.residuals import MOST_WAYS
 from .compatible import Band, compatible_bounds
 from .known import components, share_of, spread_of, values_of
@@ -27,7 +27,7 @@ NEAR = 4.0  # standard errors from 0 and 1 within which log odds are not taken f
 MOST_TOGETHER = 1_000_000  # cells of both questions' columns
 
 
-@dataclass(frozen=True)
+@value_object
 class Interval:
     """An interval for one number: bounds for the table and for the population; None where there are none.
 

@@ -1,7 +1,7 @@
 """The usefulness of answers in everyday units: a sample's exactness, the field's score, fit purposes."""
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import combinations
 
 import numpy as np
@@ -12,7 +12,7 @@ from ..privacy.measurement import MeasuredAnswers, deviation
 from ..privacy.statistics import Answers, Residuals
 from ..problems import QueryRelease
 from ..releases import UnbiasedAnswers
-from ..types import Array, Json, Texts
+from ..types import Array, Json, Texts, value_object
 from ..workloads import Marginals, Workload
 from ..workloads.residuals import spaces_of
 from .known import noisy_tables, pooled
@@ -103,7 +103,7 @@ def foreseen_exactness(known: UnbiasedAnswers | None, workload: Workload, n: int
     return as_exact_as_sample(float(errors @ errors), shares, n)
 
 
-@dataclass(frozen=True)
+@value_object
 class Uses:
     """The uses that answers suit or do not suit, by noise alone, in everyday words, and the basis of that.
 

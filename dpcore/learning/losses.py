@@ -4,20 +4,20 @@ A record is (a, b): a public feature vector a (d,) with ‖a‖ ≤ 1, and a tar
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 from scipy.special import expit
 
 from ..errors import InputError
-from ..types import Array
+from ..types import Array, value_object
 
 MOST_BOXES = 300_000
 SMALLEST_WIDTH, LARGEST_WIDTH = 1e-12, 1e15  # of a rounded kink: those of a region's radius
 
 
-@dataclass(frozen=True)
+@value_object
 class PiecewiseLinear:
     """A loss g(u), u = ⟨a, x⟩ − b (or b⟨a, x⟩ − 1 for a margin), of slope `low` below u = 0 and `high` above.
 
@@ -102,7 +102,7 @@ def huber(width: float) -> PiecewiseLinear:
     return PiecewiseLinear(f"huber({width:g})", -1, 1, width, width / 2)
 
 
-@dataclass(frozen=True)
+@value_object
 class Logistic:
     """The logistic loss log(1 + exp(−b⟨a, x⟩)), b = ±1."""
 
@@ -130,7 +130,7 @@ class Logistic:
         return expit(t) * expit(-t)
 
 
-@dataclass(frozen=True)
+@value_object
 class SquaredDistance:
     """The loss ½‖x − s‖² for points s in the box low..high (d,); 1-strongly convex, so it needs no regulariser."""
 

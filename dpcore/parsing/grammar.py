@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from ..data.cell import written
 from ..data.domain import Domain
 from ..errors import InputError
+from ..types import value_object
 
 DEEPEST = 50  # parentheses
 SHOWN = 5  # columns in a message
@@ -39,7 +40,7 @@ class Leaf:
     text: str = ""
 
 
-@dataclass(frozen=True)
+@value_object
 class Node:
     """A combination of comparisons: `kind` is "and" or "or" of all `parts`, or "not" of the only one."""
 

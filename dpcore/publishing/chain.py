@@ -14,7 +14,6 @@ import secrets
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -22,6 +21,7 @@ from stat import S_ISREG
 from typing import IO, Any
 
 from ..errors import InputError
+from ..types import value_object
 from .verifier import CHAINED, broken, keyed
 
 KIND, FORMAT = 0x64706C67, 1  # application_id ("dplg") and user_version
@@ -60,7 +60,7 @@ def append(db: sqlite3.Connection, place: str, **fields: Any) -> tuple[int, str]
     return seq, entry
 
 
-@dataclass(frozen=True)
+@value_object
 class LedgerContent:
     """The content of a ledger file at one moment. Its types are unknown until `tampering` has checked it."""
 

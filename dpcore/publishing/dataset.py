@@ -16,7 +16,7 @@ from ..errors import InputError, OverspendError
 from ..numbers import brief
 from ..privacy.accounting import Accounting, Budget, Events, Lifetime
 from ..privacy.accounting.lifetime import Total
-from ..types import Json
+from ..types import Json, value_object
 
 LONGEST_NAME = 200  # characters
 
@@ -46,7 +46,7 @@ class BudgetRequest:
         )
 
 
-@dataclass(frozen=True)
+@value_object
 class Reservation:
     """A charged release: its number in the ledger, its entry's hash, and what its data set has spent with it."""
 
@@ -59,7 +59,7 @@ class Reservation:
     spent: float
 
 
-@dataclass(frozen=True)
+@value_object
 class DataSet:
     """One data set of a ledger: its total budget, whom it protects, its versions, its releases and their total."""
 

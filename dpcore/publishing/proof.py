@@ -7,7 +7,7 @@ so that a proof cannot speak of another program than the one that runs.
 import inspect
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -31,6 +31,7 @@ from ..privacy.accounting import (
 from ..privacy.column_curator import ColumnCurator
 from ..privacy.curators import CURATORS
 from ..schemas.plan import Division, joint_cost
+from ..types import value_object
 from .printing import TEMPLATES, page
 
 SIZES = {"l1": "Δ₁", "l2": "Δ₂", "sensitivity": "Δ", "clip": "C"}
@@ -44,7 +45,7 @@ WORKLOADS = ("Marginals", "Explicit", "TableQueries", "Union")
 LETTERS = {"mu": "μ", "epsilon": "ε₀", "failure": "δ₀", "noise_multiplier": "z", "rate": "q", "rho": "ρ"}
 
 
-@dataclass(frozen=True)
+@value_object
 class ProofStep:
     """One charge of a plan in the proof: its statistic, derivation, mechanism, spend, law and cost, in words.
 
@@ -63,7 +64,7 @@ class ProofStep:
     column: str = ""
 
 
-@dataclass(frozen=True)
+@value_object
 class Proof:
     """A whole proof: all steps, their total, the theorem that adds them up, and the promise kept."""
 

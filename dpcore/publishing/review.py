@@ -8,11 +8,11 @@ or not covered, which is said and not left out. Source: Near, Darais, Lefkovitz,
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 
 from ..numbers import brief, points
 from ..theory.meaning import Promise
+from ..types import value_object
 from .printing import TEMPLATES, Facts, page
 
 
@@ -36,7 +36,7 @@ MEANING = {
 LEVELS = ("The guarantee", "How it was made", "What it rests on")
 
 
-@dataclass(frozen=True)
+@value_object
 class Answer:
     """The answer to one question: its place in the pyramid, its evidence and one sentence."""
 

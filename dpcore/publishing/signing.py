@@ -7,11 +7,12 @@ owner only. A ledger from before there were keys gets one with its next release.
 import json
 import os
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from ..types import value_object
 from .chain import SIGNER, open_regular
 from .verifier import SIGNED, hashes, statement
 
@@ -19,7 +20,7 @@ MISSING = "no release can be signed: the package cryptography is missing; pip in
 _LENGTH = 64  # hexadecimal digits
 
 
-@dataclass(frozen=True)
+@value_object
 class Key:
     """A private key, and its public part as 64 hexadecimal digits."""
 

@@ -8,7 +8,7 @@ fixed beforehand and each is a valid filter, so that the algorithm may depend on
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from ..algorithms.base import Algorithm, make_plan
@@ -25,7 +25,7 @@ from ..privacy.column_curator import passing
 from ..privacy.measurement import deviation
 from ..privacy.statistics.columns import Categories, KindCounts, Magnitudes, Nodes, TreeCounts
 from ..problems import QueryRelease
-from ..types import Json
+from ..types import Json, value_object
 from .numbers import ENDS, fullest
 
 SHARES, RARE = (0.05, 0.25), 0.01  # of the additive cost, and of all rows: a category that should be seen
@@ -36,7 +36,7 @@ ENOUGH = 0.05  # share of all rows that should be seen of any column
 WORDS = {Categories: "its frequent values", Magnitudes: "its range", TreeCounts: "counts of its bins"}
 
 
-@dataclass(frozen=True)
+@value_object
 class Division:
     """A budget in two capacities of one accounting, ρ or ε: for the schema, and for the rest.
 
@@ -89,7 +89,7 @@ def divide(budget: Budget, share: float, *, categories: bool, fails: bool = Fals
     return Division(budget, rho * share, rho * (1 - share), failure, spare)
 
 
-@dataclass(frozen=True)
+@value_object
 class SchemaPlan:
     """The charges for every open column, from public numbers; `kinds` are columns whose kind is measured first.
 
@@ -211,7 +211,7 @@ def plan_schema(
     return SchemaPlan(own, n, group, seen, values, bounds, look, tree, tuple(columns), division, kinds)
 
 
-@dataclass(frozen=True)
+@value_object
 class SchemaShare:
     """The share of a budget that measures a schema, and whether categories are among what is measured."""
 

@@ -2,16 +2,15 @@
 
 import math
 import re
-from dataclasses import dataclass
 
 from ..numbers import bisected
 from ..privacy.accounting import Drawn, Events, Plan, Sums, events_from_json, guarantee, reserved
-from ..types import Json
+from ..types import Json, value_object
 
 SUSPICION = 0.1  # before a release: the example of what it may become
 
 
-@dataclass(frozen=True)
+@value_object
 class Promise:
     """The promise (ε, δ), and `events` that bound all that its plan may be charged; may be none.
 

@@ -5,12 +5,13 @@ A Gaussian plan is known by μ = Δ₂/σ of all its releases together (T releas
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from ..types import value_object
 
 RANGE = tuple[float, float]
 
 
-@dataclass(frozen=True)
+@value_object
 class Printed:
     """One printed formula: ε at δ as a function of μ, and where its proof holds."""
 

@@ -8,10 +8,9 @@ records that its oracle sees. Source: Micali, Lezane, Betken 2025.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ..errors import InputError
-from ..types import by_name
+from ..types import by_name, value_object
 
 
 @by_name
@@ -56,7 +55,7 @@ class Setting:
         return math.log(1 / self.delta)
 
 
-@dataclass(frozen=True)
+@value_object
 class Rate:
     """A row of Table 1: the rate at which an algorithm's error falls, up to constants.
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import pyarrow.compute as pc
 from pyarrow.parquet import ParquetFile
 
 from ...errors import InputError
-from ...types import Array, Axes, Texts, Watch, unwatched
+from ...types import Array, Axes, Texts, Watch, unwatched, value_object
 from ..column import Column
 from ..domain import Domain
 from ..inputs import check_names, explained
@@ -27,7 +26,7 @@ FEW = 1 << 16  # distinct cells of a chunk's column, up to which each is encoded
 compute: Any = pc  # its functions are made when it is imported, which type checkers cannot follow
 
 
-@dataclass(frozen=True)
+@value_object
 class ParquetSource(ReadInOrder):
     """A file, or all files of a folder that end in .parquet, in the order of their names; all have the same columns.
 

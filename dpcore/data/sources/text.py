@@ -1,20 +1,19 @@
 """CSV and TSV files of any size, some rows at a time, as `readers` reads them whole."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
 
-from ...types import Texts
+from ...types import Texts, value_object
 from ..text_file import TextRows
 from ..text_format import UNSTATED, TextFormat
 from .base import Chunk, Stamp, stamped
 from .in_order import ReadInOrder
 
 
-@dataclass(frozen=True)
+@value_object
 class TextSource(ReadInOrder):
     """A text file with a header, in a schema's format; a file that changes between two readings is refused.
 

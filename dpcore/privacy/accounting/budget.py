@@ -5,12 +5,12 @@ Neighbours replace one row everywhere.
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any, ClassVar
 
 from ...errors import InputError
-from ...types import Json
+from ...types import Json, value_object
 from . import conversions
 from .composition import Joint
 
@@ -21,7 +21,7 @@ SMALLEST_DELTA, LARGEST_DELTA = 1e-100, 0.5  # δ where it is not 0
 SERVED = f"epsilon from {SMALLEST:g} to {LARGEST:g}, delta 0 or from {SMALLEST_DELTA:g} to {LARGEST_DELTA:g}"
 
 
-@dataclass(frozen=True)
+@value_object
 class Budget:
     """The promise (ε, δ): replacing one row changes no event's probability by more than e^ε and δ.
 
@@ -71,7 +71,7 @@ class Priced:
     failure: Any = 0.0  # the part of δ that the spend takes
 
 
-@dataclass(frozen=True)
+@value_object
 class Gaussian(Priced):
     """The spend of one release that is μ-GDP: Gaussian noise of deviation Δ₂/μ. Source: Dong, Roth, Su 2022."""
 
@@ -87,7 +87,7 @@ class Gaussian(Priced):
         return self.mu**2 / 2
 
 
-@dataclass(frozen=True)
+@value_object
 class _Ranged(Priced):
     """An ε-DP spend whose log-likelihood ratios span at most s = `SPANS` · ε, so that it is s²/8-zCDP.
 
@@ -112,7 +112,7 @@ class _Ranged(Priced):
         return self.SPANS**2 * self.epsilon**2 / 8
 
 
-@dataclass(frozen=True)
+@value_object
 class BoundedRange(_Ranged):
     """The spend of one exponential-mechanism draw: log-likelihood ratios span at most ε₀, so ε₀-DP and ε₀²/8-zCDP.
 
@@ -122,14 +122,14 @@ class BoundedRange(_Ranged):
     SPANS = 1
 
 
-@dataclass(frozen=True)
+@value_object
 class Pure(_Ranged):
     """The spend of an ε-DP release, e.g. Laplace noise of scale Δ₁/ε; ε²/2-zCDP (Bun, Steinke 2016, Prop. 1.4)."""
 
     SPANS = 2
 
 
-@dataclass(frozen=True)
+@value_object
 class Approximate(Pure):
     """The spend of an (ε₀, δ₀)-DP release: outside an event of probability δ₀ it costs what ε₀-DP does.
 
@@ -137,7 +137,7 @@ class Approximate(Pure):
     """
 
 
-@dataclass(frozen=True)
+@value_object
 class SubsampledGaussian(Priced):
     """The spend of one sum over a Poisson sample of the rows: rate q, clipped at C, noise of deviation zC.
 
@@ -180,7 +180,7 @@ class Accounting(StrEnum):
         return conversions.zcdp_rho(epsilon, delta) if self is Accounting.ZCDP else epsilon
 
 
-@dataclass(frozen=True)
+@value_object
 class Sums:
     """The summed costs of spends: Σμ² (∞ if not all Gaussian), Σρ, Σε (∞ if not all pure), Σ failure δ.
 
@@ -268,7 +268,7 @@ def _joint(counted: list[tuple[Priced, int]]) -> Joint | None:
     return Joint(mu_squared, *largest(Pure), *largest(BoundedRange))
 
 
-@dataclass(frozen=True)
+@value_object
 class Spent:
     """The total spent: ε at δ, and the additive cost behind it (ρ always, μ when all is Gaussian)."""
 

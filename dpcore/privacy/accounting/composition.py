@@ -21,14 +21,13 @@ Durfee, Rogers 2020, section 5 (B, adaptively). Gaussians and B together: derive
 """
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.special import erfcx, gammaln, log_ndtr
 
-from ...types import Array
+from ...types import Array, value_object
 from . import conversions
 
 ROOM = 1 + 1e-6  # δ found by rounded arithmetic is enlarged by this
@@ -41,7 +40,7 @@ LARGEST = 500  # loss on a grid
 Outcomes = tuple[Array, Array, float]  # losses (j,), their chances (j,), the chance of an infinite loss
 
 
-@dataclass(frozen=True)
+@value_object
 class Joint:
     """Gaussian spends of Σμ², `pures` ε₀-DP ones ≤ `pure` and `draws` of bounded range ≤ `span`, composed."""
 

@@ -12,12 +12,12 @@ import numpy as np
 from ...data.plain import plain
 from ...errors import BudgetError
 from ...numbers import brief
-from ...types import Json
+from ...types import Json, value_object
 from .budget import Accounting, Budget, Spend, Spent, SubsampledGaussian, Sums
 from .composition import Joint
 
 
-@dataclass(frozen=True)
+@value_object
 class Charge:
     """A planned spend: for which verb, how many times at the most, and for which statistic, score or target.
 
@@ -40,7 +40,7 @@ class Charge:
         return {"what": self.verb, "kind": kind, **parameters, "times": self.times, "rho": rho}
 
 
-@dataclass(frozen=True)
+@value_object
 class Choice:
     """A value that a plan settled on, and why; both public."""
 
@@ -49,7 +49,7 @@ class Choice:
     why: str
 
 
-@dataclass(frozen=True)
+@value_object
 class Plan:
     """Calibrated charges and settled choices, made from public numbers before anything is touched.
 

@@ -26,19 +26,19 @@ Failures are of two kinds. Let P, Q be the laws of all releases together about n
 
 import math
 from collections.abc import Collection
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from scipy.special import log_expit, ndtri_exp
 
 from ...errors import InputError
 from ...numbers import ROOM, brief
-from ...types import Json
+from ...types import Json, value_object
 from .budget import Accounting, Approximate, BoundedRange, Budget, Gaussian, Priced, Pure, Spend
 from .ledger import Ledger, Plan
 
 
-@dataclass(frozen=True)
+@value_object
 class Concentrated(Priced):
     """A spend of which only ρ-zCDP is known, as earlier versions charged for discrete Gaussian noise.
 
@@ -49,12 +49,12 @@ class Concentrated(Priced):
     failure: float = 0.0
 
 
-@dataclass(frozen=True)
+@value_object
 class Filtered(Concentrated):
     """Gaussian, BoundedRange and Pure spends chosen adaptively, with Σρ ≤ ρ on every path."""
 
 
-@dataclass(frozen=True)
+@value_object
 class Drawn(Priced):
     """A draw whose law is off by at most `error` in total variation; another event pays for its exact law."""
 
@@ -135,7 +135,7 @@ def gaussian_cost(spend: Event) -> float:
     return (-2 * float(ndtri_exp(log_expit(-span / 2))) * ROOM) ** 2
 
 
-@dataclass(frozen=True)
+@value_object
 class Total:
     """The total cost of events under a lifetime's accounting, and the part of δ that their failures take.
 
@@ -147,7 +147,7 @@ class Total:
     losses: tuple[float, ...] = ()
 
 
-@dataclass(frozen=True)
+@value_object
 class Lifetime:
     """The total promise for a data set: its budget, its one accounting, and the δ kept for failures."""
 

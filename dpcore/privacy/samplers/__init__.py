@@ -8,16 +8,15 @@ times depend on the rows: who can time a draw learns something that no budget co
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from ...errors import InputError
-from ...types import Array, Rng
+from ...types import Array, Rng, value_object
 from ..statistics.targets import Density, RankError, Target
 from . import alternating, envelope, line, plane, proximal
 
 
-@dataclass(frozen=True)
+@value_object
 class Sampler:
     """A way to draw from a density, described in the file it comes from."""
 

@@ -5,7 +5,7 @@ here are those of n · P_n ("one row moves"), the curator divides by n.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -15,7 +15,7 @@ import numpy as np
 from ...data.domain import Rows
 from ...errors import InputError
 from ...numbers import ROOM
-from ...types import Array, frozen
+from ...types import Array, frozen, value_object
 from ...workloads import Explicit, Marginals, TableQueries, Union, Workload
 from ...workloads.base import largest_distance
 from ..grid import on_steps, step, workload_on_grid
@@ -124,7 +124,7 @@ class WeightedTables(Answers):
         return noisy / self.each
 
 
-@dataclass(frozen=True)
+@value_object
 class Sensitivity:
     """The Δ₁ and Δ₂ to one row of a kind of statistic, for a plan that does not know yet which one it measures."""
 

@@ -7,14 +7,14 @@ counts fall and b rise, or one by b: Δ₁ = 2b and Δ₂ = √2 b per level. Co
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from ...data.cells import KINDS, RawCells
 from ...errors import InputError
-from ...types import Array, frozen
+from ...types import Array, frozen, value_object
 from .base import Statistic
 
 LOWEST, HIGHEST = -30, 48  # powers of two: numbers closer to 0, or farther from it, are counted in the last cell
@@ -44,7 +44,7 @@ class _Histogram(Statistic):
         return math.sqrt(2 * self.levels)
 
 
-@dataclass(frozen=True)
+@value_object
 class Nodes(_Histogram):
     """The sensitivity of a number of histograms, for a plan that does not know yet which ones they are."""
 
