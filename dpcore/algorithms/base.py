@@ -26,6 +26,9 @@ class Step:
     note: str = ""
 
 
+Steps = Iterator[Step]
+
+
 @by_name
 class Algorithm:
     """The base of all algorithms: a dataclass whose fields are its parameters, and which sees a Curator, never records.
@@ -46,7 +49,7 @@ class Algorithm:
         """Calibrated charges and settled choices from public numbers; the choice "rounds" is the number of steps."""
         raise NotImplementedError
 
-    def steps(self, problem: Any, plan: Plan, curator: Any, rng: Rng) -> Iterator[Step]:
+    def steps(self, problem: Any, plan: Plan, curator: Any, rng: Rng) -> Steps:
         """Released objects, one a step; the last one is the algorithm's answer."""
         raise NotImplementedError
 

@@ -1,7 +1,6 @@
 """DualQuery and DQRS: a player who draws queries that are still wrong, and one who answers them. Sees a Curator."""
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease
 from ..releases import Records
 from ..types import Array, Rng, by_name
-from .base import Algorithm, Step
+from .base import Algorithm, Step, Steps
 from .oracles import Counter, Oracle
 from .past_measurements import balanced_rounds
 
@@ -65,7 +64,7 @@ class DualQuery(Algorithm):
         charges = tuple(Charge("draw_queries", spend, s.value, SignedErrors) for spend in spends)
         return Plan(budget, charges, self._choices(T, s, eta))
 
-    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Iterator[Step]:
+    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps of s draws and one new row each."""
         player, eta = _RowPlayer(problem, self.memory, self.seconds), plan["eta"]
         for t in range(1, plan["rounds"] + 1):
@@ -118,7 +117,7 @@ class DQRS(DualQuery):
         found = expected(bisected(fits, math.log(LOWEST), math.log(HIGHEST), HALVINGS)[0])
         return Plan(budget, found.charges(problem), self._choices(T, s, found.eta))
 
-    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Iterator[Step]:
+    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps of s coin flips, fresh draws for the rejected ones, and one new row each."""
         player, eta, s = _RowPlayer(problem, self.memory, self.seconds), plan["eta"], plan["samples"]
         expected = _Expected(problem, plan.budget, plan["rounds"], s, eta * problem.width)

@@ -3,7 +3,6 @@
 One loop; the paper's Algorithms 1, 2, 3 and section 4.2 are settings of it, `evolution_parts.PRESETS`.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +18,7 @@ from ..problems import PointRelease
 from ..releases import Points, systematic
 from ..theory import evolution as theory
 from ..types import Array, Rng, Texts, by_name
-from .base import Algorithm, Step
+from .base import Algorithm, Step, Steps
 from .evolution_parts import PRESETS, Given, Random, Variation, copies, gaussians, treat, uniform
 
 CROWD = 4  # Algorithm 1 may have at most this many points for each of the n
@@ -116,7 +115,7 @@ class PrivateEvolution(Algorithm):
         )
         return Plan(budget, (Charge("measure", spend, T, Votes),) if T else (), choices)
 
-    def steps(self, problem: PointRelease, plan: Plan, curator: PointCurator, rng: Rng) -> Iterator[Step]:
+    def steps(self, problem: PointRelease, plan: Plan, curator: PointCurator, rng: Rng) -> Steps:
         """Steps of one variation, vote and resampling each; with no rounds, one step 0 with the initial points."""
         region, count, height = problem.region, plan["samples"], self.threshold * plan["sigma"]
         S = self.random(region, count, rng)

@@ -1,7 +1,5 @@
 """Private Evolution on a table with mixed columns, without a foundation model. Sees a Curator, never records."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from ..params import param, parameter_values
@@ -13,7 +11,7 @@ from ..problems import QueryRelease
 from ..releases import Records, systematic, within
 from ..types import Array, Rng, by_name
 from ..workloads import Marginals
-from .base import Algorithm, Step
+from .base import Algorithm, Step, Steps
 from .evidence import TINY, Evidence, nearest, shares_of
 
 UNIT = 1024  # distance of two different categories; two numbers are at most twice that apart
@@ -63,7 +61,7 @@ class PrivateEvolutionTable(Algorithm):
         counts = Charge("measure", marginals, 1, Answers(_single(problem)), "columns")
         return Plan(budget, (counts, Charge("measure", votes, T, CodeVotes, "votes")), choices)
 
-    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Iterator[Step]:
+    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps of one vote each; the first one measures the marginals too."""
         single, T = _single(problem), plan["rounds"]
         votes = plan.spend("votes")

@@ -1,7 +1,6 @@
 """DPFW: Frank-Wolfe on the entropy-regularised dual of query release. Sees a Curator, never records."""
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease, query_words
 from ..theory import schedules
 from ..types import Rng, by_name
-from .base import Algorithm, Step, model_cells
+from .base import Algorithm, Step, Steps, model_cells
 from .ground import grounded, model_setup
 
 FEWEST_ROUNDS, MOST_ROUNDS = 12, 3000  # limits of the default rule
@@ -63,7 +62,7 @@ class DPFW(Algorithm):
         star = Choice("alpha_star", _alpha_star(problem, left), "α* of eq. (8), corrected, to compare with")
         return Plan(budget, (charge, *stand.charges), (*choices, star, *self.given("schedule"), *stand.choices))
 
-    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Iterator[Step]:
+    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps of one selection each; the last one releases the output of the schedule."""
         T, alpha, spend = plan["rounds"], plan["alpha"], plan.spend("select")
         ground = grounded(problem, plan, curator, self.cells)

@@ -1,7 +1,6 @@
 """Gradient descent on noisy clipped gradients: of all records in every step, or of a Poisson sample of them."""
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 from ..errors import InputError
@@ -21,7 +20,7 @@ from ..privacy.statistics import MeanGradient
 from ..problems import RiskMinimisation
 from ..releases import Parameter
 from ..types import Array, Rng, by_name
-from .base import Algorithm, Step
+from .base import Algorithm, Step, Steps
 
 
 def _free(doc: str, symbol: str, auto: str) -> Any:
@@ -78,7 +77,7 @@ class NoisyGD(Algorithm):
         """The choices that only this algorithm makes: the GDP parameter of the whole."""
         return (Choice("s", spend.mu * math.sqrt(self.rounds), "GDP parameter of the whole"),)
 
-    def steps(self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: Rng) -> Iterator[Step]:
+    def steps(self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: Rng) -> Steps:
         """Steps of one noisy gradient each."""
         spend, T = plan.spend("measure"), plan["rounds"]
         first = {"all": 1, "tail": T // 2 + 1, "last": T}[self.average]  # iterate that counts in the mean

@@ -1,7 +1,6 @@
 """AIM: choose marginal tables adaptively, measure them, refit. Sees a Curator, never records."""
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from ..releases import Records, Release
 from ..types import Array, Rng, by_name
 from ..workloads import Marginals
 from ..workloads.marginals import subsets
-from .base import Algorithm, Step, model_cells
+from .base import Algorithm, Step, Steps, model_cells
 from .evidence import Pool, columns_read, tables_read
 from .fitting import staged
 from .tree_choice import MOST_WEIGHED, Room, barring, cells_of, expected, lists
@@ -88,7 +87,7 @@ class AIM(Algorithm):
         charges = (Charge("measure", measure, d + T, SomeAnswers), Charge("select", select, T, TableErrors))
         return Plan(budget, charges, choices)
 
-    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Iterator[Step]:
+    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps: the 1-way tables first, then one selection and one measurement each."""
         tables, budget, n = tables_read(problem.workload, "aim"), plan.budget, problem.effective_n
         candidates = closure(tables)

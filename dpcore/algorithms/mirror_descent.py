@@ -16,7 +16,7 @@ from ..theory import schedules
 from ..theory.width import gaussian_width_bound
 from ..types import Array, Rng, by_name
 from ..workloads import Explicit, Marginals, Workload
-from .base import Algorithm, Step, model_cells
+from .base import Algorithm, Step, Steps, model_cells
 from .evidence import TINY, tables_read
 from .ground import Ground, ModelSetup, grounded, model_setup
 
@@ -127,7 +127,7 @@ class DPAM(Algorithm):
         charge = Charge("measure", spend, statistic=Answers if stand.charges else statistic)
         return Plan(budget, (charge, *stand.charges), (*choices, *stand.choices))
 
-    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Iterator[Step]:
+    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps of one round each; with reused noise the first one uses the whole budget."""
         ground, spend = grounded(problem, plan, curator, self.cells), plan.spend("measure")
         if self.noise == "reused":
@@ -140,7 +140,7 @@ class DPAM(Algorithm):
         else:
             yield from self._follow(ground, plan, curator)
 
-    def _follow(self, ground: Ground, plan: Plan, curator: TableCurator) -> Iterator[Step]:
+    def _follow(self, ground: Ground, plan: Plan, curator: TableCurator) -> Steps:
         """The iterates of Algorithm 2 with new noise each round and the printed steps η_t = t + √(4/(ασ)) + 1."""
         workload, alpha = ground.workload, plan["alpha"]
         statistic = CellAnswers(workload, subspace=self.noise == "subspace")

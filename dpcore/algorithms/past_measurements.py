@@ -4,7 +4,7 @@ Sees a Curator, never records.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -18,7 +18,7 @@ from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease, query_words
 from ..types import Array, Rng, by_name
 from ..workloads import Workload
-from .base import Algorithm, Step, model_cells, rounds_param
+from .base import Algorithm, Step, Steps, model_cells, rounds_param
 from .evidence import TINY, Pool, tables_read
 from .fitting import fit, product
 from .ground import Ground, grounded, model_setup
@@ -110,7 +110,7 @@ class SelectAndMeasure(Algorithm):
         """An empty record of past measurements, which knows how D will explain them."""
         return past_of(self.measure, ground)
 
-    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Iterator[Step]:
+    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps of one selection and one measurement each."""
         select, spend, T = plan.spend("select"), plan.spend("measure"), plan["rounds"]
         ground = grounded(problem, plan, curator, self.cells)

@@ -1,7 +1,6 @@
 """Solve exactly and blur: noise on the minimiser, or noise in the objective."""
 
 import math
-from collections.abc import Iterator
 
 from ..errors import InputError
 from ..learning.losses import Logistic, PiecewiseLinear
@@ -13,7 +12,7 @@ from ..privacy.statistics import PerturbedRisk, RegularisedMinimiser
 from ..problems import RiskMinimisation
 from ..releases import Parameter
 from ..types import Rng, by_name
-from .base import Algorithm, Step
+from .base import Algorithm, Step, Steps
 from .regularised import OneDraw
 
 ROUND_OFF = 0.01  # width over which kinks are rounded off, as a share of R
@@ -59,7 +58,7 @@ class OutputPerturbation(Algorithm):
         )
         return Plan(budget, (Charge("measure", spend, statistic=statistic),), choices)
 
-    def steps(self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, rng: Rng) -> Iterator[Step]:
+    def steps(self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, rng: Rng) -> Steps:
         """One step with the release."""
         x = curator.measure(_minimiser(problem, plan["mu"]), plan.spend("measure")).values
         yield Step(1, Parameter(problem.names, problem.region.project(x)), f"noise {plan['sigma']:.3g}")

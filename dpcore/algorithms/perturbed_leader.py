@@ -1,7 +1,6 @@
 """FEM and sepFEM: select the worst-answered query, answer with follow-the-perturbed-leader. Sees a Curator."""
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from ..problems import QueryRelease, query_words
 from ..releases import Records
 from ..types import Rng, by_name
 from ..workloads import Marginals, Union, Workload
-from .base import Algorithm, Step
+from .base import Algorithm, Step, Steps
 from .oracles import Counter, Oracle
 from .past_measurements import balanced_rounds
 
@@ -74,7 +73,7 @@ class FEM(Algorithm):
         charge = Charge("select", equal_selections(budget, rounds.value), rounds.value, SignedErrors)
         return Plan(budget, (charge,), (rounds, samples, scale, *self.given("judged", "output", "seconds")))
 
-    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Iterator[Step]:
+    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps of s rows and one selection each."""
         workload, T, s = self._asked(problem), plan["rounds"], plan["samples"]
         oracle, spend, size = Oracle(workload, self.seconds), plan.spend("select"), sum(problem.domain.shape)

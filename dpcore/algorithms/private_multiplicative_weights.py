@@ -1,7 +1,6 @@
 """PMW: queries arrive in order, only badly answered ones cost. Sees a Curator, never records."""
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from ..privacy.statistics import AbsoluteErrors, SomeAnswers, sparse_scales
 from ..privacy.table_curator import TableCurator
 from ..problems import QueryRelease, query_words
 from ..types import Array, Rng, by_name
-from .base import Algorithm, Step, model_cells
+from .base import Algorithm, Step, Steps, model_cells
 from .ground import grounded, model_setup
 from .past_measurements import Rules, asked_statistic, measured_rounds, past_of
 
@@ -88,7 +87,7 @@ class PMW(Algorithm):
         )
         return Plan(budget, (*charges, *stand.charges), (*choices, *stand.choices))
 
-    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Iterator[Step]:
+    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps that each process the stream up to the next update, or to the end of a pass."""
         left, compare, spend = plan["updates"], plan.spend("above_threshold"), plan.spend("measure")
         ground = grounded(problem, plan, curator, self.cells)

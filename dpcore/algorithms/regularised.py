@@ -1,7 +1,6 @@
 """The regularised exponential mechanism, and its rivals that draw from a density."""
 
 import math
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from ..errors import InputError
@@ -16,7 +15,7 @@ from ..problems import RiskMinimisation
 from ..releases import Parameter
 from ..theory import learning as theory
 from ..types import Array, Rng, by_name
-from .base import Algorithm, Step
+from .base import Algorithm, Step, Steps
 
 THETA = 0.01
 
@@ -33,7 +32,7 @@ class OneDraw(Algorithm):
         """The density to draw from: the one that the plan charges for."""
         return plan.charge("draw").statistic
 
-    def steps(self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: Rng) -> Iterator[Step]:
+    def steps(self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: Rng) -> Steps:
         """One step with the draw."""
         name = self.sampler_name or plan["sampler"]
         x = curator.draw_parameter(self.target(problem, plan), name, plan.spend("draw"))
@@ -107,7 +106,7 @@ class RegularizedExponential(Algorithm):
         )
         return Plan(budget, (Charge("draw", spend, m, RegularisedRisk),), choices)
 
-    def steps(self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: Rng) -> Iterator[Step]:
+    def steps(self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: Rng) -> Steps:
         """Steps of one draw each; μ grows as the radius shrinks."""
         spend, x = plan.spend("draw"), problem.region.centre
         for t, radius in enumerate(plan["stage_radii"], 1):

@@ -1,7 +1,6 @@
 """GEM and RAP: select, measure, and fit a mixture of product distributions. Sees a Curator, never records."""
 
 import math
-from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
@@ -16,7 +15,7 @@ from ..releases import ProductMixture
 from ..types import Array, Rng, by_name
 from ..workloads import Marginals, Workload
 from ..workloads.products import Products, blocks, require_readable
-from .base import Algorithm, Step, rounds_param
+from .base import Algorithm, Step, Steps, rounds_param
 from .evidence import TINY, Evidence, shares_of, singles_of, tables_read
 from .multiplicative_weights import SHARES
 from .past_measurements import asked_statistic, balanced_rounds, noise_choice
@@ -92,7 +91,7 @@ class _Mixture(Algorithm):
         """The choice of how many queries a round selects."""
         return Choice("queries", 1, "one selection and one measurement a round")
 
-    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Iterator[Step]:
+    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps of a round's selections, measurements and a fit; the first one measures the single columns too."""
         workload, select = problem.workload, plan.spend("select")
         paid = plan.spend("measure")

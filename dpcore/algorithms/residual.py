@@ -1,7 +1,6 @@
 """Unbiased, consistent answers to all tables at once, with the least noise. Sees a Curator, never records."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -21,7 +20,7 @@ from ..theory.optimal_noise import optimum
 from ..types import Array, Rng, by_name
 from ..workloads import Marginals
 from ..workloads.residuals import centred, spaces_of
-from .base import Algorithm, Step
+from .base import Algorithm, Step, Steps
 from .evidence import TINY, Evidence, tables_read
 from .fitting import staged
 from .tree_choice import model_of
@@ -74,7 +73,7 @@ class Residual(Algorithm):
         )
         return Plan(budget, (Charge("measure", spend, statistic=asked),), choices)
 
-    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Iterator[Step]:
+    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """One step with the answers, and where it is asked for, a second one with the fit to them."""
         asked, spend = plan.charge("measure").statistic, plan.spend("measure")
         measured = curator.measure(asked, spend)

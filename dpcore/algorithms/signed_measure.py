@@ -1,7 +1,5 @@
 """The Private Signed Measure Mechanism: count on a grid, add noise, project. Sees a Curator, never records."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from ..errors import InputError
@@ -15,7 +13,7 @@ from ..problems import PointRelease
 from ..releases import Points
 from ..theory import evolution as theory
 from ..types import Array, Rng, by_name
-from .base import Algorithm, Step
+from .base import Algorithm, Step, Steps
 from .evolution_parts import treat
 
 MOST_CELLS = 8_000  # limit of the rule: beyond it the projection takes long
@@ -60,7 +58,7 @@ class PSMM(Algorithm):
         )
         return Plan(budget, (Charge("measure", spend, statistic=Votes),), choices)
 
-    def steps(self, problem: PointRelease, plan: Plan, curator: PointCurator, rng: Rng) -> Iterator[Step]:
+    def steps(self, problem: PointRelease, plan: Plan, curator: PointCurator, rng: Rng) -> Steps:
         """One step with the projected counts."""
         V = box_centres(problem.region, plan["cells"])
         m = curator.measure(Votes(V), plan.spend("measure")).values
