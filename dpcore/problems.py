@@ -10,8 +10,8 @@ import pandas as pd
 from .data.domain import Domain
 from .errors import InputError, check_rows
 from .geometry.regions import Bounded, Region
-from .learning.losses import Loss, SquaredDistance, difference
-from .learning.risks import Risk
+from .learning.losses import Loss, SquaredDistance
+from .learning.risks import LossOnRegion
 from .types import Array, Json, Texts, frozen
 from .workloads import Marginals, Workload
 
@@ -171,7 +171,7 @@ class QueryRelease(Grouped):
 
 
 @frozen
-class RiskMinimisation(Grouped):
+class RiskMinimisation(LossOnRegion, Grouped):
     """Find x in K with a small empirical risk F(x) = (1/n) Σ_i f(x; z_i), f convex; n is public as in QueryRelease.
 
     A record is (a, b): features with ‖a‖ ≤ 1 by public scaling, and a target; for a `location` b alone, with a = 1; for
@@ -192,19 +192,10 @@ class RiskMinimisation(Grouped):
         if len(self.region.centre) != self.d:
             raise InputError(f"the region has {len(self.region.centre)} dimensions, x has d={self.d}")
 
-    def risk(self, rows: Any) -> Risk:
-        """The risk F on the rows."""
-        return Risk(self.loss, rows.values, rows.weights, location=self.location)
-
     @property
     def d(self) -> int:
         """The number of coordinates of x."""
         return len(self.names)
-
-    @cached_property
-    def G(self) -> float:  # noqa: N802 - the paper's letter
-        """The Lipschitz constant of f(·; z) − f(·; z') on K, for all records z, z'."""
-        return difference(self.loss, location=self.location, reach=self.region.reach)
 
     @property
     def R(self) -> float:  # noqa: N802 - the paper's letter

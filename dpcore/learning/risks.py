@@ -4,6 +4,7 @@ It holds records, so only the privacy folder and `truth` make one.
 """
 
 import math
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..errors import InputError
 from ..geometry.regions import Ball, Box, Region
 from ..numbers import bisected
 from ..types import Array
-from .losses import Loss, PiecewiseLinear, SquaredDistance, sloped
+from .losses import Loss, PiecewiseLinear, SquaredDistance, difference, sloped
 
 BLOCK = 400_000  # losses computed at once: few enough for a processor's cache
 STEPS = 500
@@ -96,6 +97,23 @@ class Risk:
         if isinstance(self.loss, SquaredDistance):
             return np.eye(self.d)
         return (self.A.T * (self.w * self.loss.bend(self.A @ x, self.b))) @ self.A
+
+
+class LossOnRegion:
+    """A loss of records as a function of x on a region K; with `location` x is a number beside theirs."""
+
+    loss: Loss
+    region: Region
+    location: bool
+
+    @cached_property
+    def G(self) -> float:  # noqa: N802 - the paper's letter
+        """The Lipschitz constant of f(·; z) − f(·; z') on K, for all records z, z'."""
+        return difference(self.loss, location=self.location, reach=self.region.reach)
+
+    def risk(self, rows: Any) -> Risk:
+        """The risk F on the rows."""
+        return Risk(self.loss, rows.values, rows.weights, location=self.location)
 
 
 def newton(

@@ -6,7 +6,6 @@ be follows from what is paid.
 """
 
 import math
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,8 @@ from scipy.special import erfcx
 from ...data.domain import Rows
 from ...errors import InputError
 from ...geometry.regions import Ball, Box, Region, Space
-from ...learning.losses import Logistic, Loss, PiecewiseLinear, SquaredDistance, difference, sloped
-from ...learning.risks import Risk
+from ...learning.losses import Logistic, Loss, PiecewiseLinear, SquaredDistance, sloped
+from ...learning.risks import LossOnRegion, Risk
 from ...numbers import bisected
 from ...types import Array, frozen
 from ..accounting.budget import Approximate, BoundedRange, Gaussian
@@ -45,17 +44,8 @@ class Density:
         return self.k * (self.risk.values(X) + self.mu * ((X - self.centre) ** 2).sum(1) / 2)
 
 
-class KnownRisk:
+class KnownRisk(LossOnRegion):
     """A target made of a loss and a region; `check` refuses those whose Lipschitz constant G is not derived."""
-
-    loss: Loss
-    region: Region
-    location: bool
-
-    @cached_property
-    def G(self) -> float:  # noqa: N802 - the paper's letter
-        """The Lipschitz constant of f(·; z) − f(·; z') on K."""
-        return difference(self.loss, location=self.location, reach=self.region.reach)
 
     def check(self) -> None:
         """Raise InputError for an unknown loss or region."""
@@ -77,10 +67,6 @@ class KnownRisk:
         """Raise InputError for a μ < 0, and for μ = 0 where the loss is not strongly convex: nothing holds then."""
         if not 0 <= mu < math.inf or self.loss.strength + mu == 0:
             raise InputError(f"mu={mu:g} must be above 0: this loss is not strongly convex, so nothing is promised")
-
-    def risk(self, rows: Rows) -> Risk:
-        """The risk F on the rows."""
-        return Risk(self.loss, rows.values, rows.weights, location=self.location)
 
 
 class _Drawn(KnownRisk):
