@@ -130,7 +130,7 @@ def summed(evidence: Evidence, workload: Workload) -> Evidence:
     noisy, sigma = evidence.y[place], evidence.sigma[place]
     y, precision = np.zeros(workload.m), np.zeros(workload.m)
     for axes, table in workload.slices.items():
-        for larger, shape, part in zip(source.axes, source.shapes, source.tables, strict=True):
+        for larger, shape, part in source.layout:
             if set(axes) <= set(larger):
                 gone = tuple(i for i, a in enumerate(larger) if a not in axes)
                 weight = 1 / (sigma[part.start] ** 2 * math.prod(shape[i] for i in gone))

@@ -93,7 +93,7 @@ class Counter:
             counts = np.bincount(self.workload.domain.index(codes), minlength=self.workload.domain.size)
             self._sums += self.workload.answers(counts.astype(float))
             return
-        for axes, shape, table in zip(tables.axes, tables.shapes, tables.tables, strict=True):
+        for axes, shape, table in tables.layout:
             np.add.at(self._sums, table.start + np.ravel_multi_index(tuple(codes[:, a] for a in axes), shape), 1.0)
 
     @property

@@ -160,17 +160,17 @@ def _pieces(file: BinaryIO, encoding: str) -> Iterator[str]:
             text.detach()  # else the file would be closed with it
 
 
+@frozen
 class _Handle:
     """Pieces of a text as an open file."""
 
-    def __init__(self, pieces: Iterator[str]) -> None:
-        self._pieces = pieces
+    pieces: Iterator[str]
 
     def __iter__(self) -> Iterator[str]:
-        return self._pieces
+        return self.pieces
 
     def read(self, _size: int = -1) -> str:
-        return next(self._pieces, "")  # pandas takes what it gets, and asks again until that is nothing
+        return next(self.pieces, "")  # pandas takes what it gets, and asks again until that is nothing
 
 
 def _parsing(delimiter: str) -> Json:

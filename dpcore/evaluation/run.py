@@ -266,7 +266,7 @@ def subgroups(both: Comparison, column: str) -> Subgroups:
         raise InputError("groups are read off marginal tables only")
     axis, gaps, said = pairs.domain.names.index(column), [], []
     real = np.zeros(0)
-    for axes, shape, table in zip(pairs.axes, pairs.shapes, pairs.tables, strict=True):
+    for axes, shape, table in pairs.layout:
         if axis in axes:
             mass = np.abs(both.synthetic[table]) + both.real[table]
             parts = (part.reshape(shape) for part in (both.gaps[table], mass, both.real[table]))

@@ -207,7 +207,7 @@ def _overlaps(tables: Marginals) -> Array:
     shape = tables.domain.shape
     hot = [np.zeros((tables.m, n)) for n in shape]
     held = np.zeros((tables.m, len(shape)), dtype=bool)
-    for axes, sizes, table in zip(tables.axes, tables.shapes, tables.tables, strict=True):
+    for axes, sizes, table in tables.layout:
         for axis, code in zip(axes, np.unravel_index(np.arange(math.prod(sizes)), sizes), strict=True):
             hot[axis][np.arange(table.start, table.stop), code] = 1
             held[table, axis] = True

@@ -46,6 +46,7 @@ class Marginals(Workload):
         self.sizes = [math.prod(s) for s in self.shapes]  # cells of each table
         self._ends = list(accumulate(self.sizes))
         self.tables = consecutive(self.sizes)
+        self.layout = tuple(zip(self.axes, self.shapes, self.tables, strict=True))  # of each table
         self.m = self.tables[-1].stop
 
     @classmethod
@@ -172,7 +173,7 @@ class Marginals(Workload):
     def answers_of_rows(self, rows: Countable) -> Array:
         """The shares of all marginal cells (m,) among records: whole counts, divided once."""
         out = np.empty(self.m)
-        for axes, shape, table in zip(self.axes, self.shapes, self.tables, strict=True):
+        for axes, shape, table in self.layout:
             out[table] = rows.count(axes, shape)
         return out / rows.divisor
 

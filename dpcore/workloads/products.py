@@ -112,7 +112,7 @@ def _reader(base: Marginals, rows: Array, matrix: Any, asked: Array | None = Non
         matrix = matrix[:, wanted]
     starts, place = blocks(base.domain), np.searchsorted(wanted, [t.start for t in base.tables] + [base.m])
     parts, few = [], {}
-    for axes, shape, table, (a, b) in zip(base.axes, base.shapes, base.tables, pairwise(place.tolist()), strict=True):
+    for (axes, shape, table), (a, b) in zip(base.layout, pairwise(place.tolist()), strict=True):
         if a == b:
             continue
         here = wanted[a:b] - table.start
@@ -188,11 +188,12 @@ def _add_factors(out: Array, parts: list[slice], factors: list[Array], v: Array,
     out[parts[0], piece] += v
 
 
+@dataclass
 class _SingleCells:
     """A reader of single cells: each is the product of the rows `index` (w, Q) of `p`."""
 
-    def __init__(self, place: Array, index: Array) -> None:
-        self.place, self.index = place, index
+    place: Array
+    index: Array
 
     def _pieces(self) -> Iterator[tuple[slice, Array]]:
         """The cells in pieces of bounded size: the slice of each, and its rows of `p`."""

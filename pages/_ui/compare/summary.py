@@ -38,7 +38,7 @@ def worst_of(both: Comparison) -> dict[str, Worst]:
     """The value of a column and the cell of a pair with the largest difference, and the group disagreed about most."""
     workload, gaps = both.workload, both.synthetic - both.real
     names, found = workload.domain.names, {}
-    for axes, shape, table in zip(workload.axes, workload.shapes, workload.tables, strict=True):
+    for axes, shape, table in workload.layout:
         cells = gaps[table].reshape(shape)
         for place, axis in enumerate(axes):
             rest = tuple(other for other in range(len(axes)) if other != place)
