@@ -11,7 +11,7 @@ from .data.sources.files import source_at
 from .errors import BudgetError, InputError
 from .evaluation.run import Run
 from .parsing.queries import read_queries
-from .privacy.accounting.budget import Budget
+from .privacy.accounting import Budget
 from .problems import PointRelease, QueryRelease, RiskMinimisation
 from .workloads import Explicit, Marginals, TableQueries, Union
 

@@ -11,7 +11,7 @@ from concurrent.futures import CancelledError
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from ..data.domain import Domain, Rows
+from ..data.domain import Countable, Domain
 from ..data.sources.base import SourceWrapper, Tally
 from ..data.sources.counts import Counts
 from ..data.sources.in_order import ReadInOrder
@@ -118,7 +118,7 @@ def sweep_on(
     client: Any,
     waiting: Iterable[Case],
     problem: QueryRelease,
-    rows: Rows | Counts,
+    rows: Countable,
     *,
     watch: Tick = lambda: None,
 ) -> Iterator[SweepPoint]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from ..algorithms.base import Algorithm, make_plan
-from ..privacy.accounting.budget import Budget
+from ..privacy.accounting import Budget
 from ..problems import QueryRelease
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..algorithms import Algorithm
-from ..data.domain import Rows
+from ..data.domain import Countable, Rows
 from ..data.sources.counts import Counts
 from ..data.sources.processes import spawned
 from ..errors import PrivacyWarning, in_words
@@ -54,11 +54,11 @@ class Block:
 class SharedRows:
     """Grouped records, or counts of tables, in one `block` of shared memory; `free` gives the memory back."""
 
-    def __init__(self, rows: Rows | Counts) -> None:
+    def __init__(self, rows: Countable) -> None:
         whole = _packed(rows)
         self._memory = SharedMemory(create=True, size=max(8, whole.nbytes))
         np.ndarray(whole.shape, whole.dtype, self._memory.buf)[...] = whole
-        tables = () if isinstance(rows, Rows) else tuple(rows.tables)
+        tables = tuple(rows.tables) if isinstance(rows, Counts) else ()
         self.block = Block(self._memory.name, whole.shape, whole.dtype.name, tables)
 
     def free(self) -> None:
@@ -273,7 +273,7 @@ def _run_attached(task: JobSpec, pipe: Connection) -> str:
             block.close()
 
 
-def _packed(rows: Rows | Counts) -> Array:
+def _packed(rows: Countable) -> Array:
     """The codes and weights side by side (r, d + 1), or all tables one after another, as one array."""
     if isinstance(rows, Counts):
         return np.concatenate(list(rows.tables.values()))
@@ -281,7 +281,7 @@ def _packed(rows: Rows | Counts) -> Array:
     return np.column_stack([rows.values, rows.weights]).astype(kind)
 
 
-def _unpacked(task: JobSpec, whole: Array) -> Rows | Counts:
+def _unpacked(task: JobSpec, whole: Array) -> Countable:
     """The records that `_packed` put into a block; counts lack their source, whose file only the parent reads."""
     tables = task.block.tables
     if not tables:

@@ -19,7 +19,7 @@ from ..privacy.column_curator import ColumnCurator, passing
 from ..privacy.measurement import noise_scale
 from ..privacy.statistics.columns import FANOUT, Magnitudes, TreeCounts
 from ..schemas.plan import SchemaPlan, divide, plan_schema
-from ..types import Array, Watch, unwatched
+from ..types import Array, unwatched
 from .audit import BUGS, hit_rates
 from .likelihood import ratio
 from .transcripts import MOST, SHARES, SPARE, TRANSCRIPTS, TRUST, AuditResult, Noise, check_asked, judged
@@ -35,7 +35,6 @@ def transcribe_schema(
     transcripts: int = TRANSCRIPTS,
     bug: str = "none",
     seed: int = 0,
-    progress: Watch = unwatched,
 ) -> tuple[AuditResult, AuditResult]:
     """The evidence on μ and δ₀ from a number and a category column measured with the whole budget.
 
@@ -54,14 +53,11 @@ def transcribe_schema(
             object.__setattr__(curator, "_group", 0.5)
         return test.score(curator)
 
-    tests, out = (_Counted(plan), _Passed(plan)), []
-    for i, test in enumerate(tests):
-
-        def told(share: float, i: int = i) -> None:
-            progress((i + share) / len(tests))
-
-        out.append(judged(test, partial(seen, test), NAME, budget, transcripts, bug, rng, told))
-    return out[0], out[1]
+    counted, passed = (
+        judged(test, partial(seen, test), NAME, budget, transcripts, bug, rng, unwatched)
+        for test in (_Counted(plan), _Passed(plan))
+    )
+    return counted, passed
 
 
 class _Counted(Noise):

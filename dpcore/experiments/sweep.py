@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.base import Algorithm, forecast, make_plan
-from ..data.domain import Rows
+from ..data.domain import Countable
 from ..data.schema import domain_to_json
 from ..data.sources.counts import Counts
 from ..errors import InputError, PrivacyWarning, in_words
 from ..evaluation.run import Run
 from ..params import parameter_values
-from ..privacy.accounting.budget import Budget
+from ..privacy.accounting import Budget
 from ..problems import PublicStart, QueryRelease
 from ..tags import Tag
 from ..types import Array, Json, Tick, by_name
@@ -168,7 +168,7 @@ def _seconds(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> flo
 def sweep(
     waiting: Iterable[Case],
     problem: QueryRelease,
-    rows: Rows | Counts,
+    rows: Countable,
     *,
     pool: WorkerPool | None = None,
     watch: Tick = lambda: None,
@@ -221,7 +221,7 @@ def point_of_job(case: Case, job: PoolJob) -> SweepPoint:
     return case.point("failed", message=job.error or job.state)
 
 
-def run_case(case: Case, problem: QueryRelease, rows: Rows | Counts, watch: Tick = lambda: None) -> SweepPoint:
+def run_case(case: Case, problem: QueryRelease, rows: Countable, watch: Tick = lambda: None) -> SweepPoint:
     """The point of a case, run in this process."""
     return run_made(case, partial(Run, case.algorithm, problem, rows, case.budget, seed=case.seed, every=seldom), watch)
 
@@ -265,7 +265,7 @@ def identity(problem: QueryRelease) -> Json:
     }
 
 
-def rows_digest(rows: Rows | Counts) -> str:
+def rows_digest(rows: Countable) -> str:
     """A digest of the records in any order; not for publishing, as it confirms a guess of the whole table.
 
     Of records that were only counted, a digest of their tables.

@@ -188,19 +188,20 @@ class _Script:
         return [a for a in self.asked if a.verb in SELECTING]
 
 
+@frozen
 class _Recorder:
     """A curator that records the questions it is asked."""
 
-    def __init__(self, curator: Any, asked: list[Asked]) -> None:
-        self._curator, self._asked = curator, asked
+    curator: Any
+    asked: list[Asked]
 
     def __getattr__(self, name: str) -> Any:
-        known = getattr(self._curator, name)
+        known = getattr(self.curator, name)
         if name not in ("measure", *SELECTING):
             return known
 
         def ask(question: Any, spend: Any, *more: Any) -> Any:
-            self._asked.append(Asked(name, question, spend, more))
+            self.asked.append(Asked(name, question, spend, more))
             return known(question, spend, *more)
 
         return ask

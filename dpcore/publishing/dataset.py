@@ -14,8 +14,7 @@ from ..data.privacy_unit import PrivacyUnit
 from ..data.sources.base import Source
 from ..errors import InputError, OverspendError
 from ..numbers import brief
-from ..privacy.accounting import Accounting, Budget, Events, Lifetime
-from ..privacy.accounting.lifetime import Total
+from ..privacy.accounting import Accounting, Budget, Events, Lifetime, Total
 from ..types import Json, value_object
 
 LONGEST_NAME = 200  # characters

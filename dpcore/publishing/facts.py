@@ -12,8 +12,7 @@ import scipy
 from ..algorithms import registered_name
 from ..data.domain import Domain
 from ..data.schema import domain_to_json
-from ..privacy.accounting import Accounting, Sums
-from ..privacy.accounting.lifetime import events_to_json, planned
+from ..privacy.accounting import Accounting, Sums, events_to_json, planned
 from ..types import Json
 from .dataset import Reservation
 from .prepared import PreparedRelease, SettledRelease, json_value

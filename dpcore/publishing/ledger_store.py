@@ -23,7 +23,7 @@ import pandas as pd
 from ..data.fingerprint import fingerprint
 from ..data.sources.base import Source
 from ..errors import InputError
-from ..privacy.accounting.lifetime import Events, Total, events_from_json, events_to_json
+from ..privacy.accounting import Events, Total, events_from_json, events_to_json
 from ..types import Json
 from . import chain, verifier
 from .chain import CHECKED, now, open_regular

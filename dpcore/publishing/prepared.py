@@ -21,8 +21,7 @@ from ..data.sources.base import Source
 from ..data.sources.counts import Counts, gather
 from ..data.sources.people import limited
 from ..errors import InputError
-from ..privacy.accounting import Choice, Plan, reserved
-from ..privacy.accounting.lifetime import Filtered, Listed
+from ..privacy.accounting import Choice, Filtered, Listed, Plan, reserved
 from ..privacy.column_curator import ColumnCurator
 from ..privacy.curator import check_readable
 from ..problems import QueryRelease

@@ -10,7 +10,7 @@ from ..data.domain import Column, Domain
 from ..data.open_schema import OpenColumn, OpenSchema
 from ..data.readings import AS_WRITTEN, COMMA, ORDERS
 from ..errors import BudgetError
-from ..privacy.accounting.budget import Gaussian, NoiseSpend
+from ..privacy.accounting import Gaussian, NoiseSpend
 from ..privacy.column_curator import ColumnCurator
 from ..privacy.statistics.columns import KindCounts, Magnitudes
 from ..tags import Paid

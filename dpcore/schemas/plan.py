@@ -16,11 +16,24 @@ from ..data.open_schema import OpenColumn
 from ..errors import BudgetError, InputError, check_rows
 from ..numbers import ROOM, bisected
 from ..privacy import grid
-from ..privacy.accounting import conversions
-from ..privacy.accounting.budget import SMALLEST, Accounting, Budget, Gaussian, NoiseSpend, Pure, Sums
-from ..privacy.accounting.calibrations import MARGIN
-from ..privacy.accounting.ledger import Charge, Plan
-from ..privacy.accounting.lifetime import Drawn, Events, Filtered, Listed, reserved
+from ..privacy.accounting import (
+    MARGIN,
+    SMALLEST,
+    Accounting,
+    Budget,
+    Charge,
+    Drawn,
+    Events,
+    Filtered,
+    Gaussian,
+    Listed,
+    NoiseSpend,
+    Plan,
+    Pure,
+    Sums,
+    conversions,
+    reserved,
+)
 from ..privacy.column_curator import passing
 from ..privacy.measurement import deviation
 from ..privacy.statistics.columns import Categories, KindCounts, Magnitudes, Nodes, TreeCounts

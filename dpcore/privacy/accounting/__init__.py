@@ -5,6 +5,7 @@ Others are taken from their own modules.
 
 from .budget import (
     LARGEST,
+    LARGEST_DELTA,
     SMALLEST,
     SMALLEST_DELTA,
     Accounting,
@@ -12,6 +13,7 @@ from .budget import (
     BoundedRange,
     Budget,
     Gaussian,
+    NoiseSpend,
     Pure,
     Spend,
     Spent,
@@ -35,4 +37,18 @@ from .calibrations import (
 from .conversions import gdp_epsilon, gdp_log_delta, gdp_mu, root, zcdp_epsilon
 from .guarantee import cautions, worst_profile
 from .ledger import Charge, Choice, Plan
-from .lifetime import Concentrated, Drawn, Event, Events, Lifetime, events_from_json, gaussian_cost, reserved
+from .lifetime import (
+    Concentrated,
+    Drawn,
+    Event,
+    Events,
+    Filtered,
+    Lifetime,
+    Listed,
+    Total,
+    events_from_json,
+    events_to_json,
+    gaussian_cost,
+    planned,
+    reserved,
+)
