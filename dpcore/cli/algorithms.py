@@ -5,8 +5,8 @@ Two examples:
   python -m dpcore algorithms --markdown
 """
 
-import argparse
 import json
+from argparse import Namespace
 from dataclasses import asdict
 from typing import Any
 
@@ -19,7 +19,7 @@ ARGUMENTS = ()
 EITHER = (flag("--markdown", "a Markdown table"), flag("--json", "everything, machine-readable"))
 
 
-def execute(chosen: argparse.Namespace) -> None:
+def execute(chosen: Namespace) -> None:
     """Print the list of algorithms."""
     if chosen.json:
         print(json.dumps({name: _facts(cls) for name, cls in ALGORITHMS.items()}, indent=2))

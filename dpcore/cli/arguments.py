@@ -1,14 +1,13 @@
 """The arguments that several commands share, and the readers of their numbers and budgets."""
 
-import argparse
+from argparse import ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import Budget, InputError, PrivacyUnit
 from ..algorithms import solving
 from ..numbers import MAX_ROWS, read_number
-from ..privacy.accounting import LARGEST, SMALLEST, SMALLEST_DELTA
-from ..privacy.accounting.budget import LARGEST_DELTA
+from ..privacy.accounting import LARGEST, LARGEST_DELTA, SMALLEST, SMALLEST_DELTA
 from ..types import Json, Texts
 
 Argument = tuple[str, Json]  # its name, and what argparse is told of it
@@ -29,7 +28,7 @@ def real(text: str, kind: type = float, *limits: float):  # noqa: ANN201 - of th
     try:
         return read_number(text, "", kind, *limits)
     except InputError as error:  # argparse would put a message of its own in place of a ValueError's
-        raise argparse.ArgumentTypeError(str(error)) from None
+        raise ArgumentTypeError(str(error)) from None
 
 
 def reals(name: str, text: str) -> Sequence[float]:
@@ -117,11 +116,11 @@ PERSON = (
 )
 
 
-def unit_of(chosen: argparse.Namespace) -> PrivacyUnit:
+def unit_of(chosen: Namespace) -> PrivacyUnit:
     """The privacy unit that the arguments state."""
     return PrivacyUnit(chosen.person, chosen.most_rows)
 
 
-def budget_of(chosen: argparse.Namespace) -> Budget:
+def budget_of(chosen: Namespace) -> Budget:
     """The budget that the arguments state; InputError names the supported range."""
     return Budget(chosen.epsilon, chosen.delta)

@@ -8,10 +8,10 @@ Two examples:
   python -m dpcore ask first 'age > 50' 'age < 50' --compare ratio --with second --level 0.9
 """
 
-import argparse
 import json
 import math
 import shlex
+from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -53,7 +53,7 @@ ARGUMENTS = (
 )
 
 
-def execute(chosen: argparse.Namespace) -> None:
+def execute(chosen: Namespace) -> None:
     """Read the release, not a table; answer the questions; print."""
     if bool(chosen.questions) == bool(chosen.linked):
         raise InputError("ask a question, or name two columns by --linked; one of both")
@@ -67,7 +67,7 @@ def execute(chosen: argparse.Namespace) -> None:
     domain, n = known.domain, independent(releases[0].facts["protects"])
     if chosen.linked:
         test = linked(known, chosen.linked, n)
-        print(json.dumps(test.to_json(), indent=1) if chosen.json else _of_link(test))
+        print(json.dumps(asdict(test), indent=1) if chosen.json else _of_link(test))
         return
     questions = [understand(text, domain) for text in chosen.questions]
     for question in questions:
@@ -86,7 +86,7 @@ def execute(chosen: argparse.Namespace) -> None:
         found = list(map(adaptively, found))
     more = [] if chosen.within is None else [_more(releases[0].facts, known, q, chosen) for q in questions]
     if chosen.json:
-        told = [interval.to_json() for interval in found]
+        told = list(map(asdict, found))
         print(
             json.dumps([t | {"next": asdict(m)} for t, m in zip(told, more, strict=True)] if more else told, indent=1)
         )
@@ -115,7 +115,7 @@ def _of_link(test: Linked) -> str:
     return test.words if test.p_value is None else f"{test.words} p = {test.p_value:.3g}, from {test.repeats} tables"
 
 
-def _more(facts: Json, known: UnbiasedAnswers, question: Question, chosen: argparse.Namespace) -> Further:
+def _more(facts: Json, known: UnbiasedAnswers, question: Question, chosen: Namespace) -> Further:
     n, promise = independent(facts["protects"]), facts["promise"]
     accounting = Accounting.GDP if promise["accounting"] == Accounting.GDP else Accounting.ZCDP
     return further(known, question, chosen.within, n, promise["delta"], accounting, level=chosen.level)
@@ -213,5 +213,5 @@ def told(known: UnbiasedAnswers, texts: list[str], run: Run, rows: Any) -> list[
         both = compare(run.release, rows, question.workload)  # type: ignore[arg-type]
         found = answer(known, question, run.problem.effective_n, estimate=float(both.synthetic[0]))
         found = adaptively(found) if run.algorithm.adaptive else found
-        out.append({"real": float(both.real[0]), **found.to_json()})
+        out.append({"real": float(both.real[0]), **asdict(found)})
     return out

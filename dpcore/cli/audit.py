@@ -9,8 +9,8 @@ Two examples:
   python -m dpcore audit --algorithm dpfw --bug half-sensitivity --epsilon 2 --delta 0
 """
 
-import argparse
 import json
+from argparse import Namespace
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -58,7 +58,7 @@ ARGUMENTS = (
 )
 
 
-def execute(chosen: argparse.Namespace) -> int:
+def execute(chosen: Namespace) -> int:
     """Print the verdict; exit code 1 when a lower bound exceeds the promise."""
     if chosen.algorithm == SCHEMA:
         return _schema(chosen)
@@ -79,7 +79,7 @@ def execute(chosen: argparse.Namespace) -> int:
     return 0 if kept else 1
 
 
-def _schema(chosen: argparse.Namespace) -> int:
+def _schema(chosen: Namespace) -> int:
     """The evidence on a schema's counts, and on its values above a threshold, against their charges."""
     if chosen.set or chosen.runs:
         raise InputError(f"--algorithm {SCHEMA} has no parameters, and is judged by transcripts alone")
@@ -95,7 +95,7 @@ def _schema(chosen: argparse.Namespace) -> int:
     return 0 if kept else 1
 
 
-def _judged(name: str, chosen: argparse.Namespace) -> Judged:
+def _judged(name: str, chosen: Namespace) -> Judged:
     """The evidence on one algorithm, by the game and, where they are asked for, by transcripts."""
     budget, every = budget_of(chosen), chosen.algorithm == ALL
     algorithm = short(choose(name, chosen.set, QueryRelease), {text.partition("=")[0] for text in chosen.set})
@@ -105,7 +105,7 @@ def _judged(name: str, chosen: argparse.Namespace) -> Judged:
     return Judged(found, transcribe(algorithm, budget, transcripts=transcripts, **planted) if transcripts else None)
 
 
-def _all_judged(names: list[str], chosen: argparse.Namespace) -> Iterator[Judged]:
+def _all_judged(names: list[str], chosen: Namespace) -> Iterator[Judged]:
     """The evidence on each algorithm, in order; several are judged in processes of their own."""
     judged = partial(_judged, chosen=chosen)
     if len(names) == 1:

@@ -5,7 +5,7 @@ Two examples:
   python -m dpcore evolve points.csv --low 0 --high 1 --algorithm psmm --epsilon 1 --synthetic near.csv
 """
 
-import argparse
+from argparse import Namespace
 
 import numpy as np
 
@@ -37,7 +37,7 @@ ARGUMENTS = (
 )
 
 
-def execute(chosen: argparse.Namespace) -> None:
+def execute(chosen: Namespace) -> None:
     """Check what is public, evolve points once for each seed, print their distances and write the files."""
     check_writable(chosen.json, chosen.synthetic)
     budget = budget_of(chosen)
@@ -61,7 +61,7 @@ def execute(chosen: argparse.Namespace) -> None:
     report(runs, about, "distance W1 to the real points", ("w1", "w1_error"))
 
 
-def _region(chosen: argparse.Namespace, names: Texts) -> Bounded:
+def _region(chosen: Namespace, names: Texts) -> Bounded:
     """The public region that --ball, or --low and --high, describe."""
     if chosen.ball is not None and chosen.low is None and chosen.high is None:
         return Ball(np.zeros(len(names)), chosen.ball)

@@ -1,11 +1,11 @@
 """What commands write: files that are whole or not there, and progress on stderr."""
 
-import argparse
 import io
 import json
 import os
 import sys
 import time
+from argparse import Namespace
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TextIO
@@ -123,7 +123,7 @@ class Progress:
             print("\r" + " " * 78 + "\r", end="", file=sys.stderr, flush=True)
 
 
-def of_ledger(chosen: argparse.Namespace) -> Json:
+def of_ledger(chosen: Namespace) -> Json:
     """The fields of a `BudgetRequest` that say whose budget is used; InputError for a ledger that cannot serve it."""
     if (chosen.total_epsilon is None) != (chosen.total_delta is None):
         raise InputError("--total-epsilon and --total-delta go together")

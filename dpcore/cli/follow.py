@@ -1,7 +1,7 @@
 """Going through a run with progress on stderr, and its report on stdout: shared by `run`, `evolve` and `learn`."""
 
-import argparse
 import warnings
+from argparse import Namespace
 from collections.abc import Callable, Sequence
 
 from ..errors import PrivacyWarning
@@ -12,7 +12,7 @@ from .files import Progress, tell, write, write_json
 from .task import columns, shown
 
 
-def each_run(chosen: argparse.Namespace, make: Callable[[int], Run], summary: Callable[[Run], Json]) -> list[Json]:
+def each_run(chosen: Namespace, make: Callable[[int], Run], summary: Callable[[Run], Json]) -> list[Json]:
     """The summaries of one run for each seed that RUNS ask for, also written to --json.
 
     The first run also writes --synthetic, where that is asked for; warnings about its budget go to stderr.

@@ -5,7 +5,7 @@ Two examples:
   python -m dpcore learn people.csv --schema s.json --task logistic:income:age,hours --algorithm noisy_gd --epsilon 1
 """
 
-import argparse
+from argparse import Namespace
 
 from .. import RiskMinimisation, Run, domain_from_json, read_json, read_table
 from ..parsing.tasks import HELP, REGIONS, read_task
@@ -32,7 +32,7 @@ ARGUMENTS = (
 )
 
 
-def execute(chosen: argparse.Namespace) -> None:
+def execute(chosen: Namespace) -> None:
     """Check what is public, learn once for each seed, print the risks and write the file."""
     check_writable(chosen.json)
     budget = budget_of(chosen)

@@ -7,8 +7,8 @@ Two examples:
   python -m dpcore ledger verify --ledger l.sqlite --receipt first/release.json
 """
 
-import argparse
 import json
+from argparse import Namespace
 from pathlib import Path
 
 from .. import InputError, read_json
@@ -26,7 +26,7 @@ ARGUMENTS = (
 )
 
 
-def execute(chosen: argparse.Namespace) -> int:
+def execute(chosen: Namespace) -> int:
     """Print the ledger or its check; exit code 1 when verification finds something wrong."""
     if chosen.what == "show":
         for said in tidied(Path(chosen.ledger)):

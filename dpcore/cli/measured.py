@@ -1,7 +1,7 @@
 """Runs on a schema that is measured first, anew for every seed."""
 
-import argparse
 import hashlib
+from argparse import Namespace
 from collections.abc import Callable
 from typing import Any
 
@@ -31,7 +31,7 @@ class Measured:
 
     which = ", had the schema been known"
 
-    def __init__(self, chosen: argparse.Namespace, schema: OpenSchema) -> None:
+    def __init__(self, chosen: Namespace, schema: OpenSchema) -> None:
         if chosen.start is not None:
             raise InputError("a public start needs a schema that is known: it says how likely each combination is")
         self.chosen, self.schema, self.unit = chosen, schema, unit_of(chosen)

@@ -10,7 +10,7 @@ Two examples:
   python -m dpcore purposes people.csv --schema s.json --queries marginals:2 --algorithm aim --epsilons 1 --json o.json
 """
 
-import argparse
+from argparse import Namespace
 from collections.abc import Iterable
 from functools import partial
 from operator import itemgetter
@@ -43,7 +43,7 @@ ARGUMENTS = (
 )
 
 
-def execute(chosen: argparse.Namespace) -> None:
+def execute(chosen: Namespace) -> None:
     """Check everything first, then run point by point, keep the files up to date, and print the means."""
     check_writable(chosen.json, chosen.csv)
     budgets = budgets_of(chosen, 1)

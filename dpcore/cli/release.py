@@ -19,8 +19,8 @@ Two examples:
       --delta 1e-9 --ledger l.sqlite --person id --most-rows 4 --out second
 """
 
-import argparse
 import os
+from argparse import Namespace
 from functools import partial
 from pathlib import Path
 
@@ -51,7 +51,7 @@ ARGUMENTS = (
 )
 
 
-def execute(chosen: argparse.Namespace) -> None:
+def execute(chosen: Namespace) -> None:
     """Check what is public, use the budget, draw the release once, write its folder and print what it promises."""
     of = of_ledger(chosen)
     budget = budget_of(chosen)

@@ -26,7 +26,7 @@ Two examples:
   python -m dpcore run people.csv --schema s.json --queries prefixes:age --algorithm mwem --epsilon 0.5 --repeat 3
 """
 
-import argparse
+from argparse import Namespace
 from functools import cache
 
 from .. import Budget, Domain, QueryRelease, Run
@@ -61,7 +61,7 @@ ARGUMENTS = (
 )
 
 
-def execute(chosen: argparse.Namespace) -> None:
+def execute(chosen: Namespace) -> None:
     """Check what is public, run once for each seed, print the errors and write the files."""
     check_writable(chosen.json, chosen.synthetic)
     budget = budget_of(chosen)
@@ -102,7 +102,7 @@ class Known:
     said = {}
     which = ""
 
-    def __init__(self, chosen: argparse.Namespace, schema: Domain, algorithm: Algorithm, budget: Budget) -> None:
+    def __init__(self, chosen: Namespace, schema: Domain, algorithm: Algorithm, budget: Budget) -> None:
         self.problem, self.rows = read_task(chosen, schema)
         for question in chosen.ask:
             understand(question, self.problem.domain)  # so that it is refused before anything runs

@@ -29,8 +29,8 @@ Two examples:
   python -m dpcore schema people.csv --private --epsilon 1 --delta 1e-6 --ledger l.sqlite > schema.json
 """
 
-import argparse
 import json
+from argparse import Namespace
 from io import BytesIO
 from typing import Any
 
@@ -63,7 +63,7 @@ EITHER = (
 )
 
 
-def execute(chosen: argparse.Namespace) -> None:
+def execute(chosen: Namespace) -> None:
     """Print the schema to stdout, and the remaining tasks to stderr."""
     if chosen.private:
         _measure(chosen)
@@ -82,7 +82,7 @@ def execute(chosen: argparse.Namespace) -> None:
         tell("note", "fill in every null (bounds and values are public knowledge, not taken from the data)")
 
 
-def _stated(chosen: argparse.Namespace) -> TextFormat | None:
+def _stated(chosen: Namespace) -> TextFormat | None:
     """The text file's format, as `--file` states it; None where it is not given."""
     return (
         None
@@ -91,7 +91,7 @@ def _stated(chosen: argparse.Namespace) -> TextFormat | None:
     )
 
 
-def _proposed(frame: pd.DataFrame, chosen: argparse.Namespace) -> dict[str, Any]:
+def _proposed(frame: pd.DataFrame, chosen: Namespace) -> dict[str, Any]:
     """The proposed schema, with progress by columns after a first line where even one column takes long."""
     rows, columns = frame.shape
     if frame.size >= MANY:
@@ -110,7 +110,7 @@ def _proposed(frame: pd.DataFrame, chosen: argparse.Namespace) -> dict[str, Any]
         progress.clear()
 
 
-def _measure(chosen: argparse.Namespace) -> None:
+def _measure(chosen: Namespace) -> None:
     if chosen.epsilon is None or chosen.delta is None or not chosen.ledger:
         raise InputError("--private needs --epsilon, --delta and --ledger")
     of, format = of_ledger(chosen), _stated(chosen) or UNSTATED

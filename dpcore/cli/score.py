@@ -7,7 +7,7 @@ Two examples:
   python -m dpcore score people.csv synthetic.csv --schema s.json --queries ranges:age --json scores.json
 """
 
-import argparse
+from argparse import Namespace
 
 from .. import Marginals, QueryRelease, read_table
 from ..data.readers import read
@@ -30,7 +30,7 @@ ARGUMENTS = (
 )
 
 
-def execute(chosen: argparse.Namespace) -> None:
+def execute(chosen: Namespace) -> None:
     """Read both tables by one schema, compare their answers, print and write."""
     check_writable(chosen.json)
     workload = read_questions(chosen, read_schema(chosen))

@@ -10,9 +10,9 @@ Two examples:
   python -m dpcore sweep people.csv --schema s.json --queries marginals:2 --epsilons 1,3 --json o.json --resume
 """
 
-import argparse
 import json
 import math
+from argparse import Namespace
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import replace
@@ -79,7 +79,7 @@ ARGUMENTS = (
 )
 
 
-def execute(chosen: argparse.Namespace) -> None:
+def execute(chosen: Namespace) -> None:
     """Check the arguments, run every algorithm at every ε with every seed, and print the means over seeds."""
     check_writable(chosen.json, chosen.csv)
     algorithms = _algorithms(chosen.algorithms, chosen.set)
@@ -89,7 +89,7 @@ def execute(chosen: argparse.Namespace) -> None:
         _execute(chosen, budgets, algorithms, client)
 
 
-def _execute(chosen: argparse.Namespace, budgets: list[Budget], algorithms: Json, client: Any) -> None:
+def _execute(chosen: Namespace, budgets: list[Budget], algorithms: Json, client: Any) -> None:
     """Read the table, run the missing points here or on a cluster, and print the means."""
     if isinstance(schema := read_schema(chosen), OpenSchema):
         if chosen.jobs > 1 or chosen.scheduler:  # other processes would have to read raw cells
@@ -114,7 +114,7 @@ def _execute(chosen: argparse.Namespace, budgets: list[Budget], algorithms: Json
 
 
 def _known(
-    chosen: argparse.Namespace, client: Any, problem: QueryRelease, rows: Rows | Counts,
+    chosen: Namespace, client: Any, problem: QueryRelease, rows: Rows | Counts,
     waiting: Sequence[Case], watch: Tick,
 ) -> Points:  # fmt: skip
     """The points of a known schema, run on a cluster, by several processes, or in this one."""
@@ -225,7 +225,7 @@ def as_csv(points: Sequence[SweepPoint]) -> str:
     return neutral(pd.DataFrame(lines)).to_csv(index=False)
 
 
-def budgets_of(chosen: argparse.Namespace, algorithms: int) -> list[Budget]:
+def budgets_of(chosen: Namespace, algorithms: int) -> list[Budget]:
     """The budgets that `grid` asks for; InputError for unsupported values, too many runs, or no file to resume."""
     if chosen.resume and not chosen.json:
         raise InputError("--resume continues the file that --json names; give one")
@@ -235,7 +235,7 @@ def budgets_of(chosen: argparse.Namespace, algorithms: int) -> list[Budget]:
 
 
 def points_of(
-    chosen: argparse.Namespace, algorithms: Json, budgets: Sequence[Budget], problem: QueryRelease, digest: str,
+    chosen: Namespace, algorithms: Json, budgets: Sequence[Budget], problem: QueryRelease, digest: str,
     run: Runner, csv: Callable[[Sequence[SweepPoint]], str], own: Json,
     sound: Callable[[Any], bool] = is_error,
 ) -> list[SweepPoint]:  # fmt: skip
@@ -346,7 +346,7 @@ def _short(value: Any) -> str:
 
 
 def _write(
-    points: Sequence[SweepPoint], chosen: argparse.Namespace, file: Json, csv: Callable[[Sequence[SweepPoint]], str]
+    points: Sequence[SweepPoint], chosen: Namespace, file: Json, csv: Callable[[Sequence[SweepPoint]], str]
 ) -> None:
     """Write all points, sorted, to the files that --json and --csv name; nothing before the first point."""
     ordered = sorted(points, key=lambda p: p.key)

@@ -1,7 +1,7 @@
 """The arguments that `run` and `sweep` share: the table and the questions; and how numbers are shown."""
 
-import argparse
 import os
+from argparse import BooleanOptionalAction, Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -56,7 +56,7 @@ QUESTIONS = (
 _STREAM = "read the table in parts, whatever its size, or never (default: a folder, and what is large)"
 TASK = (
     argument("table", "TABLE", TABLE),
-    argument("--stream", None, _STREAM, action=argparse.BooleanOptionalAction),
+    argument("--stream", None, _STREAM, action=BooleanOptionalAction),
     *QUESTIONS,
     *PERSON,
     argument("--start", "PUBLIC", "a public table of the same schema to start from"),
@@ -64,7 +64,7 @@ TASK = (
 )
 
 
-def read_questions(chosen: argparse.Namespace, schema: Domain | OpenSchema) -> Workload:
+def read_questions(chosen: Namespace, schema: Domain | OpenSchema) -> Workload:
     """The workload that the arguments describe in a schema; notes on reading the queries go to stderr."""
     if isinstance(schema, OpenSchema):
         raise InputError(f"{chosen.schema}: parts of the schema are private; only run, sweep and release measure them")
@@ -76,19 +76,19 @@ def read_questions(chosen: argparse.Namespace, schema: Domain | OpenSchema) -> W
     return workload
 
 
-def read_schema(chosen: argparse.Namespace) -> Domain | OpenSchema:
+def read_schema(chosen: Namespace) -> Domain | OpenSchema:
     """The schema that the arguments name, with the columns that they choose."""
     schema = read_json(chosen.schema)
     found = open_schema_from_json(schema) if is_open(schema) else domain_from_json(schema)
     return found.project(split_names(chosen.columns)) if chosen.columns else found
 
 
-def queries_in(chosen: argparse.Namespace, domain: Domain) -> Workload:
+def queries_in(chosen: Namespace, domain: Domain) -> Workload:
     """The workload that --queries ask for in a domain."""
     return read_queries(chosen.queries, domain)[0]
 
 
-def open_table(chosen: argparse.Namespace, format: TextFormat, *, whole: bool = False) -> pd.DataFrame | Source:
+def open_table(chosen: Namespace, format: TextFormat, *, whole: bool = False) -> pd.DataFrame | Source:
     """The table in memory; or its source, where it is large, a folder, or to be read in parts.
 
     What needs the `whole` table is read so, however large it is, unless parts were asked for.
@@ -114,7 +114,7 @@ def counted(source: Source, workload: Workload, unit: PrivacyUnit) -> Rows | Cou
 
 
 def read_task(
-    chosen: argparse.Namespace, schema: Domain | OpenSchema, spread: Callable[[Source], Source] = lambda source: source
+    chosen: Namespace, schema: Domain | OpenSchema, spread: Callable[[Source], Source] = lambda source: source
 ) -> tuple[QueryRelease, Rows | Counts]:
     """The problem and the records that the shared arguments describe; `spread` chooses who counts a source."""
     workload = read_questions(chosen, schema)
@@ -133,7 +133,7 @@ def read_task(
     return QueryRelease(workload, rows.n, unit.most_rows, read_start(chosen, domain)), rows
 
 
-def read_start(chosen: argparse.Namespace, domain: Domain) -> Array | PublicStart | None:
+def read_start(chosen: Namespace, domain: Domain) -> Array | PublicStart | None:
     """The public table to start from, if one is named."""
     if chosen.start is None:
         return None

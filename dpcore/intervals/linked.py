@@ -1,7 +1,6 @@
 """A test of whether two columns are linked, from what was released alone: post-processing, so it costs nothing."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 
 import numpy as np
 
@@ -9,7 +8,7 @@ from ..algorithms.evidence import nearest
 from ..errors import InputError
 from ..numbers import bisected
 from ..releases import UnbiasedAnswers
-from ..types import Array, Axes, Json, Rng, Texts, value_object
+from ..types import Array, Axes, Rng, Texts, value_object
 from ..workloads.residuals import centred
 
 REPEATS, LEVEL = 999, 0.05
@@ -26,10 +25,6 @@ class Linked:
     statistic: float | None
     repeats: int
     words: str
-
-    def to_json(self) -> Json:
-        """The fields by name, for JSON."""
-        return asdict(self)
 
 
 def linked(

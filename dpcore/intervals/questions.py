@@ -6,7 +6,7 @@ parts, conservatively; where no table says anything of a question, nothing is cl
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import InputError
 from ..parsing.questions import Question
 from ..releases import UnbiasedAnswers
-from ..types import Array, Json, Texts, frozen, value_object
+from ..types import Array, Texts, frozen, value_object
 from ..workloads.residuals import MOST_WAYS
 from .compatible import Band, compatible_bounds
 from .known import components, share_of, spread_of, values_of
@@ -43,10 +43,6 @@ class Interval:
     population_high: float | None
     level: float
     how: str
-
-    def to_json(self) -> Json:
-        """The fields by name, for JSON."""
-        return asdict(self)
 
 
 @frozen
