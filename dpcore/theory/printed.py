@@ -8,8 +8,6 @@ from collections.abc import Callable
 
 from ..types import value_object
 
-RANGE = tuple[float, float]
-
 
 @value_object
 class Printed:
