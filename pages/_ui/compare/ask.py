@@ -1,7 +1,7 @@
 """Ask first: how small may ε be for all that is asked? From public numbers where the noise is known, else from runs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 import numpy as np
@@ -18,7 +18,7 @@ from dpcore.params import build
 from dpcore.tags import Tag
 from dpcore.theory.meaning import Promise, guess_tile
 from dpcore.theory.noise import all_within, reach
-from dpcore.types import by_name
+from dpcore.types import by_name, value_object
 from dpcore.workloads import Workload
 
 from ..jobs import watch
@@ -44,7 +44,7 @@ class Forecast:
     reached: dict[float, float]
 
 
-@dataclass(frozen=True)
+@value_object
 class Asked:
     """What is near enough: all answers within a tolerance, in a share of releases."""
 

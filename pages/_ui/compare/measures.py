@@ -1,12 +1,12 @@
 """What "error" means on the Compare page: the largest, the typical, one question, one group; in points."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
 
 from dpcore.evaluation.run import Comparison, subgroups
+from dpcore.types import value_object
 
 from ..shell import clean, question, shared
 from .sweeps import Dot, Sweep
@@ -24,7 +24,7 @@ KINDS = {
 }
 
 
-@dataclass(frozen=True)
+@value_object
 class Measure:
     """A number for each dot: `words` for the axis, `of` the dot, against the table or its `population`.
 

@@ -1,7 +1,6 @@
 """What a person has to decide before a table can be explored, each with one click; and whom the guarantee protects."""
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -15,6 +14,7 @@ from dpcore.data.readings import ANY_CASE, PARTS
 from dpcore.data.recognising import names_one
 from dpcore.publishing.card import PEEKED, UNCOVERED
 from dpcore.tags import Tag
+from dpcore.types import value_object
 
 from ..shell import Table, clean, few, heading, plain, row, session, stakeholder
 from .grid import MEASURE, STATES, USE, do
@@ -47,7 +47,7 @@ KEPT = (
 SHOWN = 4  # lines of one list
 
 
-@dataclass(frozen=True)
+@value_object
 class Decision:
     """Something to decide about some columns: in words, and the ways by their labels, best first, as `do` has them."""
 

@@ -1,7 +1,7 @@
 """The paper's figures, live: initialisation, steps, number of samples, clustered or spread; a reference beside them."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import streamlit as st
 from dpcore import Budget
 from dpcore.algorithms import Algorithm
 from dpcore.params import build
+from dpcore.types import value_object
 
 from ..charts import evolution as evolution_charts
 from ..jobs import LAST, Runs, WantedRun, tab_runs, watch
@@ -32,7 +33,7 @@ PLACES = {0.02: "tight", 0.5: "spread"}  # samples by the radius of the disc tha
 Settings = dict[tuple[str, float], dict[str, Any]]
 
 
-@dataclass(frozen=True)
+@value_object
 class Figure:
     """One figure: its question, its axis, and what it runs at n."""
 

@@ -2,15 +2,15 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from dpcore.numbers import points
+from dpcore.types import value_object
 
 Place = tuple[float, int]  # of a bar: its ε, and its place among the bars
 Medians = Mapping[float, Sequence[float]]  # what each bar of a lesson is in the median of its repeats, by ε
 
 
-@dataclass(frozen=True)
+@value_object
 class LessonFinding:
     """The place of the right answer, and what was found in a sentence."""
 

@@ -3,7 +3,7 @@
 import json
 import tomllib
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import streamlit as st
 
 from dpcore import ALGORITHMS
 from dpcore.theory.meaning import Promise
+from dpcore.types import value_object
 
 from ..charts.base import guessed
 from ..shell import QUIET, link, meaning, number
@@ -26,7 +27,7 @@ DELTA = 1e-9  # that of Explore, unless somebody moves it
 RULES = {"population": sampling, "unseen-rule": rule}  # of lessons without marks
 
 
-@dataclass(frozen=True)
+@value_object
 class Bar:
     """A bar of a lesson: its name, which error of a run it is, and what is `changed` in the lesson's settings."""
 
@@ -35,7 +36,7 @@ class Bar:
     changed: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@value_object
 class Lesson:
     """A question to predict before the charts are shown; `settings` are Explore's address, the algorithm by name.
 

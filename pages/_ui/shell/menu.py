@@ -1,13 +1,13 @@
 """Which pages there are, in which groups, and the question that each of them answers."""
 
 import tomllib
-from dataclasses import dataclass
 from pathlib import Path
 
 from dpcore.tags import Tag
+from dpcore.types import value_object
 
 
-@dataclass(frozen=True)
+@value_object
 class Entry:
     """A page: its file, its name in the menu, the line below the title, and the title.
 
