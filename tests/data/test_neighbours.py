@@ -321,6 +321,20 @@ def test_a_database_gives_every_row_the_code_that_it_has_in_memory(duckdb, kind,
     assert found.tables[(0,)].tolist() == np.bincount(codes, minlength=column.size).tolist()
 
 
+def test_a_number_of_32_bits_is_its_text_wherever_it_is_read(duckdb):
+    texts = ["0.7", "0.1", "-0.3", "1.1", "1e-05", "16777216", "100000000000000"]
+    thin = np.float32(texts)
+    frames = [pd.DataFrame({"x": column}) for column in (texts, thin)]
+    for found in (lambda frame: fingerprint(frame, b"k"), lambda frame: persons(frame["x"]).tolist()):
+        assert found(frames[0]) == found(frames[1])
+    for spec in ({"kind": "numeric", "edges": [-1, *sorted(map(float, texts)), 1e15]}, categorical(*texts)):
+        domain = domain_of({"x": spec})
+        codes, others = (domain.columns[0].encode(frame["x"]).tolist() for frame in frames)
+        assert codes == others
+        counts = duckdb(pa.table({"x": thin})).count(domain, [(0,)]).tables[0,]
+        assert counts.tolist() == np.bincount(codes, minlength=domain.size).tolist()
+
+
 def test_a_database_refuses_a_text_that_is_no_utf_8(duckdb):
     with refused("did not answer"):
         duckdb(pa.table({"x": cells([b"a", b"Z\xfcrich"], pa.string())})).count(CATEGORIES, [(0,)])

@@ -34,18 +34,18 @@ from tests.helpers import (
 ibis = pytest.importorskip("ibis", reason="the extra `sql` is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore")  # the drivers' own
 
+CLIP = {"out_of_range": "clip", "missing": "category"}
 EDGES = [0, 0.1, 0.30000000000000004, 1 / 3, 1.1, 3]
 SCHEMA = {
     "sex": categorical('f', 'm', "it's", 'NA', missing='category'),
-    "old": integer(0, 9, out_of_range="clip", missing="category"),
-    "pay": {"kind": "numeric", "edges": EDGES, "out_of_range": "clip", "missing": "category"},
-    "thin": binned("numeric", 0, 0.1, 0.7, 1, out_of_range="clip", missing="category"),
+    "old": integer(0, 9, **CLIP),
+    "pay": {"kind": "numeric", "edges": EDGES, **CLIP},
+    "thin": binned("numeric", 0, 0.1, 0.7, 1, **CLIP),
     "code": categorical('1', '007', '9007199254740993', '(other)', missing='other'),
     "rate": categorical("0.1", "2", "-0.5", missing="category"),
     "yes": categorical("True", "False", missing="category"),
-    "full": integer(0, 3, unreadable="missing", out_of_range="clip"),
+    "full": integer(0, 3, unreadable="missing", **CLIP),
 }  # fmt: skip
-SCHEMA["full"]["missing"] = "category"
 SCHEMA["code"]["out_of_range"] = "other"
 TYPES = "sex text, old bigint, pay double precision, thin real, code bigint, rate double precision, yes boolean"
 TYPES += ", \"full\" double precision"  # fmt: skip
@@ -153,6 +153,7 @@ def test_codes_are_those_in_memory_bit_for_bit(source):
         ("old", integer(0, 9, out_of_range="clip"), "a value is missing"),
         ("sex", categorical("f", "m", missing="category"), "not one of the allowed"),
         ("full", binned("numeric", 0, 1, missing="category"), "is not a finite number"),
+        ("thin", integer(2**24, 2**24 + 9, **CLIP), "from which its numbers are not made"),
         ("sex", integer(0, 9), "from which its numbers are not made"),
         ("sex", categorical("f", read="any case"), "reading it as 'any case' needs a file"),
         ("nobody", integer(0, 9), "has no column 'nobody'"),
@@ -199,6 +200,18 @@ def test_no_setting_of_a_server_makes_a_value_a_command(postgres):
     domain = domain_of({"word": categorical(*words)})
     with closing(connect(f"{postgres}?options=-c%20standard_conforming_strings%3Doff#slashes")) as source:
         assert gather(source, domain, []).weights.tolist() == [1, 1, 1]
+
+
+def test_an_enumeration_is_read_as_its_texts(postgres):
+    with __import__("psycopg").connect(postgres) as own:
+        own.execute("CREATE TYPE sex AS ENUM ('m', 'f', ' x')")
+        own.execute("CREATE TABLE sexes (sex sex)")
+        own.execute("INSERT INTO sexes VALUES ('m'), (' x'), ('m'), (NULL)")
+    domain = domain_of({"sex": categorical("f", "m", "x", missing="category")})
+    with closing(connect(f"{postgres}#sexes")) as source:
+        assert source.count(domain, [(0,)]).tables[0,].tolist() == [0, 2, 1, 1]
+        with refused("column 'sex': 'm' is not one of"):
+            source.count(domain_of({"sex": categorical("f", "x", missing="category")}), [(0,)])
 
 
 def test_many_columns_are_checked(postgres):
