@@ -178,7 +178,7 @@ def test_bits_from_exact_counts_are_within_what_is_paid(workload, n, eta):
     """The worst log-odds of the smaller η, with the rounding it was made for, against B of the one that was paid."""
     odds = AcceptProbabilities(workload, np.array([0, 3]), np.array([0.2, 0.3]), eta)
     own, _ = grid.workload_on_grid(workload, n)
-    rounded = odds.rounded(own, n)
+    rounded = odds.rounded(own, odds.lost(n))
     assert (1 - 1e-3) * eta < rounded.eta < eta
     limit = Fraction(rounded.eta * own.width)
     e = 2.0**-50 * eta * workload.width * (1.3 / workload.width + 3)

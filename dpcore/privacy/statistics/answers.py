@@ -334,7 +334,7 @@ class SignedErrors(WorkloadStatistic):
 
     def in_counts(self, workload: Workload, n: int) -> tuple["SignedErrors", float]:
         """The scores n times as large, of exact counts, and a bound on what rounding may add: one subtraction's."""
-        answers = n * self.answers
+        answers = n * near(self.answers, self.rounds)
         return SignedErrors(workload, answers, self.rounds), EPS * (self.rounds * n + float(np.abs(answers).max()))
 
     def check(self) -> None:

@@ -15,6 +15,7 @@ from ..rounding import near
 from .answers import EPS, WorkloadStatistic
 
 LARGEST = 1e100  # weight, and its inverse
+MOST_BLURRED = 64.0  # |answer|, true answer and level together, at the most, of a batch, as shares
 
 
 @frozen
@@ -58,7 +59,7 @@ class TableErrors(WorkloadStatistic):
         A sum of c cells loses at most (c − 1) 2^-53 of what it is made of, however it is added up: of ≤ n in the
         rows' table, and of the public answers and penalties.
         """
-        answers, penalties = n * self.answers, n * self.penalties
+        answers, penalties = n * near(self.answers), n * near(self.penalties)
         starts = [table.start for table in self.workload.tables]
         most = n + float((np.add.reduceat(np.abs(answers), starts) + np.abs(penalties)).max())
         room = EPS * (1 + max(self.workload.sizes) / 8) * most * float(self.weights.max())
@@ -98,8 +99,8 @@ class AbsoluteErrors(WorkloadStatistic):
             raise InputError("a batch needs the numbers of its queries, and as many answers")
         if not ((self.queries >= 0) & (self.queries < m)).all():
             raise InputError(f"a batch holds a query outside 0..{m - 1}")
-        if not (np.isfinite(self.answers).all() and np.isfinite(self.level)):
-            raise InputError("the answers and the level of a batch must be finite")
+        if not 1 + np.abs(self.answers).max(initial=0) + abs(self.level) <= MOST_BLURRED:
+            raise InputError(f"the answers and the level of a batch must be finite, and below {MOST_BLURRED:g} in sum")
 
     def in_counts(self, workload: Workload, n: int) -> tuple["AbsoluteErrors", float]:
         """The errors n times as large, of exact counts, and a bound on what two subtractions may round off."""
