@@ -232,6 +232,11 @@ def test_peeking_writes_no_name_of_a_person_into_the_schema():
     assert found["columns"] == {"name": {"kind": "text"}}
 
 
+def test_what_cannot_be_listed_does_not_keep_a_look_from_the_other_columns():
+    found = propose(pd.DataFrame({"id": [f"P{i}" for i in range(600)], "sex": ["f", "m"] * 300}), peek=True)
+    assert found["columns"] == {"id": {"kind": "text"}, "sex": categorical("f", "m")}
+
+
 @parametrize("frame", [pd.DataFrame({"a": []}), pd.DataFrame({"a": [None, None]}), pd.DataFrame()])
 @either("peek")
 def test_a_table_with_nothing_in_it_still_gets_a_proposal(frame, peek):
