@@ -21,7 +21,6 @@ try:
 except ImportError:  # where folders cannot be held, nothing is tidied
     fcntl = None
 
-RANDOM = 8  # last letters of a temporary folder's name
 ENDINGS = (".csv", ".parquet", ".npz", ".json", ".html", ".yaml", ".py")  # endings of the files of a release
 
 
@@ -43,7 +42,7 @@ def check_folder(folder: Path) -> None:
 def draft(folder: Path) -> Iterator[Path]:
     """A hidden folder beside the release's future one, locked by this process until the release is noted.
 
-    Raises InputError unless the future one is new or empty and can be made, and nobody else writes it.
+    Raises InputError unless the future one is new or empty and can be made.
     """
     check_folder(folder)
     try:
@@ -51,9 +50,7 @@ def draft(folder: Path) -> Iterator[Path]:
     except OSError as error:
         raise InputError(f"{str(folder)[:200]}: cannot be made here: {error.strerror or error}") from None
     try:
-        with _held(made) as own:
-            if own is False or _is_written(made):
-                raise InputError(f"{str(folder)[:200]}: another release is being written there; name another folder")
+        with _held(made):
             yield made
     finally:
         _remove(made)
@@ -128,16 +125,6 @@ def _held(folder: Path) -> Iterator[bool | None]:
         yield free
     finally:
         os.close(handle)
-
-
-def _is_written(made: Path) -> bool:
-    """Whether another process works on a draft of the same folder."""
-    for other in made.parent.iterdir():
-        if other != made and other.name[:-RANDOM] == made.name[:-RANDOM]:
-            with _held(other) as free:
-                if free is False:
-                    return True
-    return False
 
 
 def _is_release(folder: Path, ledger: Path, number: int) -> bool:

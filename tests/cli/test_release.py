@@ -392,14 +392,6 @@ def test_a_killed_release_is_noted_once_by_whoever_tidies_first(monkeypatch):
     assert len(releases()[0]["states"]) == 1
 
 
-def test_of_two_releases_into_one_folder_the_later_one_is_refused_before_its_charge():
-    with drafts.draft(Path("out-1")):
-        released("out")
-        with drafts.draft(Path("b")):
-            refusal("b: another release is being written there", order("b"))
-    assert [release["state"] for release in releases()] == ["released"]
-
-
 def test_what_is_no_draft_of_a_release_is_not_removed(here, monkeypatch):
     other = here / "papers"
     other.mkdir()
