@@ -123,7 +123,7 @@ class TableCurator(Curator):
         workload, counts, _ = self._true_counts(score.workload)
         whole, room = score.in_counts(workload, self._n)
         delta = (whole.sensitivity + 2 * room) * ROOM if whole.sensitivity > 0 else 0.0
-        return paid, whole.value(counts, self._n), 2 * delta / (self.unit / self._n * paid.epsilon)
+        return paid, whole.value(counts), 2 * delta / (self.unit / self._n * paid.epsilon)
 
     def _drawn(self, scores: Array, scale: float, times: int) -> Array:
         """Indices (times,) drawn by the exponential mechanism."""
@@ -138,10 +138,10 @@ class TableCurator(Curator):
         """
         workload, counts, _ = self._true_counts(errors.workload)
         n = self._n
-        whole, _ = errors.in_counts(workload, n)
+        whole = errors.in_counts(workload, n)
         delta = (whole.sensitivity + 2 * MOST_BLURRED * EPS * n + FINE) * ROOM
         blur, scale = sparse_scales(delta * n / self.unit, spend.epsilon)
-        return np.rint(whole.value(counts, n) / FINE), blur / FINE, scale / FINE
+        return np.rint(whole.value(counts) / FINE), blur / FINE, scale / FINE
 
     def _on_grid(self, statistic: Any) -> tuple[Any, float, Array]:
         if not statistic.of_answers:

@@ -339,9 +339,6 @@ def test_a_group_that_would_take_noise_away_is_refused(group):
 
 W, BIG = marginals(), 2.0**53  # spacing 1 below it: a share is rounded to 0 or 1
 ROUNDED = {
-    "far answers": ("select", SignedErrors(W, np.full(5, BIG))),
-    "far penalties": ("select", TableErrors(W, np.zeros(5), np.array([BIG, BIG + 1]), np.ones(2))),
-    "far table answers": ("select", TableErrors(W, np.full(5, BIG), np.zeros(2), np.ones(2))),
     "infinite answers": ("select", SignedErrors(W, np.array([np.inf, 0, 0, 0, 0]))),
     "infinite table answers": ("select", TableErrors(W, np.full(5, np.inf), np.full(2, 1e308), np.ones(2))),
     "far sums": ("draw_queries", SignedErrors(W, np.full(5, BIG), 1)),

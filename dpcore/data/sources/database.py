@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...types import Array, Axes, Json, Texts, Watch, frozen, unwatched
-from ..cell import DAY, MIDNIGHT, MISSING_TEXTS, POINT, WHOLE, ZERO, decimals, written
+from ..cell import DAY, MIDNIGHT, MISSING_TEXTS, POINT, WHOLE, ZERO, written
 from ..column import OTHER, Column
 from ..domain import Domain
 from ..inputs import opened
@@ -36,7 +36,6 @@ CLOSED = dict.fromkeys(
 MOST_BYTES = 1 << 50  # largest database, which is never read whole
 SPACES = "".join(c for c in map(chr, range(0x110000)) if c.isspace())  # what `str.strip` takes off
 UNCOUNTED = -1
-THIN = 2**24  # up to which a 32-bit float that is whole says itself
 AT_ONCE = 500  # reasons to refuse that one query looks for: PostgreSQL answers with at most 1,664 columns
 EXTRA = "a database needs the extra `sql`: pip install 'privacy-utility-explorer[sql]', and the engine's own driver"
 OWN = (
@@ -177,8 +176,7 @@ class DatabaseSource(Source):
 
         cells, kind = self.table[name], self.table[name].type()
         number = kind.is_integer() or kind.is_floating()
-        far = kind.is_float32() and not (column.values or column.edges) and max(map(abs, column.bounds)) > THIN
-        if not (number or kind.is_boolean() or kind.is_string()) or (not column.values and not number) or far:
+        if not (number or kind.is_boolean() or kind.is_string()) or (not column.values and not number):
             holds = f"holds {type(kind).__name__.lower()} in the database"
             what = f"{holds}, from which its {'codes' if column.values else 'numbers'} are not made"
             raise InputError(f"{self.name}: column {column.name!r} {what}: cast it in a view, or read a file")
@@ -208,20 +206,16 @@ class DatabaseSource(Source):
                     absent = absent | bad
                 else:
                     refusals.append((~absent & bad, cells, why))
-            low, high = column.bounds
-
-            def below(bound: float) -> Any:
-                return floats < _exactly(_least(bound) if kind.is_float32() else bound)
-
+            low, high = map(_exactly, column.bounds)
             if column.out_of_range == "refuse":
-                outside = below(low) | ~below(math.nextafter(high, math.inf))
-                refusals.append((~absent & outside, cells, f"is outside {column.allowed}"))
-            beyond = column.present - 1
+                refusals.append((~absent & ((floats < low) | (floats > high)), cells, f"is outside {column.allowed}"))
             if column.edges:
-                cases = [(below(edge), i) for i, edge in enumerate(column.edges[1:-1])]
+                cases = [(floats < _exactly(edge), i) for i, edge in enumerate(column.edges[1:-1])]
+                beyond = column.present - 1
             else:
-                cases = [(floats <= _exactly(low), 0), (floats >= _exactly(high), beyond)]
-                beyond = (floats - _exactly(low)).cast("int64")
+                last = column.present - 1
+                cases = [(floats <= low, 0), (floats >= high, last)]
+                beyond = (floats - low).cast("int64")
         if column.missing == "refuse":
             refusals.append((absent, cells, "is missing"))
         nothing = column.values.index(OTHER) if column.missing == "other" else column.present
@@ -236,7 +230,7 @@ class DatabaseSource(Source):
         if kind.is_string():
             trim, encode, decode, *more = ENGINES[self.backend.name]
             encoding = ["string"] * len(more)
-            text = _builtin(trim, "string", "string", "string")(cells + "", SPACES)  # of an enumeration, too
+            text = _builtin(trim, "string", "string", "string")(cells, SPACES)
             text = _builtin(encode, "string", *encoding, "binary")(text, *more)  # bytes have no collation, under which
             text = _builtin(decode, "binary", *encoding, "string")(text, *more)  # different texts may be equal
             absences = sorted(MISSING_TEXTS - set(keys))
@@ -263,13 +257,6 @@ def _same(text: Any, key: str) -> Any:
     if re.fullmatch(f"{ZERO}|{WHOLE}", key):
         return text.re_search(f"^{'-?' * (key == ZERO)}{key}({POINT})?$")
     return text.re_search(f"^{key}({MIDNIGHT})?$") if re.fullmatch(DAY, key) else text == key
-
-
-def _least(bound: float) -> float:
-    """The smallest 32-bit float whose text says at least `bound`: the text of the one nearest to 0.7 says 0.7."""
-    with np.errstate(over="ignore"):
-        near = np.nextafter(np.float32(bound), np.array([-np.inf, bound, np.inf], np.float32))
-    return float(near[np.argmax(decimals(near) >= bound)])
 
 
 def _exactly(value: float) -> Any:

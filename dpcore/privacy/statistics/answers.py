@@ -345,7 +345,7 @@ class SignedErrors(WorkloadStatistic):
         if self.answers.shape != (self.workload.m,) or np.isnan(self.answers).any():
             raise InputError(f"scores of {self.workload.m} queries need as many answers, each a number")
 
-    def value(self, truth: Array, counted: int = 1) -> Array:
-        """The scores (2m,) from the answers on the rows, which are `counted` = n times as large in counts."""
-        errors = self.rounds * truth - near(self.answers, self.rounds * counted)
+    def value(self, truth: Array) -> Array:
+        """The scores (2m,) from the answers on the rows, in shares or, as `in_counts` makes them, in counts."""
+        errors = self.rounds * truth - self.answers
         return np.concatenate([errors, -errors])
