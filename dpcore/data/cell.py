@@ -41,7 +41,7 @@ def text_of(value: object) -> str:
         if isinstance(value, (bool, np.bool_)):
             return str(value)
         if isinstance(value, np.floating):
-            value = decimals(np.atleast_1d(value)).item()
+            value = float(str(value))
         if isinstance(value, (int, float, np.integer)):
             return Number(canonical(str(value)))
         if isinstance(value, Decimal):
@@ -104,9 +104,9 @@ def floats(values: Array) -> Array:
 
 
 def decimals(values: Array) -> Array:
-    """The 64-bit floats (n,) that the texts of floats say: 0.1 for the 32-bit float nearest to it."""
-    if values.dtype.itemsize >= 8:
-        return values.astype(float, copy=False)
+    """The 64-bit floats (n,) that the texts of numbers say: 0.1 for the 32-bit float nearest to it."""
+    if values.dtype.kind != "f" or values.dtype.itemsize >= 8:
+        return values.astype(float)
     return pa.array(values.astype(np.float32)).cast(pa.string()).cast(pa.float64()).to_numpy()
 
 

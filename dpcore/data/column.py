@@ -244,8 +244,7 @@ class Column:
     def _numbers(self, cells: pd.Series) -> tuple[Array, Array]:
         """The finite floats (n,), NaN for cells without a number, and a mask of the missing cells."""
         if isinstance(cells.dtype, np.dtype) and cells.dtype.kind in "iuf":  # what their texts say, without them
-            numbers = cells.to_numpy()
-            numbers = decimals(numbers) if numbers.dtype.kind == "f" else numbers.astype(float)
+            numbers = decimals(cells.to_numpy())
             absent, numbers = np.isnan(numbers), np.where(np.isfinite(numbers), numbers, np.nan)
         else:
             codes, texts = distinct(cells)
