@@ -1,8 +1,8 @@
 """The text of a table's cell, found from that cell alone, whatever reader or database it came from.
 
 A cell of a text file says its text. A value with a type (in Excel, Parquet or a database) says one text: a whole number
-its digits, however many; a float the shortest text that reads as it; a date its ISO text; true and false `True` and
-`False`; a missing value nothing. How a column reads such a text is for `readings`.
+its digits, however many; a float the shortest text that reads as it, in as many bits; a date its ISO text; true and
+false `True` and `False`; a missing value nothing. How a column reads such a text is for `readings`.
 """
 
 import re
@@ -40,7 +40,9 @@ def text_of(value: object) -> str:
     try:
         if isinstance(value, (bool, np.bool_)):
             return str(value)
-        if isinstance(value, (int, float, np.integer, np.floating)):
+        if isinstance(value, np.floating):
+            value = float(str(value))
+        if isinstance(value, (int, float, np.integer)):
             return Number(canonical(str(value)))
         if isinstance(value, Decimal):
             return Number(f"{value:f}")
@@ -74,10 +76,10 @@ def distinct(cells: pd.Series) -> tuple[Array, list[str]]:
         codes, values = pd.factorize(cells, use_na_sentinel=True)
         if kind in "iu":  # whose texts every reading takes alike
             return codes, list(map(str, values.tolist()))
-        if cells.dtype == np.float64:
-            return codes, list(map(Number, floats(np.asarray(values))))
+        if kind == "f":
+            return codes, list(map(Number, floats(decimals(np.asarray(values)))))
         try:
-            return codes, list(map(text_of, np.asarray(values) if kind == "f" else values.tolist()))
+            return codes, list(map(text_of, values.tolist()))
         except NO_TIME:  # some of them
             return codes, [_in_zone(pd.DatetimeIndex(values), i) for i in range(len(values))]
     found: dict[tuple[type, str], int] = {}
@@ -99,6 +101,13 @@ def floats(values: Array) -> Array:
     out[usual] = [canonical(text) for text in pa.array(values[usual]).cast(pa.string()).to_pylist()]
     out[~usual] = [canonical(str(value)) for value in values[~usual].tolist()]
     return out
+
+
+def decimals(values: Array) -> Array:
+    """The 64-bit floats (n,) that the texts of numbers say: 0.1 for the 32-bit float nearest to it."""
+    if values.dtype.kind != "f" or values.dtype.itemsize >= 8:
+        return values.astype(float)
+    return pa.array(values.astype(np.float32)).cast(pa.string()).cast(pa.float64()).to_numpy()
 
 
 def is_text(text: str) -> bool:

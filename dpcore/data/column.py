@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..errors import InputError, shortened
 from ..types import Array, Rng, Texts, by_name
-from .cell import MISSING_TEXTS, counted, distinct, written
+from .cell import MISSING_TEXTS, counted, decimals, distinct, written
 from .readings import ANY_CASE, AS_WRITTEN, category_of, folded, number_of
 
 MISSING_FOLDED = frozenset(map(folded, MISSING_TEXTS))
@@ -244,7 +244,7 @@ class Column:
     def _numbers(self, cells: pd.Series) -> tuple[Array, Array]:
         """The finite floats (n,), NaN for cells without a number, and a mask of the missing cells."""
         if isinstance(cells.dtype, np.dtype) and cells.dtype.kind in "iuf":  # what their texts say, without them
-            numbers = cells.to_numpy().astype(float)
+            numbers = decimals(cells.to_numpy())
             absent, numbers = np.isnan(numbers), np.where(np.isfinite(numbers), numbers, np.nan)
         else:
             codes, texts = distinct(cells)

@@ -8,7 +8,6 @@ import hashlib
 import hmac
 import json
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -59,8 +58,7 @@ class Fingerprint:
         rows = np.zeros((len(columns[0]), LANES), dtype=np.uint64)
         for place, i in enumerate(self._order):
             codes, texts = distinct(columns[i])
-            kind: Any = columns[i].dtype
-            written = kind.kind in "iu" or kind == np.float64  # as `_known_by` writes them
+            written = columns[i].dtype.kind in "iuf"  # as `_known_by` writes them
             known = texts if written else map(_known_by, texts)
             rows += self._bits(place, [*known, ""])[codes]
         self._n += len(rows)

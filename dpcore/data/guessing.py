@@ -177,20 +177,23 @@ def read_off(name: str, cells: pd.Series, kind: str, read: str = AS_WRITTEN, *, 
 def propose(frame: pd.DataFrame, *, peek: bool = False, told: Watch = unwatched) -> Json:
     """A schema of every column's guessed kind; bounds and values are null for the user to fill in.
 
-    Dates and free text get the kinds "date" and "text", which a schema refuses with advice. With `peek` values and
-    bounds are read off the records, which is not private: the schema is then marked "peeked". `told` hears before each
-    column how many are done.
+    Dates, and texts with too many values, get the kinds "date" and "text", which a schema refuses with advice. With
+    `peek` values and bounds are read off the records, which is not private: the schema is then marked "peeked". `told`
+    hears before each column how many are done.
     """
     columns = {}
     for guess, (_, cells) in zip(guess_columns(frame, told), frame.items(), strict=True):
         kind = guess.kind if guess.name else "categorical"
+        columns[guess.name] = {"kind": kind}
         if kind in (DATE, TEXT):
-            columns[guess.name] = {"kind": kind}
+            continue
+        if guess.aside == "empty" and peek:
+            columns[guess.name] = _blanks(cells)
         elif peek:
-            empty = guess.aside == "empty"
-            columns[guess.name] = (
-                _blanks(cells) if empty else read_off(guess.name, cells, kind, guess.read, unreadable=guess.unreadable)
-            )
+            try:
+                columns[guess.name] = read_off(guess.name, cells, kind, guess.read, unreadable=guess.unreadable)
+            except InputError:  # too many values to list
+                columns[guess.name] = {"kind": TEXT}
         else:
             open_ = {"values": None} if kind == "categorical" else {"low": None, "high": None}
             bins = {"bins": BINS} if kind == "numeric" else {}

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..data.domain import Countable, Domain
 from ..data.plain import plain
-from ..errors import BudgetError, InputError
+from ..errors import BudgetError
 from ..numbers import ROOM
 from ..types import Array, Kinds, Rng
 from ..workloads import Workload, sealed, sealed_domain
@@ -18,13 +18,12 @@ from .curator import Curator
 from .statistics.answers import EPS, Answers, CellAnswers, SignedErrors, SomeAnswers, WeightedTables
 from .statistics.query_draws import AcceptProbabilities
 from .statistics.residuals import Residuals
-from .statistics.scores import AbsoluteErrors, TableErrors, sparse_scales
+from .statistics.scores import MOST_BLURRED, AbsoluteErrors, TableErrors, sparse_scales
 from .statistics.votes import CodeVotes
 
 SCORED: Final = (SignedErrors, TableErrors)
 STREAMED: Final = (AbsoluteErrors,)
 FINE: Final = 2.0**-20  # of a row: the step to which errors are rounded in the sparse vector
-MOST_BLURRED: Final = 64.0  # largest |answer| and level together in the sparse vector, both as shares
 
 
 class TableCurator(Curator):
@@ -79,10 +78,11 @@ class TableCurator(Curator):
         score, spend = self._check(score, (AcceptProbabilities,), spend, (BoundedRange,))
         if spend.epsilon < (needs := score.needs(self.unit)):
             raise BudgetError(f"keep_draws needs ε₀={needs:.6g} a bit, ε₀={spend.epsilon:.6g} is paid")
+        lost = score.lost(self._n)  # which raises before the charge
         self._ledger.charge("keep_draws", spend, len(score.drawn))
         self._exactly["coins"] += len(score.drawn)
         workload, counts, _ = self._true_counts(score.workload)
-        return mechanisms.coins(score.rounded(workload, self._n).value(counts / self._n), self._rng)
+        return mechanisms.coins(score.rounded(workload, lost).value(counts / self._n), self._rng)
 
     def above_threshold(self, errors: AbsoluteErrors, spend: Pure) -> int | None:
         """The index in a batch of the first query whose error exceeds the level, by sparse vector; else None.
@@ -123,7 +123,7 @@ class TableCurator(Curator):
         workload, counts, _ = self._true_counts(score.workload)
         whole, room = score.in_counts(workload, self._n)
         delta = (whole.sensitivity + 2 * room) * ROOM if whole.sensitivity > 0 else 0.0
-        return paid, whole.value(counts, self._n), 2 * delta / (self.unit / self._n * paid.epsilon)
+        return paid, whole.value(counts), 2 * delta / (self.unit / self._n * paid.epsilon)
 
     def _drawn(self, scores: Array, scale: float, times: int) -> Array:
         """Indices (times,) drawn by the exponential mechanism."""
@@ -138,12 +138,10 @@ class TableCurator(Curator):
         """
         workload, counts, _ = self._true_counts(errors.workload)
         n = self._n
-        whole, room = errors.in_counts(workload, n)
-        if room > (most := MOST_BLURRED * EPS * n):
-            raise InputError(f"answers or the level of a batch are above {MOST_BLURRED:g}, too large to be compared")
-        delta = (whole.sensitivity + 2 * most + FINE) * ROOM
+        whole = errors.in_counts(workload, n)
+        delta = (whole.sensitivity + 2 * MOST_BLURRED * EPS * n + FINE) * ROOM
         blur, scale = sparse_scales(delta * n / self.unit, spend.epsilon)
-        return np.rint(whole.value(counts, n) / FINE), blur / FINE, scale / FINE
+        return np.rint(whole.value(counts) / FINE), blur / FINE, scale / FINE
 
     def _on_grid(self, statistic: Any) -> tuple[Any, float, Array]:
         if not statistic.of_answers:

@@ -26,7 +26,7 @@ from dpcore.data.cell import LARGEST_USUAL, LEAST_USUAL, canonical, distinct
 from dpcore.data.fingerprint import fingerprint
 from dpcore.data.marks import LARGEST_WHOLE, marks, persons
 from tests.data.test_readers import sheet
-from tests.helpers import categorical, domain_of, integer, once, parametrize, refused, seeded
+from tests.helpers import binned, categorical, domain_of, integer, once, parametrize, refused, seeded
 
 NAMES = ["who", "whole", "amount", "word", "day"]
 TOLERANT = {"missing": "category", "out_of_range": "clip", "unreadable": "missing"}
@@ -172,7 +172,7 @@ MOMENTS = st.datetimes(datetime(1990, 1, 1), datetime(2030, 1, 1)).map(lambda da
 PRESENT = {
     pa.int64(): st.sampled_from([0, 7, 17, 2**53, 2**53 + 1, 2**63 - 1, -(2**63)]),
     pa.float64(): st.sampled_from([0.0, 5.5, 17.0, 1.234, 1e300, float("inf"), float("nan"), 2.0**53]),
-    pa.float32(): st.sampled_from([0.0, 5.5, 17.0, 1.234, float("inf"), float("nan")]),
+    pa.float32(): st.sampled_from([0.0, 5.5, 17.0, 1.234, 1e6, float("inf"), float("nan")]),
     pa.uint64(): st.sampled_from([0, 7, 17, 2**53 + 1, 2**64 - 1]),
     pa.string(): BYTES,
     pa.bool_(): st.booleans(),
@@ -296,7 +296,7 @@ def test_n_of_an_excel_file_of_one_column_depends_on_no_cell(rows, cell, data):
             read_table(io.BytesIO(one_column(cells)), "t.xlsx")
 
 
-LISTED_TEXTS = ("17", "0", "007", "True", "1.234", "é", "2020-01-01", str(2**64 - 1), "(other)")
+LISTED_TEXTS = ("17", "0", "007", "1000000", "True", "1.234", "é", "2020-01-01", str(2**64 - 1), "(other)")
 CATEGORIES = domain_of({"x": categorical(*LISTED_TEXTS, missing="other", out_of_range="other")})
 SAME = st.sampled_from(
     ["17", " 17 ", "17.0", "17.", "17.00 ", "17.01", "17.0x", "-17.0", "007", "007.0", "0", "-0", "-0.0", "0.", "00",
@@ -319,6 +319,15 @@ def test_a_database_gives_every_row_the_code_that_it_has_in_memory(duckdb, kind,
     codes = column.encode(pd.Series(read_table(out, "t.parquet")["x"]))
     assert found.n == len(rows)
     assert found.tables[(0,)].tolist() == np.bincount(codes, minlength=column.size).tolist()
+
+
+def test_a_number_of_32_bits_is_its_text_wherever_it_is_read():
+    texts = ["0.7", "0.1", "16777216", "100000000000000"]
+    said, thin = (pd.DataFrame({"x": column}) for column in (texts, np.float32(texts)))
+    assert fingerprint(thin, b"k") == fingerprint(said, b"k")
+    for spec in (categorical(*texts), binned("numeric", 0, 0.1, 0.7, 1e7, 1e14, 1e15)):
+        (column,) = domain_of({"x": spec}).columns
+        assert (column.encode(thin["x"]) == column.encode(said["x"])).all()
 
 
 def test_a_database_refuses_a_text_that_is_no_utf_8(duckdb):

@@ -227,9 +227,10 @@ def test_what_is_proposed_and_read_off_for_the_command_line_is_what_the_pages_gu
     assert domain.encode(MESSY).n == len(MESSY)
 
 
-def test_peeking_writes_no_name_of_a_person_into_the_schema():
-    found = propose(pd.DataFrame({"name": [f"person {i}" for i in range(50)]}), peek=True)
-    assert found["columns"] == {"name": {"kind": "text"}}
+def test_peeking_writes_no_name_of_a_person_nor_too_many_values_into_the_schema():
+    texts = [f"P{i}" for i in range(600)]
+    found = propose(pd.DataFrame({"name": texts, "id": texts, "sex": ["f", "m"] * 300}), peek=True)["columns"]
+    assert found == dict.fromkeys(["name", "id"], {"kind": "text"}) | {"sex": categorical("f", "m")}
 
 
 @parametrize("frame", [pd.DataFrame({"a": []}), pd.DataFrame({"a": [None, None]}), pd.DataFrame()])

@@ -334,7 +334,7 @@ class SignedErrors(WorkloadStatistic):
 
     def in_counts(self, workload: Workload, n: int) -> tuple["SignedErrors", float]:
         """The scores n times as large, of exact counts, and a bound on what rounding may add: one subtraction's."""
-        answers = n * self.answers
+        answers = n * near(self.answers, self.rounds)
         return SignedErrors(workload, answers, self.rounds), EPS * (self.rounds * n + float(np.abs(answers).max()))
 
     def check(self) -> None:
@@ -345,7 +345,7 @@ class SignedErrors(WorkloadStatistic):
         if self.answers.shape != (self.workload.m,) or np.isnan(self.answers).any():
             raise InputError(f"scores of {self.workload.m} queries need as many answers, each a number")
 
-    def value(self, truth: Array, counted: int = 1) -> Array:
-        """The scores (2m,) from the answers on the rows, which are `counted` = n times as large in counts."""
-        errors = self.rounds * truth - near(self.answers, self.rounds * counted)
+    def value(self, truth: Array) -> Array:
+        """The scores (2m,) from the answers on the rows, in shares or, as `in_counts` makes them, in counts."""
+        errors = self.rounds * truth - self.answers
         return np.concatenate([errors, -errors])

@@ -49,24 +49,28 @@ class AcceptProbabilities(WorkloadStatistic):
         if not 0 < self.eta < math.inf or not flat or not inside or np.isnan(self.answers).any():
             raise InputError(f"eta={self.eta} must be above 0, and every draw a signed query with its answer")
 
-    def rounded(self, workload: Workload, n: int) -> "AcceptProbabilities":
-        """The same bits with a smaller η' = (1 − r)η w/w', so that B covers what rounding adds; w' is `workload`'s.
+    def lost(self, n: int) -> float:
+        """The share r of η that is given up, so that B covers what rounding adds.
 
         Floating point moves v by at most e = 2^-50 ηw ((1 + max |answers|)/w + 3), so that neighbours' v differ by
-        η'w'/n + 2e at the most. The 2e cost at most 2e (1 + 1/(η'w')) of log-odds. As |d/dt t/(eᵗ − 1)| ≤ ½, B(t) has a
-        derivative of at least 1/(2n), so that the smaller η gains r ηw/(2n), which is enough: r is chosen so.
+        η'w'/n + 2e at the most, for the η' of `rounded`. The 2e cost at most 2e (1 + 1/(η'w')) of log-odds. As
+        |d/dt t/(eᵗ − 1)| ≤ ½, B(t) has a derivative of at least 1/(2n), so that the smaller η gains r ηw/(2n), which is
+        enough: r is chosen so.
         Raises InputError where r would be above ½.
         """
         w, limit = self.workload.width, self.eta * self.workload.width
         if not limit > 0:
-            return AcceptProbabilities(workload, self.drawn, self.answers, self.eta)
+            return 0.0
         largest = float(np.abs(self.answers).max(initial=0))
         lost = 4 * n * EPS * ((1 + largest) / w + 3) * (1 + 2 / limit)
         if not lost <= 0.5:
             raise InputError(f"eta={self.eta:g} with n={n} is beyond what rounding lets a bit be kept by")
-        return AcceptProbabilities(
-            workload, self.drawn, self.answers, self.eta * (1 - lost) * min(w / workload.width, 1.0)
-        )
+        return lost
+
+    def rounded(self, workload: Workload, lost: float) -> "AcceptProbabilities":
+        """The same bits with a smaller η' = (1 − r)η w/w', for the `lost` share r; w' is the width of `workload`."""
+        eta = self.eta * (1 - lost) * min(self.workload.width / (workload.width or 1.0), 1.0)
+        return AcceptProbabilities(workload, self.drawn, self.answers, eta)
 
     def needs(self, unit: float) -> float:
         """The privacy cost B of one bit to one row among `unit`."""

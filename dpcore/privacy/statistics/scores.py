@@ -15,6 +15,7 @@ from ..rounding import near
 from .answers import EPS, WorkloadStatistic
 
 LARGEST = 1e100  # weight, and its inverse
+MOST_BLURRED = 64.0  # |answer|, true answer and level together, at the most, of a batch, as shares
 
 
 @frozen
@@ -58,17 +59,16 @@ class TableErrors(WorkloadStatistic):
         A sum of c cells loses at most (c − 1) 2^-53 of what it is made of, however it is added up: of ≤ n in the
         rows' table, and of the public answers and penalties.
         """
-        answers, penalties = n * self.answers, n * self.penalties
+        answers, penalties = n * near(self.answers), n * near(self.penalties)
         starts = [table.start for table in self.workload.tables]
         most = n + float((np.add.reduceat(np.abs(answers), starts) + np.abs(penalties)).max())
         room = EPS * (1 + max(self.workload.sizes) / 8) * most * float(self.weights.max())
         return TableErrors(workload, answers, penalties, self.weights), room
 
-    def value(self, truth: Array, counted: int = 1) -> Array:
-        """The scores (tables,) from the workload's answers on the rows, `counted` = n times as large in counts."""
+    def value(self, truth: Array) -> Array:
+        """The scores (tables,) from the answers on the rows, in shares or, as `in_counts` makes them, in counts."""
         starts = [table.start for table in self.workload.tables]
-        distances = np.add.reduceat(np.abs(truth - near(self.answers, counted)), starts)
-        return self.weights * (distances - near(self.penalties, counted))
+        return self.weights * (np.add.reduceat(np.abs(truth - self.answers), starts) - self.penalties)
 
 
 @frozen
@@ -98,18 +98,16 @@ class AbsoluteErrors(WorkloadStatistic):
             raise InputError("a batch needs the numbers of its queries, and as many answers")
         if not ((self.queries >= 0) & (self.queries < m)).all():
             raise InputError(f"a batch holds a query outside 0..{m - 1}")
-        if not (np.isfinite(self.answers).all() and np.isfinite(self.level)):
-            raise InputError("the answers and the level of a batch must be finite")
+        if not 1 + np.abs(self.answers).max(initial=0) + abs(self.level) <= MOST_BLURRED:
+            raise InputError(f"the answers and the level of a batch must be finite, and below {MOST_BLURRED:g} in sum")
 
-    def in_counts(self, workload: Workload, n: int) -> tuple["AbsoluteErrors", float]:
-        """The errors n times as large, of exact counts, and a bound on what two subtractions may round off."""
-        answers, level = n * self.answers, n * self.level
-        room = EPS * (n + float(np.abs(answers).max(initial=0)) + abs(level))
-        return AbsoluteErrors(workload, self.queries, answers, level), room
+    def in_counts(self, workload: Workload, n: int) -> "AbsoluteErrors":
+        """The errors n times as large, of exact counts; two subtractions round off n · EPS · MOST_BLURRED at most."""
+        return AbsoluteErrors(workload, self.queries, n * self.answers, n * self.level)
 
-    def value(self, truth: Array, counted: int = 1) -> Array:
-        """The errors minus the level (b,) from the workload's answers on the rows, `counted` = n times as large."""
-        return np.abs(truth[self.queries] - near(self.answers, counted)) - near(self.level, 2 * counted)
+    def value(self, truth: Array) -> Array:
+        """The errors minus the level (b,) from the answers on the rows, in shares, or in counts as `in_counts`."""
+        return np.abs(truth[self.queries] - self.answers) - self.level
 
 
 def sparse_scales(sensitivity: float, epsilon: float) -> tuple[float, float]:

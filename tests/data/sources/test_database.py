@@ -34,18 +34,18 @@ from tests.helpers import (
 ibis = pytest.importorskip("ibis", reason="the extra `sql` is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore")  # the drivers' own
 
+CLIP = {"out_of_range": "clip", "missing": "category"}
 EDGES = [0, 0.1, 0.30000000000000004, 1 / 3, 1.1, 3]
 SCHEMA = {
     "sex": categorical('f', 'm', "it's", 'NA', missing='category'),
-    "old": integer(0, 9, out_of_range="clip", missing="category"),
-    "pay": {"kind": "numeric", "edges": EDGES, "out_of_range": "clip", "missing": "category"},
-    "thin": binned("numeric", 0, 0.1, 0.7, 1, out_of_range="clip", missing="category"),
+    "old": integer(0, 9, **CLIP),
+    "pay": {"kind": "numeric", "edges": EDGES, **CLIP},
+    "thin": categorical("0.1", "0.7", "0.5", "2", missing="category"),
     "code": categorical('1', '007', '9007199254740993', '(other)', missing='other'),
     "rate": categorical("0.1", "2", "-0.5", missing="category"),
     "yes": categorical("True", "False", missing="category"),
-    "full": integer(0, 3, unreadable="missing", out_of_range="clip"),
+    "full": integer(0, 3, unreadable="missing", **CLIP),
 }  # fmt: skip
-SCHEMA["full"]["missing"] = "category"
 SCHEMA["code"]["out_of_range"] = "other"
 TYPES = "sex text, old bigint, pay double precision, thin real, code bigint, rate double precision, yes boolean"
 TYPES += ", \"full\" double precision"  # fmt: skip
@@ -153,6 +153,7 @@ def test_codes_are_those_in_memory_bit_for_bit(source):
         ("old", integer(0, 9, out_of_range="clip"), "a value is missing"),
         ("sex", categorical("f", "m", missing="category"), "not one of the allowed"),
         ("full", binned("numeric", 0, 1, missing="category"), "is not a finite number"),
+        ("thin", binned("numeric", 0, 0.7, 1), "holds float32 in the database, from which its numbers are not made"),
         ("sex", integer(0, 9), "from which its numbers are not made"),
         ("sex", categorical("f", read="any case"), "reading it as 'any case' needs a file"),
         ("nobody", integer(0, 9), "has no column 'nobody'"),
@@ -167,27 +168,29 @@ def test_what_is_refused_in_memory_is_refused_there(source, name, spec, message)
         domain.encode(table())
 
 
-ANY_CASE = {
-    "duck": "",
-    "postgres": "CREATE COLLATION any_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
+COLLATION = "CREATE COLLATION any_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
+WORDS = {  # what comes first, and a type
+    "duck": ("", "VARCHAR COLLATE NOCASE"),
+    "postgres": (COLLATION, "VARCHAR COLLATE any_case"),
+    "enumeration": ("CREATE TYPE listed AS ENUM ('A', 'a', ' a', 'NA', 'na')", "listed"),
 }
 
 
-@parametrize("engine", ANY_CASE)
-def test_a_collation_makes_no_two_texts_one(request, tmp_path, engine):
-    address = request.getfixturevalue(engine) if engine == "postgres" else f"duckdb://{tmp_path}/c.duckdb"
-    connection = __import__("psycopg" if engine == "postgres" else "duckdb").connect
-    collation = "any_case" if engine == "postgres" else "NOCASE"
+@parametrize("words", WORDS)
+def test_no_collation_nor_enumeration_makes_two_texts_one(request, tmp_path, words):
+    duck, (first, kind) = words == "duck", WORDS[words]
+    address = f"duckdb://{tmp_path}/c.duckdb" if duck else request.getfixturevalue("postgres")
+    connection = __import__("duckdb" if duck else "psycopg").connect
     with connection(address.removeprefix("duckdb://")) as own:
         for query in filter(None, (
-            ANY_CASE[engine],
-            f"CREATE TABLE words (word VARCHAR COLLATE {collation})",
-            "INSERT INTO words VALUES ('a'), ('A'), (' a'), ('NA'), ('na'), (NULL)",
+            first,
+            f"CREATE TABLE {words} (word {kind})",
+            f"INSERT INTO {words} VALUES ('a'), ('A'), (' a'), ('NA'), ('na'), (NULL)",
         )):  # fmt: skip
             own.execute(query)
     domain = domain_of({"word": categorical("a", "(other)", missing="category", out_of_range="other")})
     frame = pd.DataFrame({"word": ["a", "A", " a", "NA", "na", None]})
-    with closing(connect(f"{address}#words")) as source:
+    with closing(connect(f"{address}#{words}")) as source:
         assert told(gather(source, domain, [])) == told(domain.encode(frame))
 
 
