@@ -13,10 +13,10 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
+import openpyxl
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -247,7 +247,7 @@ TYPED = st.sampled_from(
 
 
 def excel(rows):
-    book, out = pytest.importorskip("openpyxl").Workbook(), io.BytesIO()
+    book, out = openpyxl.Workbook(), io.BytesIO()
     for row in (NAMES, *rows):
         book.active.append(row)
     book.save(out)
@@ -338,8 +338,8 @@ def test_a_database_refuses_a_text_that_is_no_utf_8(duckdb):
 @once
 def duckdb():
     """A source of the rows of a table, in a database."""
-    ibis = pytest.importorskip("ibis")
-    pytest.importorskip("duckdb")
+    import ibis
+
     from dpcore.data.sources.database import DatabaseSource
 
     return lambda table: DatabaseSource(ibis.duckdb.connect(), ibis.memtable(table))

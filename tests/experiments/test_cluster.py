@@ -27,8 +27,9 @@ def patience(monkeypatch):
 
 def workers(count):
     """A cluster of processes on this machine."""
-    cluster = pytest.importorskip("distributed").LocalCluster
-    return cluster(n_workers=count, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1")
+    from distributed import LocalCluster
+
+    return LocalCluster(n_workers=count, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1")
 
 
 @once
@@ -125,7 +126,6 @@ def test_other_addresses_are_refused(address, message):
 
 
 def test_nobody_at_the_address_is_one_clear_line(here, monkeypatch):
-    pytest.importorskip("distributed")
     monkeypatch.setattr("dpcore.experiments.cluster.CONNECT_SECONDS", 1)
     command = ["sweep", "c.csv", "--schema", "c.json", "--queries", "marginals:1", "--algorithms", "dpfw"]
     refusal("no scheduler answers at tcp://127.0.0.1:9", command, "--scheduler", "tcp://127.0.0.1:9")

@@ -337,11 +337,11 @@ def test_a_group_that_would_take_noise_away_is_refused(group):
         asking(group=group)
 
 
-W, BIG = marginals(), 2.0**53  # spacing 1 below it: a share is rounded to 0 or 1
+W = marginals()
 ROUNDED = {
     "infinite answers": ("select", SignedErrors(W, np.array([np.inf, 0, 0, 0, 0]))),
     "infinite table answers": ("select", TableErrors(W, np.full(5, np.inf), np.full(2, 1e308), np.ones(2))),
-    "far sums": ("draw_queries", SignedErrors(W, np.full(5, BIG), 1)),
+    "far sums": ("draw_queries", SignedErrors(W, np.full(5, 2.0**53), 1)),  # spacing 1 below it
 }
 
 

@@ -5,12 +5,15 @@ import pwd
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 from contextlib import closing
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pandas as pd
+import psycopg
 import pytest
 
 from dpcore import Marginals, gather, read_json
@@ -31,7 +34,6 @@ from tests.helpers import (
     write_json,
 )
 
-ibis = pytest.importorskip("ibis", reason="the extra `sql` is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore")  # the drivers' own
 
 CLIP = {"out_of_range": "clip", "missing": "category"}
@@ -41,12 +43,11 @@ SCHEMA = {
     "old": integer(0, 9, **CLIP),
     "pay": {"kind": "numeric", "edges": EDGES, **CLIP},
     "thin": categorical("0.1", "0.7", "0.5", "2", missing="category"),
-    "code": categorical('1', '007', '9007199254740993', '(other)', missing='other'),
+    "code": categorical('1', '007', '9007199254740993', '(other)', missing='other', out_of_range="other"),
     "rate": categorical("0.1", "2", "-0.5", missing="category"),
     "yes": categorical("True", "False", missing="category"),
     "full": integer(0, 3, unreadable="missing", **CLIP),
 }  # fmt: skip
-SCHEMA["code"]["out_of_range"] = "other"
 TYPES = "sex text, old bigint, pay double precision, thin real, code bigint, rate double precision, yes boolean"
 TYPES += ", \"full\" double precision"  # fmt: skip
 
@@ -79,7 +80,6 @@ def given(frame):
 
 @once
 def duck(tmp_path_factory):
-    duckdb = pytest.importorskip("duckdb")
     path = tmp_path_factory.mktemp("duck") / "d.duckdb"
     with duckdb.connect(str(path)) as made:
         made.execute(f"CREATE TABLE people ({TYPES})")
@@ -90,7 +90,6 @@ def duck(tmp_path_factory):
 @once
 def postgres():
     """A server of its own, on a free port of this machine, stopped at the end."""
-    psycopg = pytest.importorskip("psycopg", reason="PostgreSQL's driver is not installed")
     found = sorted(map(str, Path("/usr/lib/postgresql").glob("*/bin")))
     place = os.pathsep.join([*reversed(found), os.environ.get("PATH", "")])
     initdb, control = (shutil.which(name, path=place) for name in ("initdb", "pg_ctl"))
@@ -170,7 +169,7 @@ def test_what_is_refused_in_memory_is_refused_there(source, name, spec, message)
 
 COLLATION = "CREATE COLLATION any_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
 WORDS = {  # what comes first, and a type
-    "duck": ("", "VARCHAR COLLATE NOCASE"),
+    "duck": ("SELECT 1", "VARCHAR COLLATE NOCASE"),
     "postgres": (COLLATION, "VARCHAR COLLATE any_case"),
     "enumeration": ("CREATE TYPE listed AS ENUM ('A', 'a', ' a', 'NA', 'na')", "listed"),
 }
@@ -180,14 +179,10 @@ WORDS = {  # what comes first, and a type
 def test_no_collation_nor_enumeration_makes_two_texts_one(request, tmp_path, words):
     duck, (first, kind) = words == "duck", WORDS[words]
     address = f"duckdb://{tmp_path}/c.duckdb" if duck else request.getfixturevalue("postgres")
-    connection = __import__("duckdb" if duck else "psycopg").connect
-    with connection(address.removeprefix("duckdb://")) as own:
-        for query in filter(None, (
-            first,
-            f"CREATE TABLE {words} (word {kind})",
-            f"INSERT INTO {words} VALUES ('a'), ('A'), (' a'), ('NA'), ('na'), (NULL)",
-        )):  # fmt: skip
-            own.execute(query)
+    with (duckdb if duck else psycopg).connect(address.removeprefix("duckdb://")) as own:
+        own.execute(first)
+        own.execute(f"CREATE TABLE {words} (word {kind})")
+        own.execute(f"INSERT INTO {words} VALUES ('a'), ('A'), (' a'), ('NA'), ('na'), (NULL)")
     domain = domain_of({"word": categorical("a", "(other)", missing="category", out_of_range="other")})
     frame = pd.DataFrame({"word": ["a", "A", " a", "NA", "na", None]})
     with closing(connect(f"{address}#{words}")) as source:
@@ -196,7 +191,7 @@ def test_no_collation_nor_enumeration_makes_two_texts_one(request, tmp_path, wor
 
 def test_no_setting_of_a_server_makes_a_value_a_command(postgres):
     words = ["a\\b", "\\'", "it's"]
-    with __import__("psycopg").connect(postgres) as own:
+    with psycopg.connect(postgres) as own:
         own.execute("CREATE TABLE slashes (word TEXT)")
         own.cursor().executemany("INSERT INTO slashes VALUES (%s)", [[word] for word in words])
     domain = domain_of({"word": categorical(*words)})
@@ -206,7 +201,7 @@ def test_no_setting_of_a_server_makes_a_value_a_command(postgres):
 
 def test_many_columns_are_checked(postgres):
     names = [f"c{i}" for i in range(170)]
-    with __import__("psycopg").connect(postgres) as own:
+    with psycopg.connect(postgres) as own:
         own.execute(f"CREATE TABLE many ({', '.join(f'{name} double precision' for name in names)})")
         own.execute(f"INSERT INTO many VALUES ({', '.join('1' for _ in names)}), ({', '.join('2' for _ in names)})")
     domain = domain_of({name: integer(0, 3) for name in names})
@@ -249,7 +244,6 @@ def test_an_address_that_does_not_answer_is_one_line_without_its_password(text, 
 
 
 def test_no_file_outside_the_database_is_read(tmp_path):
-    duckdb = pytest.importorskip("duckdb")
     secret, path = tmp_path / "secret.csv", tmp_path / "d.duckdb"
     secret.write_text("a\n1\n2\n")
     with duckdb.connect(str(path)) as made:
@@ -274,7 +268,7 @@ def test_engines_that_were_not_tested_are_refused():
 
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "ibis", None)
+    monkeypatch.setitem(sys.modules, "ibis", None)
     with refused(r"pip install 'privacy-utility-explorer\[sql\]'"):
         connect("duckdb://x#t")
 
