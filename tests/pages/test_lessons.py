@@ -45,7 +45,7 @@ def test_what_is_drawn_was_made_by_the_lessons_settings_and_comes_out_alike_agai
 def test_the_lessons_begin_with_one_patient_and_lead_to_each_of_them():
     app = open_page("lessons")
     told = next(m.value for m in app.markdown if "Anna" in m.value)
-    noise = seeded(1).standard_normal(2) / gdp_mu(1, 1e-9)
+    noise = seeded(17).standard_normal(2) / gdp_mu(1, 1e-9)
     shown = [int(number) for number in re.findall(r"\*\*(\d+)\*\*", told)]
     assert shown[:2] == [120, 121]
     assert shown[2:] == approx(np.array(shown[:2]) + noise, abs=0.5)

@@ -199,7 +199,7 @@ def test_the_glossary_has_the_words_that_pages_use_and_finds_them():
     assert f"{sample_table('census').domain.size:,} combinations" in told["cell"][2]
     assert lessons.LESSONS["small-groups"].found().words in told["disagreement"][2], "one rounding"
     put(app, glossary_search="REPEAT")
-    assert set(glossary(app)) == {"release", "seed", "trial"}
+    assert set(glossary(app)) == {"seed", "trial"}
     put(app, glossary_search="mwem")
     assert list(app.dataframe[0].value["algorithm"]) == ["Multiplicative weights (MWEM)"]
     assert {len(cls.about.brief.split()) <= 7 for cls in ALGORITHMS.values()} == {True}

@@ -190,7 +190,7 @@ def piles(found: Audit) -> go.Figure:
     out.add_vline(x=0, line={"color": charts.GREY, "width": 2})
     out.update_layout(barmode="overlay", bargap=0)
     out.update_xaxes(
-        title="likeness to the second table<br>right of the line the guess is second", showticklabels=False
+        title="looks like the second table →<br>right of the line the guess is second", showticklabels=False
     )
     return charts.finish(out.update_yaxes(title="share of releases", tickformat=".0%"), 300)
 

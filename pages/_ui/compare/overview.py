@@ -101,8 +101,8 @@ def finding(sweep: Sweep, asked: Asked | None) -> str:
         return f"Tried: no ε keeps all repeats within {points_words(asked.tolerance)}{far}."
     enough = kept.idxmax()
     less = kept.index[kept.index < enough]
-    missed = f", not at {less[-1]:g}" if len(less) else ""
-    return f"Best{far}: {TITLES[tried['algorithm'][enough]]}. Every repeat was within that at ε = {enough:g}{missed}."
+    missed = f", at {less[-1]:g} not all" if len(less) else ""
+    return f"Best in trials{far}: {TITLES[tried['algorithm'][enough]]}. At ε = {enough:g} all were within that{missed}."
 
 
 @peek
@@ -162,7 +162,7 @@ def _luck(found: pd.DataFrame, floor: float) -> str:
     less = found["epsilon"][found["error"] <= floor]
     if less.empty:
         return "Every error shown exceeds the luck of the sample."
-    return f"Another sample differs by {floor:.2g} points: from ε = {less.min():g} on, more than the error."
+    return f"About everybody, ε = {less.min():g} is enough: another sample differs by {floor:.2g} points."
 
 
 def _best(sweep: Sweep, measure: Measure, found: pd.DataFrame, kept: pd.Series) -> str:

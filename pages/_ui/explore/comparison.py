@@ -33,14 +33,15 @@ def queries(shown: Shown, _: DeltaGenerator, details: DeltaGenerator) -> Told:
     """Every question's error, worst first, linked to the columns it involves."""
     table, columns = shown.listed, shown.listed["column"]
     tenth, half = (points(float(np.quantile(shown.both.gaps, q))) for q in (0.9, 0.5))
-    summary = f"Worst: {points(shown.both.gaps.max())} points. One in ten: over {tenth}."
+    worlds = shown.gaps if shown.replays else None
+    most = "" if worlds is None else f", in repeats {points(worlds.max())}"
+    summary = f"Worst: {points(shown.both.gaps.max())} points{most}. One in ten: over {tenth}."
     names = shown.chosen.problem.domain.names
     marks = {None: "all questions"} | {name: f"about {text}" for name, text in distinct(names).items()}
     about = details.selectbox(
         "Mark questions about", list(marks), format_func=marks.get, key=f"about-{hash(names)}", persist_state="session"
     )
     chosen = [i for i, involved in enumerate(columns) if about in involved]
-    worlds = np.abs(shown.worlds - shown.both.real) if shown.replays else None
     figure = charts.questions(table, shown.n, shown.noun, chosen, worlds)
     event = st.plotly_chart(
         figure, key="queries", alt=summary, config=QUIET, on_select="rerun", selection_mode=("box",)

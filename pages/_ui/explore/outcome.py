@@ -70,6 +70,11 @@ class Shown:
         return self.answers(self.both.workload)
 
     @cached_property
+    def gaps(self) -> np.ndarray:
+        """The error of every run's answers, in shares (runs, m)."""
+        return np.abs(self.worlds - self.both.real)
+
+    @cached_property
     def curve(self) -> pd.DataFrame:
         """The convergence records of every run."""
         return curves(self.runs)
@@ -92,7 +97,7 @@ class Shown:
             }
         )  # fmt: skip
         if self.replays:
-            gaps = np.abs(self.worlds[:, worst] - both.real[worst])
+            gaps = self.gaps[:, worst]
             table = table.assign(low=gaps.min(axis=0), high=gaps.max(axis=0))
         return table
 
@@ -143,10 +148,9 @@ def spread(shown: Shown) -> None:
     """How far the noise moves the verdict, what was spent, and by which accounting: behind one button."""
     summary, runs = shown.result.summary, len(shown.runs)
     spent = summary["spent"]
-    gaps = np.abs(shown.worlds - shown.both.real)
     moved = ""
     if shown.replays:
-        typical, worst = gaps.mean(axis=1), gaps.max(axis=1)
+        typical, worst = shown.gaps.mean(axis=1), shown.gaps.max(axis=1)
         moved = (
             f"In {runs} repeats with fresh noise: typical error {points(typical.min())} to {points(typical.max())} "
             f"points, largest {points(worst.min())} to {points(worst.max())}. "

@@ -26,7 +26,7 @@ from dpcore.publishing.gauge import how_many
 from dpcore.publishing.ledger_store import Store
 from dpcore.publishing.prepared import OpenRecords, OpenRelease, PreparedRelease, prepare, prepare_open
 from dpcore.publishing.request import NOISES, ReleaseRequest
-from dpcore.theory.meaning import Promise, guess_tile
+from dpcore.theory.meaning import Promise, guess_tile, times_in_100
 
 from ..jobs import Work, counting, let_go, result_of
 from ..shell import Large, Table, controls, deployments, give, plain, questions, session, shared, show_tiles
@@ -146,7 +146,8 @@ def verdict(ready: PreparedRelease, of: tuple) -> None:
 def share(ready: PreparedRelease, sets: Sequence[DataSet] | None, head: DeltaGenerator) -> tuple[str, str]:
     """Draw in the `head` the shares of the budget used before and by this release; returns the latter in words.
 
-    The second part says how many such releases the whole budget bears. `sets` is None where no budget record is named.
+    The second part says how many such releases the whole budget bears, and how often a guess is right after all of
+    them. `sets` is None where no budget record is named.
     """
     request = ready.request
     found = dataset_of(sets or (), request.dataset)
@@ -158,8 +159,9 @@ def share(ready: PreparedRelease, sets: Sequence[DataSet] | None, head: DeltaGen
         mine = shared_gauge.draw(request.dataset or "", lifetime, spent, ready.events)
     many = how_many(1.0, lifetime.cost(ready.events) / lifetime.capacity)
     total, summed = lifetime.budget.epsilon, many * request.budget.epsilon
-    less = f", not {brief(summed)}" * (summed > total)
-    return mine, f" {many:,} like it, each with its own noise, stay within ε = {total:g}{less}." * (many > 1)
+    after = "Budgets add up slowly. After" if summed > total else "After"
+    guess = Promise(request.budget.epsilon, request.budget.delta, ready.events, many).guess()
+    return mine, f" {after} {many:,} like it: guesses right at most {times_in_100(guess)}." * (many > 1)
 
 
 def preview(ready: PreparedRelease, ledger: Path | None, of: tuple, sets: Sequence[DataSet]) -> None:
