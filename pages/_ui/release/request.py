@@ -161,7 +161,7 @@ def share(ready: PreparedRelease, sets: Sequence[DataSet] | None, head: DeltaGen
     total, summed = lifetime.budget.epsilon, many * request.budget.epsilon
     after = "Budgets add up slowly. After" if summed > total else "After"
     guess = Promise(request.budget.epsilon, request.budget.delta, ready.events, many).guess()
-    return mine, f" {after} {many:,} like it: guesses right at most {times_in_100(guess)}." * (many > 1)
+    return mine, f" {after} {many:,} like it: right at most {times_in_100(guess)}." * (many > 1)
 
 
 def preview(ready: PreparedRelease, ledger: Path | None, of: tuple, sets: Sequence[DataSet]) -> None:
