@@ -20,7 +20,6 @@ from .planned import Planned
 
 PRIORS = [0.0001, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99]
 ANY = "any algorithm"  # as a line
-MOST = 100  # releases like this one
 
 
 def share(chance: float) -> str:
@@ -35,7 +34,9 @@ def share(chance: float) -> str:
 def releases() -> int:
     """Ask how many releases like this one someone sees."""
     words = "The same algorithm with the same settings, run again on the same people."
-    return st.slider("Releases like this one", 1, MOST, 1, key="releases", help=words, **controls.KEPT)
+    return st.slider(
+        "Releases like this one", 1, controls.MOST_RELEASES, 1, key="releases", help=words, **controls.KEPT
+    )
 
 
 def promised(budget: Budget, times: int, planned: Planned | None = None) -> Promise:

@@ -172,8 +172,9 @@ def _answer(problem: RiskMinimisation, spend: Budget, law: LineLaw, unit: str) -
         ("9 of 10 are off by", f"{off:.3g} {unit} at most", f"public range {low:g}–{high:g}"),
         guess_tile(promise.guess()),
     ]
-    good = f"Good for: within {off:.3g} {unit}, 9 times in 10. Not for: differences under {2 * off:.3g} {unit}."
-    show_tiles(tiles, good)
+    show_tiles(
+        tiles, f"Good for: within {off:.3g} {unit}, 9 times in 10. Not for: differences under {2 * off:.3g} {unit}."
+    )
 
 
 def cautions(spend: Budget, table: Table) -> None:
