@@ -41,7 +41,7 @@ def text_of(value: object) -> str:
         if isinstance(value, (bool, np.bool_)):
             return str(value)
         if isinstance(value, np.floating):
-            value = float(str(value))
+            value = decimals(np.atleast_1d(value)).item()
         if isinstance(value, (int, float, np.integer)):
             return Number(canonical(str(value)))
         if isinstance(value, Decimal):

@@ -177,9 +177,9 @@ def read_off(name: str, cells: pd.Series, kind: str, read: str = AS_WRITTEN, *, 
 def propose(frame: pd.DataFrame, *, peek: bool = False, told: Watch = unwatched) -> Json:
     """A schema of every column's guessed kind; bounds and values are null for the user to fill in.
 
-    Dates, and texts with too many values, get the kinds "date" and "text", which a schema refuses with advice. With
-    `peek` values and bounds are read off the records, which is not private: the schema is then marked "peeked". `told`
-    hears before each column how many are done.
+    Dates, and what has too many values or too large ones, get the kinds "date" and "text", which a schema refuses with
+    advice. With `peek` values and bounds are read off the records, which is not private: the schema is then marked
+    "peeked". `told` hears before each column how many are done.
     """
     columns = {}
     for guess, (_, cells) in zip(guess_columns(frame, told), frame.items(), strict=True):
@@ -192,7 +192,7 @@ def propose(frame: pd.DataFrame, *, peek: bool = False, told: Watch = unwatched)
         elif peek:
             try:
                 columns[guess.name] = read_off(guess.name, cells, kind, guess.read, unreadable=guess.unreadable)
-            except InputError:  # too many values to list
+            except InputError:  # too many values to list, or numbers too large
                 columns[guess.name] = {"kind": TEXT}
         else:
             open_ = {"values": None} if kind == "categorical" else {"low": None, "high": None}

@@ -1,12 +1,12 @@
 """Whom a table's guarantee protects: single rows, or people with a limited number of rows each."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from ..errors import InputError
+from ..types import value_object
 from .marks import marks, mixed, persons
 
 ROW = "one row"
@@ -16,7 +16,7 @@ COUNTED = (
 )
 
 
-@dataclass(frozen=True)
+@value_object
 class PrivacyUnit:
     """The unit of protection: a row, or all rows (at most `most_rows`) of a person in the column `person`.
 

@@ -2,15 +2,14 @@
 
 import math
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
 from ..numbers import consecutive
-from ..types import Array, Axes, Shape
+from ..types import Array, Axes, Shape, value_object
 
 
-@dataclass(frozen=True)
+@value_object
 class JunctionTree:
     """Cliques of a chordal graph over the columns of a domain of that `shape`, parents before their children.
 

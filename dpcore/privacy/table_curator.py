@@ -15,10 +15,10 @@ from . import exact, grid, mechanisms
 from .accounting.budget import BoundedRange, Pure
 from .accounting.ledger import Plan
 from .curator import Curator
-from .statistics.answers import EPS, Answers, CellAnswers, SignedErrors, SomeAnswers, WeightedTables
+from .statistics.answers import Answers, CellAnswers, SignedErrors, SomeAnswers, WeightedTables
 from .statistics.query_draws import AcceptProbabilities
 from .statistics.residuals import Residuals
-from .statistics.scores import MOST_BLURRED, AbsoluteErrors, TableErrors, sparse_scales
+from .statistics.scores import AbsoluteErrors, TableErrors, sparse_scales
 from .statistics.votes import CodeVotes
 
 SCORED: Final = (SignedErrors, TableErrors)
@@ -138,8 +138,8 @@ class TableCurator(Curator):
         """
         workload, counts, _ = self._true_counts(errors.workload)
         n = self._n
-        whole = errors.in_counts(workload, n)
-        delta = (whole.sensitivity + 2 * MOST_BLURRED * EPS * n + FINE) * ROOM
+        whole, room = errors.in_counts(workload, n)
+        delta = (whole.sensitivity + 2 * room + FINE) * ROOM
         blur, scale = sparse_scales(delta * n / self.unit, spend.epsilon)
         return np.rint(whole.value(counts) / FINE), blur / FINE, scale / FINE
 

@@ -168,7 +168,7 @@ class DatabaseSource(Source):
         try:
             return self.backend.to_pyarrow(question)
         except Exception as error:
-            why = f"the database did not answer ({type(error).__name__})"  # of a column of its own kind, an enum say
+            why = f"the database did not answer ({type(error).__name__})"  # of a column of its own kind
             raise InputError(f"{self.name}: {why}; in a view, cast unusual columns to text, or read a file") from None
 
     def _pushed(self, column: Column, name: str) -> tuple[Any, list[tuple[Any, Any, str]]]:
@@ -177,7 +177,8 @@ class DatabaseSource(Source):
 
         cells, kind = self.table[name], self.table[name].type()
         number = kind.is_integer() or kind.is_floating()
-        if not (number or kind.is_boolean() or kind.is_string() if column.values else number and not kind.is_float32()):
+        coded = number or kind.is_boolean() or kind.is_string()
+        if not (coded if column.values else number and not kind.is_float32()):
             holds = f"holds {type(kind).__name__.lower()} in the database"
             what = f"{holds}, from which its {'codes' if column.values else 'numbers'} are not made"
             raise InputError(f"{self.name}: column {column.name!r} {what}: cast it in a view, or read a file")

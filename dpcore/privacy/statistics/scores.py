@@ -101,9 +101,9 @@ class AbsoluteErrors(WorkloadStatistic):
         if not 1 + np.abs(self.answers).max(initial=0) + abs(self.level) <= MOST_BLURRED:
             raise InputError(f"the answers and the level of a batch must be finite, and below {MOST_BLURRED:g} in sum")
 
-    def in_counts(self, workload: Workload, n: int) -> "AbsoluteErrors":
-        """The errors n times as large, of exact counts; two subtractions round off n · EPS · MOST_BLURRED at most."""
-        return AbsoluteErrors(workload, self.queries, n * self.answers, n * self.level)
+    def in_counts(self, workload: Workload, n: int) -> tuple["AbsoluteErrors", float]:
+        """The errors n times as large, of exact counts, and a bound on what two subtractions may round off."""
+        return AbsoluteErrors(workload, self.queries, n * self.answers, n * self.level), MOST_BLURRED * EPS * n
 
     def value(self, truth: Array) -> Array:
         """The errors minus the level (b,) from the answers on the rows, in shares, or in counts as `in_counts`."""
