@@ -172,7 +172,8 @@ def test_what_all_questions_need_what_no_method_beats_and_another_tools_table_ar
         enough = [f"{epsilon:g}" for epsilon, found in errors.items() if found.max_error <= tolerance]
         less = [f"{epsilon:g}" for epsilon in errors if enough and epsilon < float(enough[0])]
         missed = f", at {less[-1]} not all" if less else ""
-        words = f"At ε = {enough[0]} all were within that" if enough else "Tried: no ε keeps all repeats within"
+        kept = f"all kept within {100 * tolerance:g} points"
+        words = f"At ε = {enough[0]} {kept}" if enough else "Tried: no ε keeps all repeats within"
         assert words in said(app)
         assert f"{missed}." in said(app)
         assert line_of(app, "good") == approx([100 * tolerance] * 2)
@@ -188,7 +189,7 @@ def test_what_all_questions_need_what_no_method_beats_and_another_tools_table_ar
     assert f"{best}{points(errors[first].as_exact_as_sample)}% of" in captions(app)
     floor = line_of(app, CHANCE)[0]
     (less, *_) = [f"{e:g}" for e, found in errors.items() if 100 * found.max_error <= floor]
-    assert f"About everybody, ε = {less} is enough" in captions(app)
+    assert f"Speaking of everybody, ε = {less} is enough" in captions(app)
     least = "least of any unbiased method"
     assert least not in traces(app)
     put(app, measure="root mean square over questions")

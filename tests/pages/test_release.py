@@ -79,9 +79,9 @@ def test_before_a_folder_is_named_the_page_shows_the_plan_and_the_button_says_wh
     assert "guesses right at most 54 times in 100" in shown(app)
     assert button(app, NOW).disabled
     assert ":material/radio_button_unchecked: A folder in step 1" in said(app)
-    assert "it fails. Budgets add up slowly. After 12 like it: right at most 63 times in 100." in said(app)
+    assert "it fails. Budgets add up slowly. After 12 such releases: right at most 63 times in 100." in said(app)
     put(app, epsilon=0.01)
-    assert "After 100 like it: right at most" in said(app), "no more, whose exact sum would take minutes"
+    assert "After 100 such releases: right at most" in said(app), "no more, whose exact sum would take minutes"
     for folder in ("/no/such/folder", "\0", "~nobody-at-all/x", "a" * 900, "![x](http://evil.example)"):
         put(app, ledger_folder=folder)
         assert "There is no folder" in wrong(app)

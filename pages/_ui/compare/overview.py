@@ -102,7 +102,10 @@ def finding(sweep: Sweep, asked: Asked | None) -> str:
     enough = kept.idxmax()
     less = kept.index[kept.index < enough]
     missed = f", at {less[-1]:g} not all" if len(less) else ""
-    return f"Best in trials{far}: {TITLES[tried['algorithm'][enough]]}. At ε = {enough:g} all were within that{missed}."
+    return (
+        f"Best in trials{far}: {TITLES[tried['algorithm'][enough]]}. "
+        f"At ε = {enough:g} all kept within {points_words(asked.tolerance)}{missed}."
+    )
 
 
 @peek
@@ -162,7 +165,7 @@ def _luck(found: pd.DataFrame, floor: float) -> str:
     less = found["epsilon"][found["error"] <= floor]
     if less.empty:
         return "Every error shown exceeds the luck of the sample."
-    return f"About everybody, ε = {less.min():g} is enough: another sample differs by {floor:.2g} points."
+    return f"Speaking of everybody, ε = {less.min():g} is enough: another sample differs by {floor:.2g} points."
 
 
 def _best(sweep: Sweep, measure: Measure, found: pd.DataFrame, kept: pd.Series) -> str:

@@ -173,7 +173,8 @@ def _answer(problem: RiskMinimisation, spend: Budget, law: LineLaw, unit: str) -
         guess_tile(promise.guess()),
     ]
     show_tiles(
-        tiles, f"Good for: within {off:.3g} {unit}, 9 times in 10. Not for: differences under {2 * off:.3g} {unit}."
+        tiles,
+        f"Good for: the value within {off:.3g} {unit}, 9 times in 10. Not for: differences under {2 * off:.3g} {unit}.",
     )
 
 

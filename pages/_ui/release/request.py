@@ -161,7 +161,7 @@ def share(ready: PreparedRelease, sets: Sequence[DataSet] | None, head: DeltaGen
     slowly = " Budgets add up slowly." * (many * request.budget.epsilon > lifetime.budget.epsilon)
     seen = min(many, controls.MOST_RELEASES)
     guess = Promise(request.budget.epsilon, request.budget.delta, ready.events, seen).guess()
-    return mine, f"{slowly} After {seen} like it: right at most {times_in_100(guess)}." * (many > 1)
+    return mine, f"{slowly} After {seen} such releases: right at most {times_in_100(guess)}." * (many > 1)
 
 
 def preview(ready: PreparedRelease, ledger: Path | None, of: tuple, sets: Sequence[DataSet]) -> None:
