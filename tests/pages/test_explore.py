@@ -66,7 +66,7 @@ def test_the_page_says_and_draws_the_numbers_of_the_run_and_of_its_repeats():
     gaps = {name: compare(runs[0].release, truth, Marginals(domain, [[name]])).gaps.max() for name in domain.names}
     column = chart(app, "95% range")["layout"]["xaxis"]["title"]["text"]
     assert gaps[column] == max(gaps.values()), "the column that is off most comes first"
-    assert any(t.get("fill") == "toself" for t in chart(app, "noise alone")["data"])
+    assert any(t.get("fill") == "toself" for t in chart(app, "not fitted")["data"])
     shows_the_tiles_of(runs[0], app)
     found, n = final_errors(runs[0]), runs[0].problem.n
     assert f"**{float(f'{found.as_exact_as_sample * n:.2g}'):,.0f} people**" in shown(app)
@@ -110,7 +110,7 @@ def test_replays_that_end_while_the_page_is_drawn_are_shown_too(monkeypatch):
 def test_one_repeat_shows_the_same_first_run_without_bars_or_range():
     app = opened(repeats="1")
     assert "fresh noise" not in captions(app)
-    assert not any(t.get("fill") for t in chart(app, "noise alone")["data"])
+    assert not any(t.get("fill") for t in chart(app, "not fitted")["data"])
     shows_the_tiles_of(berkeley("gaussian_maxent", 1.0, 0), app)
 
 
@@ -236,12 +236,12 @@ def questions_drawn(app):
 def test_the_sentence_says_whether_waiting_pays():
     t = np.arange(1, 101)
     for errors, told in (
-        (0.1 / t, "No: 0.13 points at step 75, but 0.1 at step 100. More steps may help."),
+        (0.1 / t, "No: 0.13 points at step 75, 0.1 at the end. More steps may help."),
         (np.where(t < 60, 0.1, 0.0044), "Yes: 0.44 points at step 75, 0.44 at the end. Waiting does not help."),
         (t / 1000, "Yes: 7.5 points at step 75, 10 at the end. Waiting does not help."),
         ([0.01], "After 1 steps: 1 points."),
     ):
-        assert outcome.stopped(pd.DataFrame({"t": t[: len(errors)], "max_error": errors}), "at the end") == told
+        assert outcome.stopped(pd.DataFrame({"t": t[: len(errors)], "max_error": errors})) == told
 
 
 # Intervals: of a column, of typed questions, compared, refused with the reason, as a file

@@ -18,7 +18,7 @@ from .base import BARS, DIVERGING, ERROR, GREY, LINES, SHADES, TEXT, named_ends,
 HEIGHT = 240
 MARGIN = {"l": 4, "r": 4, "t": 24, "b": 4}
 LEGEND = {"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0, "font": TEXT, "entrywidth": 80}
-FADED, STAGE = 0.18, "next fit"
+FADED, STAGE = 0.18, "fits again"
 APART = 1.0  # points of difference at which a map's colour is full
 GAP = 0.13  # between two of three heat maps, as a share of the width: on a phone a scale stands there
 WIDE = (1 - 2 * GAP) / 3
@@ -58,7 +58,7 @@ def convergence_chart(
         line = {"color": GREY, "dash": "dot", "width": 1}
         ends = pd.Series([min(0.0, first[x].min()), first[x].max()])
         flat = pd.Series([raw_noise, raw_noise])
-        lines.append(_line(ends, flat, "noise alone", line, n, noun) | {"mode": "lines"})
+        lines.append(_line(ends, flat, "not fitted", line, n, noun) | {"mode": "lines"})
     upon = {"xref": "x", "yref": "y domain"}
     rule = upon | {"type": "line", "y0": 0, "y1": 1, "line": {"color": GREY, "width": 1}}
     place = upon | {"y": 1, "yanchor": "top", "xanchor": "left", "showarrow": False, "font": TEXT}

@@ -177,7 +177,7 @@ def _against(shown: Shown) -> str:
     return f"Root mean square error {points(found)} points, {against_line(found, least)}. "
 
 
-def stopped(own: pd.DataFrame, end: str) -> str:
+def stopped(own: pd.DataFrame) -> str:
     """Say of one run whether its largest error fell by more than a tenth over the last quarter of its steps."""
     final = own.iloc[-1]
     late = own[own["t"] >= 0.75 * final["t"]]
@@ -186,8 +186,8 @@ def stopped(own: pd.DataFrame, end: str) -> str:
         return f"After {steps:,} steps: {last} points."
     since, before = int(late["t"].iloc[0]), late["max_error"].iloc[0]
     if before - final["max_error"] <= 0.1 * final["max_error"]:
-        return f"Yes: {points(before)} points at step {since:,}, {last} {end}. Waiting does not help."
-    return f"No: {points(before)} points at step {since:,}, but {last} at step {steps:,}. More steps may help."
+        return f"Yes: {points(before)} points at step {since:,}, {last} at the end. Waiting does not help."
+    return f"No: {points(before)} points at step {since:,}, {last} at the end. More steps may help."
 
 
 @chart("convergence", "Has the error stopped falling?", "point", "sampling floor", "seed")
@@ -200,13 +200,13 @@ def convergence(shown: Shown, _: DeltaGenerator, details: DeltaGenerator) -> Tol
         "Draw against", AGAINST, default=AGAINST[0], required=True, key="against", bind="query-params"
     )
     x = "epsilon_spent" if against == "ε used" else "t"
-    summary = stopped(own, "after the last fit" if stages else "at the end")
+    summary = stopped(own)
     more = "".join(f"{charts.STAGE}: {words} " for _, words in stages)
     if shown.replays:
         low, high = (points(v) for v in (last["max_error"].min(), last["max_error"].max()))
         more += f"Band: {low} to {high} points in {len(shown.runs)} repeats with fresh noise. "
     if raw is not None:
-        more += f"Dotted: noise alone on every answer, with no fit, is off by up to {points(raw)} points. "
+        more += f"Not fitted: noise alone on every answer is off by up to {points(raw)} points. "
     if frame["epsilon_spent"].nunique() == 1:
         more += "The whole budget is used before the first step. "
     elif row := RATES.get(shown.result.summary["algorithm"]):

@@ -12,7 +12,7 @@ from dpcore.numbers import brief
 from dpcore.privacy.accounting import guarantee
 from dpcore.publishing.card import OTHERS, SEVERAL
 from dpcore.theory import accountants
-from dpcore.theory.meaning import Promise, delta_words, guess_tile, one_in, times_in_100
+from dpcore.theory.meaning import SUSPICION, Promise, delta_words, guess_tile, one_in, percent, times_in_100
 
 from ..charts import privacy as promise
 from ..shell import Table, controls, panel, plain
@@ -48,10 +48,9 @@ def promised(budget: Budget, times: int, planned: Planned | None = None) -> Prom
 def picture(right: float) -> None:
     """Draw the two worlds, the release between them, and 100 guesses, and say what is seen."""
     most = times_in_100(right).split()[0]
-    words = f"Of 100 guesses at most {most} are right: 50 by luck (grey), the others by the release (arms up)."
-    drawn = math.ceil(float(most))
-    st.html(promise.two_worlds(drawn, words))
-    st.caption(f"Right: 50 by luck (grey), at most {drawn - 50} by the release (arms up). Unprotected: all 100.")
+    words = f"At most {most} are right: 50 by luck (grey), the others by the release (arms up). Unprotected: all 100."
+    st.html(promise.two_worlds(math.ceil(float(most)), words))
+    st.caption(words)
 
 
 def verdict(budget: Budget, times: int, planned: Planned | None, right: float, table: Table) -> None:
@@ -63,8 +62,12 @@ def verdict(budget: Budget, times: int, planned: Planned | None, right: float, t
         help=f"{whose} ε = {brief(budget.epsilon)} and δ = {brief(budget.delta)} alone allow any algorithm "
         f"{times_in_100(alone.guess())}. A coin is right 50 times.",
     )  # fmt: skip
-    words = f"Releases differ by luck. {alone.suspicion_words}"
-    st.markdown(f"{words} Example: “this patient has diabetes”.", help=_may_fail(alone.failure, budget.delta) or None)
+    words = f"{alone.suspicion_words} Example: “this patient has diabetes”."
+    if planned:
+        after = guarantee.posterior(SUSPICION, guarantee.evidence_bound(*planned.pairs(times), 0.05))
+        usual = f"In 19 of 20 cases a suspicion of {percent(SUSPICION)} rises to {percent(float(after))} at most."
+        words = f"{usual} {words}"
+    st.markdown(words, help=_may_fail(alone.failure, budget.delta) or None)
     rows = SEVERAL if table.unit.person is None else plain(f"Protected is {table.unit.words}.", 200)
     st.markdown(f"**Not promised:** {OTHERS} {rows}")
 
@@ -87,17 +90,17 @@ def suspicion(budget: Budget, times: int, planned: Planned | None) -> None:
         moved = guarantee.evidence_bound(*planned.pairs(times), all_of_them.failure)
         if not math.isclose(moved, all_of_them.evidence, rel_tol=0.02):  # else one line hides the other
             lines[f"{times} × {planned.name}" if times > 1 else planned.name] = moved
-    beliefs(lines, ANY, "after one release", one.failure, budget.delta)
+    beliefs(lines, all_of_them.failure, budget.delta)
     if times > 1:
         _totals(budget, times, planned)
 
 
-def beliefs(lines: dict[str, float], quoted: str, when: str, failure: float, delta: float) -> None:
-    """Draw and list what a belief becomes, at least and at most, by the evidence of each line; say the `quoted` one.
+def beliefs(lines: dict[str, float], failure: float, delta: float) -> None:
+    """Draw what a belief becomes by the evidence of each line.
 
     `failure` is the probability, by `delta`, that evidence is exceeded.
     """
-    words = "How likely someone thinks it is, before the release, that something is true of you."
+    words = "How likely someone thinks it is that something is true of you."
     prior = st.select_slider(
         "Suspicion before the release", PRIORS, 0.1, share, key="prior", help=words, **controls.KEPT
     )
@@ -106,10 +109,9 @@ def beliefs(lines: dict[str, float], quoted: str, when: str, failure: float, del
         frame[f"{name} at most"] = guarantee.posterior(frame["before"], moved)
         frame[f"{name} at least"] = guarantee.posterior(frame["before"], -moved)
     here = frame[frame["before"] == prior].iloc[0]
-    parts = [f"{name}: {share(here[f'{name} at least'])} to {share(here[f'{name} at most'])}" for name in lines]
-    summary = f"It rises to {share(here[f'{quoted} at most'])} at most {when}. {_may_fail(failure, delta)}"
-    panel(promise.posteriors(frame, prior), summary, frame, f"beliefs-{quoted}")
-    st.markdown(f"**A suspicion of {share(prior)} falls or rises to**\n" + "".join(f"\n- {p}" for p in parts))
+    parts = [f"{share(here[f'{name} at least'])} to {share(here[f'{name} at most'])} ({name})" for name in lines]
+    summary = f"A suspicion of {share(prior)} becomes {', '.join(parts)}. {_may_fail(failure, delta)}"
+    panel(promise.posteriors(frame, prior), summary, frame, "beliefs")
 
 
 def _totals(budget: Budget, times: int, planned: Planned | None) -> None:

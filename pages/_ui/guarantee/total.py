@@ -56,7 +56,7 @@ def total(table: Table) -> None:
     }
     left, right = st.columns(2, gap="large")
     with left:
-        beliefs(lines, EVER, "whatever is still to come", failure, budget.delta)
+        beliefs(lines, failure, budget.delta)
     with right:
         at = nearest(deltas, budget)
         said = f"At δ = {brief(deltas[at])} what was used so far costs {listed(curves, at)}."

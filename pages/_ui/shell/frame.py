@@ -32,7 +32,7 @@ ICONS = {
     Tag.PEEK: (":material/visibility:", "orange"),
 }
 MARK = "assets/mark.svg"
-SAMPLE = "sample: free to show – your table: do not publish"  # what a public table says in place of `Tag.PEEK`
+SAMPLE = "public sample: free to show"  # what a public table says in place of `Tag.PEEK`
 STYLE = """<style>
 .block-container {max-width: 84rem;}
 .block-container > [data-testid="stVerticalBlock"] > [data-testid="stElementContainer"] p {max-width: 70ch;}

@@ -198,9 +198,9 @@ def test_questions_are_marked_by_the_keyboard_and_a_column_and_a_pair_chosen_in_
 def test_the_jump_between_stages_is_marked_and_explained(page, server):
     opened(page, server)
     cell = page.locator(".st-key-cell-convergence")
-    expect(cell.locator(".annotation-text", has_text="next fit")).to_be_visible()
+    expect(cell.locator(".annotation-text", has_text="fits again")).to_be_visible()
     click(cell, "button", "info")
-    sees(page, re.compile("next fit.{1,2} At step .* a next fit begins"))
+    sees(page, re.compile("fits again.{1,2} At step .* a next fit begins"))
 
 
 def test_the_link_is_copied_with_one_press_and_says_what_is_in_it(page, server):
