@@ -17,10 +17,7 @@ from pages._ui.shell import table as current_table
 from pages._ui.shell.frame import line_place
 from pages._ui.shell.opened import AGAIN
 
-CONSEQUENCE = "Uses {}, even if it fails.{}"
-# On a phone the button stays at the foot of the screen.
-IN_SIGHT = """<style>@media (max-width: 640px) {.st-key-in-sight {position: fixed; inset: auto 0 0 0; z-index: 100;
-  padding: 0.75rem 0.8rem; align-items: center; background: light-dark(white, #181614);}}</style>"""
+CONSEQUENCE = "Uses {} of the budget of all releases, even if it fails.{}"
 
 table, desk = current_table(), release_desk.current()
 tried(table, AGAIN)
@@ -85,15 +82,13 @@ try:
             release_files.promise(request.rows, measured=isinstance(ready, OpenRelease))
         release_request.preview(ready, ledger, of, sets)
         with gate.container(border=True):
-            missing = ["A folder in step 1"] * (ledger is None)
-            missing += ["A reason in step 2"] * (needed and not reason)
-            heading("Missing" if missing else "Ready to release")
-            for words in missing:
-                st.markdown(f":material/radio_button_unchecked: {words}")
+            missing = ["name a folder in step 1"] * (ledger is None)
+            missing += ["give a reason in step 2"] * (needed and not reason)
+            heading("Not ready yet" if missing else "Ready to release")
             st.markdown(CONSEQUENCE.format(*share))
-            st.html(IN_SIGHT)
+            why = f" (first {' and '.join(missing)})" if missing else ""
             st.container(key="in-sight").button(
-                "Release: permanent", type="primary", icon=":material/publish:", key="release-now",
+                f"Release: permanent{why}", type="primary", icon=":material/publish:", key="release-now",
                 disabled=bool(missing), on_click=desk.start, args=(desk.offer(of) * (not missing), ready, ledger),
             )  # fmt: skip
         with fold:

@@ -93,7 +93,7 @@ def test_what_is_no_column_to_count_is_set_aside_with_the_reason_and_comes_back_
 
 def test_the_button_to_explore_says_what_is_missing_and_the_page_how_much_is_left():
     app = opened()
-    assert heading(app) == "1 thing to decide"
+    assert heading(app) == "3 columns to decide"
     assert explore(app) == (False, "**Explore it**: first decide about 3 columns")
     press(app, READ)
     assert heading(app) == "All columns ready"
@@ -247,8 +247,8 @@ def test_all_problems_are_listed_at_once_each_with_its_repairs():
     app.run()
     assert "is outside 30..40" in shown(app)
     assert "values are missing" in shown(app)
-    assert "1 column without values or a range" in shown(app)
-    assert heading(app) == "3 things to decide"
+    assert "Without public values or a range: 1 column." in shown(app)
+    assert heading(app) == "3 columns to decide"
     assert session(app).has_looked(mine), "what is wrong quotes cells"
     press(app, "Count them in the outermost groups")
     press(app, "Make missing a value of its own")

@@ -241,7 +241,7 @@ def test_a_release_after_a_trial_measures_anew_within_its_charge_and_needs_a_rea
     trial = table(app).trial
     assert "Nothing that the trial found goes into it" in captions(app)
     assert "a trial of its schema were shown" in captions(app)
-    assert button(app, NOW).disabled
+    assert app.button(key="release-now").disabled
     put(app, reason="tried before")
     release(settled(app))
     assert "What was measured of the schema, protected" in shown(app)

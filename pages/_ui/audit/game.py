@@ -75,14 +75,14 @@ def opening() -> Judged:
 
 def settings() -> None:
     """Draw the widgets, and the button that plays."""
-    bug = st.toggle(
+    near = st.container(key="in-sight")
+    bug = near.toggle(
         "Plant a bug: half the noise", key="audit-bug", **controls.KEPT,
         help="All noise is then half of what the plan says, as a programmer's mistake would make it. A breach is red.",
     )  # fmt: skip
-    epsilon = st.select_slider(
+    epsilon = near.select_slider(
         "Promised privacy budget (ε)", controls.EPSILONS, OPENING, controls.number, key="audit-epsilon", **controls.KEPT
     )
-    play = st.container()
     with st.expander("For experts", icon=":material/tune:"):
         titles = {cls.about.title: name for name, cls in solving(QueryRelease).items()}
         words = "It uses its default parameters and as few steps as it can: the game needs many short runs."
@@ -97,7 +97,7 @@ def settings() -> None:
         )  # fmt: skip
         seed = st.number_input("Repeat number", 0, 2**31 - 1, 0, key="audit-seed", **controls.KEPT)
     budget = Budget(epsilon, delta)
-    play.button(
+    near.button(
         "Play your own game", type="primary", icon=":material/casino:", on_click=start,
         args=(titles[title], budget, runs, HALF if bug else BUGS[0], int(seed)),
     )  # fmt: skip
@@ -135,12 +135,12 @@ def luck(found: Audit) -> float:
 
 
 def score(found: Audit) -> str:
-    """Say how often the guesser was right, how often the promise allows and a coin is, and what chance may do."""
+    """Say how often the guesser was right, how often the promise allows, and what chance may do."""
     measured, limit = in_100(found)
     return (
         f"Two invented tables, one person apart, were released {found.runs:,} times each at ε = "
-        f"{found.budget.epsilon:g}. A program that knows everyone else guessed which table: right {measured:g} times "
-        f"in 100. Promised: at most {limit}, luck may add {luck(found):.0f}. A coin: 50."
+        f"{found.budget.epsilon:g}. A program that knows everyone else guessed which: right {measured:g} times in 100. "
+        f"Promised: at most {limit}, luck may add {luck(found):.0f}."
     )
 
 
@@ -160,7 +160,7 @@ def scale(found: Audit) -> go.Figure:
     out.add_annotation(x=allowed + chance, y=0, text=f"luck: +{chance:.0f}", xanchor="left", showarrow=False)
     room = (max(allowed, right) - 50) / 2 + chance
     out.update_xaxes(title="right guesses in 100", range=[50 - room, max(allowed, right) + room])
-    return charts.finish(out.update_yaxes(range=[-3, 3], visible=False), 140)
+    return charts.finish(out.update_yaxes(range=[-3, 3], visible=False), 118).update_layout(margin_t=8)
 
 
 def pile_table(found: Audit) -> pd.DataFrame:
@@ -190,9 +190,10 @@ def piles(found: Audit) -> go.Figure:
     out.add_vline(x=0, line={"color": charts.GREY, "width": 2})
     out.update_layout(barmode="overlay", bargap=0)
     out.update_xaxes(
-        title="looks like the second table →<br>right of the line the guess is second", showticklabels=False
-    )
-    return charts.finish(out.update_yaxes(title="share of releases", tickformat=".0%"), 300)
+        title="looks like the second table →<br>right of the grey line the guess is second: it was<br>"
+        "set in other games, so it can miss the crossing", showticklabels=False,
+    )  # fmt: skip
+    return charts.finish(out.update_yaxes(title="share of releases", tickformat=".0%"), 255)
 
 
 def verdict(played: Judged) -> None:

@@ -69,14 +69,13 @@ def decide(current: Table) -> DeltaGenerator | None:
         _protect(current)
     left = [] if (busy := changing(current)) else [*needs(current), *([] if stakeholder() else offers(current))]
     columns = {name for decision in left if decision.needed for name in decision.names}
-    many = sum(decision.needed for decision in left) or int(current.domain is None)
     why = "" if current.domain is not None else ": first mend what is named below"
     if current.opening is not None and why:
         why = ": first try the measurement"
     elif columns:
         why = f": first decide about {_columns(columns)}"
     with title:
-        heading(f"{many} thing{'s' * (many > 1)} to decide" if many else "All columns ready")
+        heading(f"{_columns(columns)} to decide" if columns else "Not ready yet" if why else "All columns ready")
     bar.page_link(
         "pages/explore.py", label=f"**Explore it**{why}", icon=":material/query_stats:", disabled=bool(why),
         width="content",
@@ -125,7 +124,7 @@ def needs(current: Table) -> Iterator[Decision]:
     for fixes, same in alike.items():
         names = [problem.column for problem in same]
         if same[0].open:
-            words = f"{_columns(names)} without values or a range. They are public: fill them in below, or"
+            words = f"Without public values or a range: {_columns(names)}. Copy them from a form into the grid, or"
             yield Decision(words, names, OPEN)
         else:
             words = same[0].what if len(same) == 1 else f"In {_columns(names)} {WRONG[fixes[0]]}: {few(names)}"

@@ -44,7 +44,7 @@ PUBLIC = (
 MORE = "What becomes of missing values and of those out of range, and where each line comes from."
 TALL = 12  # rows of the grid that are seen at once
 GRID = {
-    "column": st.column_config.TextColumn(disabled=True, width=140),
+    "column": st.column_config.TextColumn(disabled=True, width=130),
     "what it is": st.column_config.SelectboxColumn(
         options=[ASIDE, *TAKEN], required=True, help="Choose what it is. A column that is not used is never read."
     ),
@@ -67,7 +67,7 @@ def grid(current: Table, busy: bool) -> None:
     rows["column"] = rows["column"].map(distinct(rows["column"], 18))
     if bars and any(charts := _charts(current)):
         session().look(current)
-        rows.insert(1, BARS, charts)
+        rows.insert(3, BARS, charts)
     whose = f"{Tag.PEEK.capitalize()}." if current.uploaded else "This sample is public."
     whose = f"How often values occur in the first {ROWS:,} rows. {whose}"
     hidden = {"way", *(() if more else ("missing", "out of range", "from")), *(() if any(rows["next"]) else ("next",))}
@@ -80,7 +80,7 @@ def grid(current: Table, busy: bool) -> None:
     }  # fmt: skip
     place.data_editor(
         rows, hide_index=True, column_config=shown, column_order=[c for c in rows if c not in hidden],
-        num_rows="fixed", disabled=busy, key=_key(current), on_change=_typed,
+        num_rows="fixed", placeholder="copy from a form", disabled=busy, key=_key(current), on_change=_typed,
         height="content" if len(rows) <= TALL else 35 * (TALL + 1),
         alt="The columns of the table: what each is, what is public about it, and what is left to decide.",
     )  # fmt: skip
@@ -174,8 +174,8 @@ def _rows(current: Table) -> list[dict[str, Any]]:
         step, way = _next_step(wrong.get(name, [])) if used else _use(guess)
         rows.append(
             {
-                "column": name, "what it is": SAID.get(taken, " ".join(map(str, taken))) if used else ASIDE,
-                "public values or range": said(spec),
+                "column": name, "public values or range": said(spec) or None if used else "",
+                "what it is": SAID.get(taken, " ".join(map(str, taken))) if used else ASIDE,
                 "state": _state(spec, wrong.get(name, []), words.get(name, {})) if used else _aside(guess),
                 "next": step, "way": way,
                 "missing": spec.get("missing", "refuse"), "out of range": spec.get("out_of_range", "refuse"),

@@ -52,7 +52,6 @@ NEIGHBOURS = "Neighbours, the tables that nobody must be able to tell apart, dif
 
 def dataset(table: Table, sets: Sequence[DataSet], place: DeltaGenerator, experts: DeltaGenerator) -> dict[str, Any]:
     """The name in the ledger and, for a new one, its total budget; as fields of a ReleaseRequest."""
-    place = place.container(horizontal=True, vertical_alignment="bottom")
     name = place.text_input(
         "Data set", dataset_name(table), max_chars=LONGEST_NAME, key=dataset_key(table),
         help="One name for all tables about the same people. The budget record knows the rows again, in any order.",
@@ -62,7 +61,7 @@ def dataset(table: Table, sets: Sequence[DataSet], place: DeltaGenerator, expert
     fields = {"dataset": name, "total": None, "new_version": False}
     if found is None:
         words = "Fixed at the first release, for all releases of this data set together. It can never be changed."
-        epsilon = place.number_input(
+        epsilon = experts.number_input(
             "Budget of all releases (ε)", 0.01, 1000.0, 3.0, key="total-epsilon", help=words, persist_state="session"
         )
         delta = experts.select_slider(
@@ -158,10 +157,10 @@ def share(ready: PreparedRelease, sets: Sequence[DataSet] | None, head: DeltaGen
     with head:
         mine = shared_gauge.draw(request.dataset or "", lifetime, spent, ready.events)
     many = how_many(1.0, lifetime.cost(ready.events) / lifetime.capacity)
-    slowly = " Budgets add up slowly." * (many * request.budget.epsilon > lifetime.budget.epsilon)
+    fixed = " The first release fixes that budget: see Settings." * (found is None)
     seen = min(many, controls.MOST_RELEASES)
     guess = Promise(request.budget.epsilon, request.budget.delta, ready.events, seen).guess()
-    return mine, f"{slowly} After {seen} such releases: right at most {times_in_100(guess)}." * (many > 1)
+    return mine, f"{fixed} After {seen} such releases: right at most {times_in_100(guess)}." * (many > 1)
 
 
 def preview(ready: PreparedRelease, ledger: Path | None, of: tuple, sets: Sequence[DataSet]) -> None:

@@ -55,11 +55,20 @@ STYLE = """<style>
   [data-testid="stSidebar"]:not([data-collapsed="true"]) [data-testid="stSidebarHeader"] {
     height: 3.75rem; padding: 0 0 0 1rem; margin: 0 -30px; background: light-dark(white, #181614);}
   [data-testid="stSidebarCollapseButton"] {position: absolute; bottom: 0.5rem; right: 0.5rem;}}
-:focus-visible, label:has(:is([type=radio], [type=checkbox]):focus-visible) {
+:focus-visible, label:has(:is([type=radio], [type=checkbox]):focus-visible),
+[data-testid="stSlider"]:has(input:focus-visible) {
   outline: 3px solid #D55E00 !important; outline-offset: 2px;}
 [data-testid="stCaptionContainer"] {color: inherit !important; opacity: 0.8;}
 [data-testid="stSliderThumbValue"], [data-testid="stSliderThumbValue"] p {color: inherit !important;}
 [data-testid="stButtonGroup"] button, [data-testid="stWidgetLabel"] {color: inherit !important;}
+/* On a phone the main control is at the foot of the screen; what is in a closed menu takes no focus. */
+@media (max-width: 640px) and (min-height: 561px) {[data-testid="stMain"]:has(.st-key-in-sight) {scroll-padding: 10rem;}
+  .st-key-in-sight {position: fixed; inset: auto 0 0 0; z-index: 100; flex-flow: row wrap; align-items: center;
+    gap: 0 0.5rem; padding: 0.5rem 0.8rem; background: light-dark(white, #181614); border-top: 1px solid #8886;}
+  .st-key-in-sight > * {flex: 1 1 0; width: auto;}
+  .st-key-in-sight > :has([data-testid="stSlider"]) {flex-basis: 100%; order: -1;}}
+.st-key-in-sight button:disabled {color: inherit !important;}
+[data-collapsed="true"] :is([data-testid="stSidebarNav"], [data-testid="stSidebarHeader"]) {visibility: hidden;}
 @media (max-width: 767px) {[data-testid="stExpandSidebarButton"] {width: auto !important;}
   [data-testid="stExpandSidebarButton"]::after {content: "Menu"; font-size: 1rem; padding-left: 0.25rem;}}
 @media (max-width: 640px) {.block-container {padding-left: 0.8rem; padding-right: 0.8rem;}

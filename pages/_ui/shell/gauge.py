@@ -31,10 +31,10 @@ def draw(name: str, lifetime: Lifetime, spent: float | None, now: Events = ()) -
         None if spent is None else lifetime.share(spent), lifetime.cost(now) / lifetime.capacity
     )
     whole = lifetime.budget
-    used = "what is used is not known yet" if spent is None else f"ε = {spent:.3g} of {whole.epsilon:g} is used"
+    used = "not known yet" if spent is None else f"ε = {spent:.3g}"
     behind = (
-        f"Of the data set “{name}” {used}, at δ = {delta_words(whole.delta)}. "
-        f"These are shares of what adds up ({lifetime.accounting})."
+        f"All releases of “{name}” together: at most ε = {whole.epsilon:g} at δ = {delta_words(whole.delta)}. Used: "
+        f"{used}. ε does not add up, so these are shares of what does ({lifetime.accounting})."
     )
     with st.container(key="gauge", width="content", gap=None):
         st.html(picture)
