@@ -27,7 +27,7 @@ from ..privacy.accounting import Events, Total, events_from_json, events_to_json
 from ..types import Json
 from . import chain, verifier
 from .chain import CHECKED, now, open_regular
-from .dataset import BudgetRequest, DataSet, Reservation, check_fits, lifetime, locate, promise_of, version_of
+from .dataset import BudgetRequest, DataSet, Reservation, check_fits, lifetime, locate, promise_of
 
 V = TypeVar("V")
 
@@ -81,12 +81,11 @@ class Store:
         with transaction(self.path, WAIT, write=True) as (db, totals):
             ledger, key = db.execute("SELECT ledger, key FROM meta").fetchone()
             mark = streamed or fingerprint(request.frame, key)  # type: ignore[arg-type] - a source was streamed
-            name, row, known = locate(db, mark, request.dataset, new_version)
+            name, row, version, number, kept = locate(db, mark, request.dataset, new_version)
             promised = promise_of(db, name, row, request.total, unit, events)
             before = totals[row["seq"]] if row else Total()
             after = promised.plus(before, events)
             check_fits(name, promised, before, events, after)
-            version, number, kept = version_of(db, row, mark, known, new_version)
             place = row["seq"] if row else None
             if place is None:
                 place, _ = chain.append(
