@@ -61,6 +61,11 @@ def leaves(node):
     return [node] if isinstance(node, str) and " " in node else []
 
 
+def _quoted(tag):
+    """The texts that a tag of a template holds between quotes."""
+    return " ".join(["{}", *re.findall('"([^"]*)"', tag[0])])
+
+
 def sources():
     """The texts of every file that speaks to a person."""
     found = {}
@@ -69,7 +74,8 @@ def sources():
     for path in [*ROOT.glob("dpcore/**/*.toml"), *ROOT.glob("pages/**/*.toml")]:
         found[str(path.relative_to(ROOT))] = leaves(tomllib.loads(path.read_text()))
     for path in ROOT.glob("dpcore/**/*.html"):
-        found[str(path.relative_to(ROOT))] = [re.sub(r"\{[{%].*?[%}]\}|<[^>]*>", "{}", path.read_text())]
+        spoken = re.sub(r"\{[{%].*?[%}]\}|<[^>]*>", _quoted, path.read_text(), flags=re.DOTALL)
+        found[str(path.relative_to(ROOT))] = [spoken]
     for name in COMMANDS:
         found[f"the help of {name}"] = [import_module(f"dpcore.cli.{name}").__doc__ or ""]
     prose = re.sub(r"(?s)```.*?```|`[^`]*`", "", (ROOT / "README.md").read_text())

@@ -14,6 +14,7 @@ from ..schemas.measure import MeasuredSchema
 from ..schemas.plan import describe, plan_within, share_of
 from ..tags import Tag
 from ..types import Json
+from ..workloads import Workload
 from .arguments import unit_of
 from .files import tell
 from .task import forecast, queries_in
@@ -31,11 +32,10 @@ class Measured:
 
     which = ", had the schema been known"
 
-    def __init__(self, chosen: Namespace, schema: OpenSchema) -> None:
+    def __init__(self, chosen: Namespace, schema: OpenSchema, workload: Workload) -> None:
         if chosen.start is not None:
             raise InputError("a public start needs a schema that is known: it says how likely each combination is")
         self.chosen, self.schema, self.unit = chosen, schema, unit_of(chosen)
-        workload = queries_in(chosen, schema.placeholder)
         self.frame = read_table(chosen.table, format=schema.placeholder.file)
         self.limited = self.unit.limited(self.frame, schema.names)
         self.placeholder = QueryRelease(workload, len(self.limited), self.unit.most_rows)

@@ -28,7 +28,7 @@ from ..types import Json, Tick
 from .arguments import algorithm, argument, grid
 from .files import check_writable
 from .sweep import Points, budgets_of, means, points_of
-from .task import TASK, choose, columns, read_schema, read_task
+from .task import TASK, asked, choose, columns, read_task
 
 LINES = ("real", "sample", "nothing")
 FIELDS = ("purpose", "epsilon", "seed", "value", "unit", *LINES)
@@ -48,24 +48,25 @@ def execute(chosen: Namespace) -> None:
     check_writable(chosen.json, chosen.csv)
     budgets = budgets_of(chosen, 1)
     algorithm = choose(chosen.algorithm, chosen.set, QueryRelease)
-    whole, rows = read_task(chosen, read_schema(chosen))
+    _, workload = asked(chosen, known=True)
+    whole, rows = read_task(chosen, workload)
     if not isinstance(rows, Rows) or chosen.person:
         raise InputError(f"{chosen.table}: rows are held out one by one; read the table whole, and protect rows")
     question = None if chosen.ask is None else understand(chosen.ask, whole.domain)
-    asked = Purposes.of(whole.domain, rows, target=chosen.target, group=chosen.group, question=question)
-    problem = QueryRelease(whole.workload, asked.train.n, whole.group, whole.start)
+    purposes = Purposes.of(whole.domain, rows, target=chosen.target, group=chosen.group, question=question)
+    problem = QueryRelease(whole.workload, purposes.train.n, whole.group, whole.start)
     own = {name: vars(chosen)[name] for name in ("algorithm", "target", "group", "ask")}
-    run, digest = partial(_each, asked, problem), rows_digest(rows)
+    run, digest = partial(_each, purposes, problem), rows_digest(rows)
     points = points_of(chosen, {chosen.algorithm: algorithm}, budgets, problem, digest, run, as_csv, own, _is_score)
-    print(f"n={problem.n} held_out={asked.test.n} algorithm={chosen.algorithm} delta={brief(chosen.delta)}")
+    print(f"n={problem.n} held_out={purposes.test.n} algorithm={chosen.algorithm} delta={brief(chosen.delta)}")
     print("\n".join(report(points)))
 
 
-def _each(asked: Purposes, problem: QueryRelease, waiting: Iterable[Case], watch: Tick) -> Points:
+def _each(purposes: Purposes, problem: QueryRelease, waiting: Iterable[Case], watch: Tick) -> Points:
     """The point of each case as it is run here, with the scores of the purposes in place of errors."""
     for case in waiting:
-        make = partial(Run, case.algorithm, problem, asked.train, case.budget, seed=case.seed, every=seldom)
-        yield run_made(case, make, watch, partial(asked.summary, watch=watch))
+        make = partial(Run, case.algorithm, problem, purposes.train, case.budget, seed=case.seed, every=seldom)
+        yield run_made(case, make, watch, partial(purposes.summary, watch=watch))
 
 
 def entries(points: Iterable[SweepPoint]) -> list[Json]:

@@ -25,7 +25,6 @@ from functools import partial
 from pathlib import Path
 
 from .. import InputError, QueryRelease
-from ..data.open_schema import OpenSchema
 from ..errors import written_out
 from ..numbers import brief
 from ..publishing.drafts import check_folder
@@ -35,7 +34,7 @@ from ..publishing.publish import publish
 from ..publishing.request import NOISES, ReleaseRequest
 from .arguments import algorithm, argument, budget, budget_of, flag, ledger, rows
 from .files import of_ledger, warn
-from .task import TASK, choose, open_table, queries_in, read_questions, read_schema, read_start
+from .task import TASK, asked, choose, open_table, queries_in, read_start
 
 NOISE = "exact noise, float (delta > 0), or auto: exact where it can be"
 ARGUMENTS = (
@@ -54,18 +53,16 @@ ARGUMENTS = (
 def execute(chosen: Namespace) -> None:
     """Check what is public, use the budget, draw the release once, write its folder and print what it promises."""
     of = of_ledger(chosen)
+    check_folder(Path(chosen.out))
     budget = budget_of(chosen)
     algorithm = choose(chosen.algorithm, chosen.set, QueryRelease)
-    schema = read_schema(chosen)
-    opening = schema if isinstance(schema, OpenSchema) else None
-    workload = queries_in(chosen, opening.placeholder) if opening else read_questions(chosen, schema)
-    check_folder(Path(chosen.out))
+    schema, workload = asked(chosen)
     domain = workload.domain
     if chosen.start and os.path.realpath(chosen.start) == os.path.realpath(chosen.table):
         raise InputError("--start names the private table itself; it must be a public one")
     start = read_start(chosen, domain)
     request = ReleaseRequest(
-        frame=open_table(chosen, domain.file, whole=opening is not None),
+        frame=open_table(chosen, domain.file, whole=schema is not None),
         workload=workload,
         asked=chosen.queries,
         algorithm=algorithm,
@@ -77,10 +74,10 @@ def execute(chosen: Namespace) -> None:
         noise=chosen.noise,
         **of,
     )
-    if opening is None:
+    if schema is None:
         ready = prepare(request)
     else:
-        what = Opening(schema=opening, ask=partial(queries_in, chosen), share=chosen.schema_share)
+        what = Opening(schema=schema, ask=partial(queries_in, chosen), share=chosen.schema_share)
         ready = prepare_open(request, what)
     warn([budget], ready.problem.n)
     facts = publish(ready, Store(chosen.ledger, create=True), Path(chosen.out))

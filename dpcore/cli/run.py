@@ -29,9 +29,8 @@ Two examples:
 from argparse import Namespace
 from functools import cache
 
-from .. import Budget, Domain, QueryRelease, Run
+from .. import Budget, QueryRelease, Run
 from ..algorithms import Algorithm
-from ..data.open_schema import OpenSchema
 from ..evaluation.run import ERRORS
 from ..intervals.known import known
 from ..intervals.questions import Interval
@@ -39,13 +38,14 @@ from ..parsing.questions import understand
 from ..tags import Tag
 from ..theory.optimal_noise import against_line, least_rmse
 from ..types import Json
+from ..workloads import Workload
 from .arguments import RUNS, algorithm, argument, budget, budget_of, rows
 from .ask import line
 from .ask import told as answers_told
 from .files import check_writable
 from .follow import each_run, report
 from .measured import Measured
-from .task import TASK, choose, forecast, read_schema, read_task, useful
+from .task import TASK, asked, choose, forecast, read_task, useful
 
 BEST = "least root mean square error of any unbiased Gaussian release"
 
@@ -66,8 +66,8 @@ def execute(chosen: Namespace) -> None:
     check_writable(chosen.json, chosen.synthetic)
     budget = budget_of(chosen)
     algorithm = choose(chosen.algorithm, chosen.set, QueryRelease)
-    schema = read_schema(chosen)
-    task = Measured(chosen, schema) if isinstance(schema, OpenSchema) else Known(chosen, schema, algorithm, budget)
+    schema, workload = asked(chosen)
+    task = Measured(chosen, schema, workload) if schema else Known(chosen, workload, algorithm, budget)
     least_of = cache(lambda problem: least_rmse(problem.workload, budget, problem.effective_n))
 
     def summary(run: Run) -> Json:
@@ -102,8 +102,8 @@ class Known:
     said = {}
     which = ""
 
-    def __init__(self, chosen: Namespace, schema: Domain, algorithm: Algorithm, budget: Budget) -> None:
-        self.problem, self.rows = read_task(chosen, schema)
+    def __init__(self, chosen: Namespace, workload: Workload, algorithm: Algorithm, budget: Budget) -> None:
+        self.problem, self.rows = read_task(chosen, workload)
         for question in chosen.ask:
             understand(question, self.problem.domain)  # so that it is refused before anything runs
         forecast(algorithm, self.problem, budget)

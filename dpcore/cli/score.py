@@ -18,7 +18,7 @@ from ..tags import Tag
 from ..types import Json
 from .arguments import argument
 from .files import check_writable, write_json
-from .task import QUESTIONS, columns, read_questions, read_schema, useful
+from .task import QUESTIONS, asked, columns, useful
 
 WORST = 10  # queries listed
 
@@ -33,7 +33,7 @@ ARGUMENTS = (
 def execute(chosen: Namespace) -> None:
     """Read both tables by one schema, compare their answers, print and write."""
     check_writable(chosen.json)
-    workload = read_questions(chosen, read_schema(chosen))
+    _, workload = asked(chosen, known=True)
     domain = workload.domain
     real = domain.encode(read_table(chosen.real, format=domain.file))
     rows = domain.encode(read(chosen.synthetic).frame)

@@ -25,7 +25,7 @@ import pandas as pd
 
 from .. import Budget, InputError, QueryRelease, Rows, read_json
 from ..algorithms import solving
-from ..data.open_schema import OpenSchema, open_schema_to_json
+from ..data.open_schema import open_schema_to_json
 from ..data.sources.base import Source
 from ..data.sources.counts import Counts
 from ..data.sources.parquet import ParquetSource
@@ -55,7 +55,7 @@ from ..types import Json, Tick
 from .arguments import argument, grid, reals, settings, whole_number
 from .files import Progress, check_writable, tell, warn, write, write_json
 from .measured import Measured
-from .task import TASK, choose, columns, read_schema, read_task
+from .task import TASK, asked, choose, columns, read_task
 
 MOST_JOBS = 64
 WRITE_SECONDS = 2.0  # between two writings of what is done
@@ -91,19 +91,20 @@ def execute(chosen: Namespace) -> None:
 
 def _execute(chosen: Namespace, budgets: list[Budget], algorithms: Json, client: Any) -> None:
     """Read the table, run the missing points here or on a cluster, and print the means."""
-    if isinstance(schema := read_schema(chosen), OpenSchema):
+    schema, workload = asked(chosen)
+    if schema:
         if chosen.jobs > 1 or chosen.scheduler:  # other processes would have to read raw cells
             raise InputError(
                 "--jobs and --scheduler need a schema that is known; points that measure their own run here"
             )
-        measured = Measured(chosen, schema)
+        measured = Measured(chosen, schema, workload)
         problem, digest, run = measured.placeholder, measured.digest, partial(_each, measured)
         own = {"open": open_schema_to_json(schema)["columns"], "schema_share": chosen.schema_share}
         about = (
             f"n={problem.n} delta={brief(chosen.delta)}; schema measured anew for every ε and seed, in the same budget"
         )
     else:
-        problem, rows = read_task(chosen, schema, partial(_spread, client, chosen.scheduler))
+        problem, rows = read_task(chosen, workload, partial(_spread, client, chosen.scheduler))
         digest, own, run = rows_digest(rows), {}, partial(_known, chosen, client, problem, rows)
         about = (
             f"n={problem.n} combinations={problem.domain.size} queries={problem.workload.m} delta={brief(chosen.delta)}"

@@ -64,23 +64,26 @@ TASK = (
 )
 
 
-def read_questions(chosen: Namespace, schema: Domain | OpenSchema) -> Workload:
-    """The workload that the arguments describe in a schema; notes on reading the queries go to stderr."""
-    if isinstance(schema, OpenSchema):
-        raise InputError(f"{chosen.schema}: parts of the schema are private; only run, sweep and release measure them")
-    if chosen.schema_share is not None:
-        raise InputError("--schema-share: nothing of this schema is private")
-    workload, notes = read_queries(chosen.queries, schema)
-    for note in notes:
-        tell("note", note)
-    return workload
+def asked(chosen: Namespace, *, known: bool = False) -> tuple[OpenSchema | None, Workload]:
+    """The schema where parts of it are private, else None; and the workload of --queries, in its placeholder then.
 
-
-def read_schema(chosen: Namespace) -> Domain | OpenSchema:
-    """The schema that the arguments name, with the columns that they choose."""
+    Notes on reading the queries go to stderr. InputError for such parts where the schema has to be `known`.
+    """
+    names = split_names(chosen.columns) if chosen.columns else ()
     schema = read_json(chosen.schema)
     found = open_schema_from_json(schema) if is_open(schema) else domain_from_json(schema)
-    return found.project(split_names(chosen.columns)) if chosen.columns else found
+    found = found.project(names) if names else found
+    if isinstance(found, OpenSchema):
+        if known:
+            what = "parts of the schema are private; only run, sweep and release measure them"
+            raise InputError(f"{chosen.schema}: {what}")
+        return found, queries_in(chosen, found.placeholder)
+    if chosen.schema_share is not None:
+        raise InputError("--schema-share: nothing of this schema is private")
+    workload, notes = read_queries(chosen.queries, found)
+    for note in notes:
+        tell("note", note)
+    return None, workload
 
 
 def queries_in(chosen: Namespace, domain: Domain) -> Workload:
@@ -114,10 +117,9 @@ def counted(source: Source, workload: Workload, unit: PrivacyUnit) -> Rows | Cou
 
 
 def read_task(
-    chosen: Namespace, schema: Domain | OpenSchema, spread: Callable[[Source], Source] = lambda source: source
+    chosen: Namespace, workload: Workload, spread: Callable[[Source], Source] = lambda source: source
 ) -> tuple[QueryRelease, Rows | Counts]:
-    """The problem and the records that the shared arguments describe; `spread` chooses who counts a source."""
-    workload = read_questions(chosen, schema)
+    """The problem about these queries, and the records; `spread` chooses who counts a source."""
     domain, unit = workload.domain, unit_of(chosen)
     table = open_table(chosen, domain.file)
     if isinstance(table, pd.DataFrame):

@@ -10,10 +10,9 @@ import numpy as np
 from scipy.special import rel_entr
 from scipy.stats import chi2_contingency
 
-from ..algorithms.evidence import columns_read
 from ..data.domain import Domain, Rows
 from ..errors import InputError
-from ..intervals.known import known
+from ..intervals.known import known, values_of
 from ..intervals.linked import LEVEL, linked
 from ..parsing.questions import Question
 from ..problems import QueryRelease
@@ -208,8 +207,8 @@ class Purposes:
         if self.question is None:
             return []
         workload = self.question.workload
-        tables = (self.train, like, _even(self.domain, workload))
-        real, sampled, nothing = (None if t is None else float(workload.answers_of_rows(t)[0]) for t in tables)
+        real, sampled = (None if t is None else float(workload.answers_of_rows(t)[0]) for t in (self.train, like))
+        nothing = float(values_of(workload)[1].mean())
         value = float(release.answers(workload)[0])
         return [Served(f"answer: {self.question.text}", value, "share of rows", real, sampled, nothing)]
 
@@ -247,15 +246,6 @@ def alarms_in_words(chi: float | None, ours: float | None) -> str:
         return "No pair of columns could be tested."
     said = f"Tests on these synthetic rows would find a link that is not there in {100 * chi:.0f} of 100 cases"
     return f"{said}; " + ("our test has nothing to go by." if ours is None else f"with our test in {100 * ours:.0f}.")
-
-
-def _even(domain: Domain, workload: Any) -> Rows:
-    """A table with independent, equally frequent values of every column that a question names."""
-    axes = columns_read(workload)
-    cells = np.indices(domain.shape_of(axes)).reshape(len(axes), -1).T
-    codes = np.zeros((len(cells), len(domain.shape)), dtype=np.int64)
-    codes[:, axes] = cells
-    return Rows(codes, np.ones(len(codes), dtype=np.int64))
 
 
 def _information(table: Array) -> float:

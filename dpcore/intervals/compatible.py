@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from functools import reduce
 from itertools import combinations, product
 
 import numpy as np
@@ -36,7 +37,7 @@ def compatible_bounds(known: UnbiasedAnswers, question: Question, n: float, leve
     known_of = list(_statements(known, places, g.shape))
     if not 0 < len(known_of) <= MOST_STATEMENTS:
         return None
-    A = csr_array(np.array([np.broadcast_to(f, g.shape).ravel() for f, _, _ in known_of], dtype=float))
+    A = csr_array(np.array([cells for cells, _, _ in known_of], dtype=float))
     shares, noise = (np.array([one[i] for one in known_of]) for i in (1, 2))
     each = 1 - (1 - level) / len(known_of)
     z, out = quantile(each, laplace=known.laplace), []
@@ -67,24 +68,21 @@ def _reduced(axes: Axes, g: Array) -> tuple[dict[int, Array], Array]:
 def _statements(
     known: UnbiasedAnswers, places: dict[int, Array], shape: tuple[int, ...]
 ) -> Iterator[tuple[Array, float, float]]:
-    """The known sums of classes: the cells (as `shape`, 1 or 0), their share, and its standard error from noise."""
+    """The known sums of classes: the cells (in one line), their share, and its standard error from noise."""
     axes = tuple(places)
     for size in range(1, min(len(axes), MOST_WAYS) + 1):
         for some in combinations(range(len(axes)), size):
             T = tuple(axes[i] for i in some)
             for chosen in product(*(range(1, shape[i]) for i in some)):
                 masks = [places[axes[i]] == c for i, c in zip(some, chosen, strict=True)]
-                f = masks[0].astype(float)
-                for mask in masks[1:]:
-                    f = f[..., None] * mask
+                f = reduce(np.multiply.outer, masks).astype(float)
                 parts = components(T, f)
                 if not all(S in known.places for S in parts):
                     break  # nor are the other classes of these columns
-                cells = np.ones([1] * len(axes))
-                for i, c in zip(some, chosen, strict=True):
-                    own = np.arange(shape[i]) == c
-                    cells = cells * own.reshape([-1 if j == i else 1 for j in range(len(axes))])
-                yield cells, share_of(known, f, parts), math.sqrt(spread_of(known, parts, parts))
+                place = dict(zip(some, chosen, strict=True))
+                cells = np.zeros(shape, dtype=bool)
+                cells[tuple(place.get(i, slice(None)) for i in range(len(axes)))] = True
+                yield cells.ravel(), share_of(known, f, parts), math.sqrt(spread_of(known, parts, parts))
 
 
 def _ends(A: csr_array, shares: Array, room: Array, g: Array) -> Band:

@@ -13,7 +13,7 @@ from ..releases import Release, UnbiasedAnswers
 from ..types import Array, Axes
 from ..workloads import Marginals, TableQueries
 from ..workloads.marginals import subsets
-from ..workloads.residuals import MOST_WAYS, centred
+from ..workloads.residuals import MOST_WAYS, centred, residuals
 
 Table = tuple[Axes, Array, float]  # columns (axes, rising), its noisy cells as shares, their noise
 
@@ -93,14 +93,8 @@ def combined(told: Sequence[UnbiasedAnswers]) -> UnbiasedAnswers:
 
 def components(axes: Axes, g: Array) -> dict[Axes, Array]:
     """The nonzero parts h_S for S ⊆ axes, ≠ ∅, with ⟨g, table⟩ = mean(g) + Σ_S ⟨h_S, part_S⟩."""
-    out = {}
-    real = tuple(a for a, n in zip(axes, g.shape, strict=True) if n > 1)
-    scale = float(np.abs(g).max(initial=0.0))
-    for S in subsets(real, len(real)):
-        h = centred(g.mean(axis=tuple(i for i, a in enumerate(axes) if a not in S)))
-        if np.abs(h).max() > 1e-12 * scale:
-            out[S] = h.ravel()
-    return out
+    least = 1e-12 * float(np.abs(g).max(initial=0.0))
+    return {S: h.ravel() for S, h in residuals(axes, g, most=len(axes)) if np.abs(h).max() > least}
 
 
 def share_of(known: UnbiasedAnswers, g: Array, parts: Mapping[Axes, Array]) -> float:

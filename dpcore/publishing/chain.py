@@ -21,7 +21,6 @@ from stat import S_ISREG
 from typing import IO, Any
 
 from ..errors import InputError
-from ..types import value_object
 from .verifier import CHAINED, broken, keyed
 
 KIND, FORMAT = 0x64706C67, 1  # application_id ("dplg") and user_version
@@ -43,6 +42,7 @@ TABLES = {
     " time TEXT NOT NULL",
     "chain": "seq INTEGER PRIMARY KEY AUTOINCREMENT, place TEXT NOT NULL, hash TEXT NOT NULL",
 }
+Rows = dict[str, list[sqlite3.Row]]  # of a ledger, by table
 _TYPES = {"INTEGER": int, "REAL": float, "TEXT": str, "BLOB": bytes}
 KINDS = {place: [_TYPES[column.split()[1]] for column in sql.split(", ")] for place, sql in TABLES.items()}
 
@@ -60,48 +60,32 @@ def append(db: sqlite3.Connection, place: str, **fields: Any) -> tuple[int, str]
     return seq, entry
 
 
-@value_object
-class LedgerContent:
-    """The content of a ledger file at one moment. Its types are unknown until `tampering` has checked it."""
+def read(db: sqlite3.Connection) -> tuple[Rows, list[str]]:
+    """All rows of a ledger, and the changes made to it from outside: in pages, tables, triggers or rows.
 
-    damage: str
-    objects: list[tuple[Any, ...]]
-    meta: list[sqlite3.Row]
-    rows: dict[str, list[sqlite3.Row]]
-    entries: list[sqlite3.Row]
-    counted: list[tuple[Any, ...]]
-
-
-def read(db: sqlite3.Connection) -> LedgerContent:
-    """The whole content, read inside the caller's transaction; of a file that is no ledger, only its objects."""
-    objects = [tuple(row) for row in db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()]
-    if set(objects) != set(_expected()):
-        return LedgerContent("", objects, [], {}, [], [])
-    sound = db.execute("PRAGMA integrity_check(1)").fetchone()[0]
-    if sound != "ok":
-        return LedgerContent(f"damaged file: {sound}", objects, [], {}, [], [])
-    every = {name: db.execute(f"SELECT * FROM {name} ORDER BY seq").fetchall() for name in TABLES}
-    counted = [tuple(row) for row in db.execute("SELECT name, seq FROM sqlite_sequence").fetchall()]
-    return LedgerContent("", objects, every.pop("meta"), every, every.pop("chain"), counted)
+    Read inside the caller's transaction. Where there are changes, rows may be of any type, and all may be missing.
+    """
+    rows = {}
+    found = _wrong_objects(db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall())
+    if not found and (sound := db.execute("PRAGMA integrity_check(1)").fetchone()[0]) != "ok":
+        found = [f"damaged file: {sound}"]
+    if not found:
+        rows = {name: db.execute(f"SELECT * FROM {name} ORDER BY seq").fetchall() for name in TABLES}
+        found = _wrong_rows(rows, db.execute("SELECT name, seq FROM sqlite_sequence").fetchall())
+    return rows, [_short(problem) for problem in found[:MOST]]
 
 
-def tampering(content: LedgerContent) -> list[str]:
-    """Changes made to a ledger from outside: in pages, tables, triggers or rows; [] when there are none."""
-    found = [content.damage] if content.damage else _wrong_objects(content.objects) or _wrong_rows(content)
-    return [_short(problem) for problem in found[:MOST]]
-
-
-def missing_entry(content: LedgerContent, receipt: Any) -> list[str]:
+def missing_entry(rows: Rows, receipt: Any) -> list[str]:
     """The reason why this ledger lacks the entry that a receipt {"id", "entry", "hash"} names; [] when it has it."""
     try:
         given, number, entry = receipt["id"], receipt["entry"], receipt["hash"]
     except (TypeError, KeyError):
         raise InputError('the receipt has no "id", "entry" and "hash" of a ledger') from None
-    if content.meta[0]["ledger"] != given:
+    if rows["meta"][0]["ledger"] != given:
         return [f"the receipt is of another ledger ({str(given)[:40]})"]
-    if type(number) is not int or not 0 < number <= len(content.entries):
+    if type(number) is not int or not 0 < number <= len(rows["chain"]):
         return [f"entry {str(number)[:40]} of the receipt is gone: the ledger was set back"]
-    same = content.entries[number - 1]["hash"] == entry
+    same = rows["chain"][number - 1]["hash"] == entry
     return [] if same else [f"entry {number} is not the one of the receipt: the ledger was rewritten"]
 
 
@@ -240,22 +224,25 @@ def _wrong_objects(objects: list[tuple[Any, ...]]) -> list[str]:
     return found or (["an object of the file is there twice"] if len(objects) != len(wanted) else [])
 
 
-def _wrong_rows(content: LedgerContent) -> list[str]:
-    """Descriptions of changed, removed or inserted rows, found by following the chain from its beginning."""
-    if len(content.meta) != 1:
+def _wrong_rows(rows: Rows, counted: list[tuple[Any, ...]]) -> list[str]:
+    """Descriptions of changed, removed or inserted rows, found by following the chain from its beginning.
+
+    `counted` are the tables that number their rows, each with its last number.
+    """
+    if len(rows["meta"]) != 1:
         return ["the ledger's own row was removed"]
-    (meta,) = content.meta
+    (meta,) = rows["meta"]
     if not _typed("meta", meta) or len(meta["key"]) != KEY or not meta["ledger"]:
         return ["the ledger's own row was changed"]  # HMAC would take text for bytes, and a key with zeros after it
-    rows = {place: {row["seq"]: row for row in content.rows[place]} for place in CHAINED}
-    found = broken(meta["key"], _genesis(meta), content.entries, rows) or [
+    chained = {place: {row["seq"]: row for row in rows[place]} for place in CHAINED}
+    found = broken(meta["key"], _genesis(meta), rows["chain"], chained) or [
         f"row {seq} of {place} holds another kind of value"  # written by someone who knows the key
-        for place, own in rows.items()
+        for place, own in chained.items()
         for seq, row in own.items()
         if not _typed(place, row)
     ]
-    written = len(content.entries)
-    if not found and content.counted != ([("chain", written)] if written else []):
+    written = len(rows["chain"])
+    if not found and list(map(tuple, counted)) != ([("chain", written)] if written else []):
         found.append("the last entries of the chain were removed")
     return found
 

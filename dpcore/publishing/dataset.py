@@ -86,25 +86,35 @@ class DataSet:
 
 def locate(
     db: sqlite3.Connection, mark: str, name: str | None, new_version: bool
-) -> tuple[str, sqlite3.Row | None, bool]:
-    """The data set's name, its row (None where it is new) and whether its content is known."""
-    version = db.execute("SELECT * FROM versions WHERE fingerprint = ?", (mark,)).fetchone()
-    if version:
-        found = db.execute("SELECT * FROM datasets WHERE seq = ?", (version["dataset"],)).fetchone()
+) -> tuple[str, sqlite3.Row | None, int | None, int, str]:
+    """The data set's name and row, its version's row in the ledger and number, and the mark that it is kept by.
+
+    No row is there of what is new. The version is the data set's last one, unless the user says that it is new. Each
+    mark is stored once.
+    """
+    known = db.execute("SELECT * FROM versions WHERE fingerprint = ?", (mark,)).fetchone()
+    if known:
+        found = db.execute("SELECT * FROM datasets WHERE seq = ?", (known["dataset"],)).fetchone()
         if name not in (None, found["name"]):
             raise InputError(f"this table is the data set {found['name']!r}; use that name, not {name!r}")
-        return found["name"], found, True
-    if not name:
+        name = str(found["name"])
+    elif not name:
         raise InputError("this table is not in the ledger yet: give the data set a name")
-    if len(name) > LONGEST_NAME or not name.isprintable():
+    elif len(name) > LONGEST_NAME or not name.isprintable():
         raise InputError(f"dataset={name[:40]!r} must be at most {LONGEST_NAME} printable characters")
-    found = db.execute("SELECT * FROM datasets WHERE name = ?", (name,)).fetchone()
-    if found and not new_version:
-        why = "for data about the same people say that it is a new version, which keeps the old budget"
-        raise InputError(f"the content of {name!r} has changed; {why}; for other people choose another name")
-    if new_version and not found:
-        raise InputError(f"there is no data set {name!r} of which this could be a new version")
-    return name, found, False
+    else:
+        found = db.execute("SELECT * FROM datasets WHERE name = ?", (name,)).fetchone()
+        if found and not new_version:
+            why = "for data about the same people say that it is a new version, which keeps the old budget"
+            raise InputError(f"the content of {name!r} has changed; {why}; for other people choose another name")
+        if new_version and not found:
+            raise InputError(f"there is no data set {name!r} of which this could be a new version")
+    newest = "SELECT * FROM versions WHERE dataset = ? ORDER BY seq DESC LIMIT 1"
+    last = found and db.execute(newest, (found["seq"],)).fetchone()
+    if last and not new_version:
+        return name, found, last["seq"], last["number"], mark
+    number = last["number"] + 1 if last else 1
+    return name, found, None, number, f"{mark} again as {number}" if known else mark
 
 
 def promise_of(
@@ -154,20 +164,3 @@ def check_fits(name: str, promised: Lifetime, before: Total, events: Events, aft
         so_far = f"ε={promised.total(before):.6g} of {budget.epsilon:g} is used at δ={brief(budget.delta)}"
         rest = f"one release of ε={promised.left(before):.6g} at that δ is left ({promised.accounting})"
         raise OverspendError(f"data set {name!r}: this needs ε={spent:.6g} in all; {so_far}, {rest}")
-
-
-def version_of(
-    db: sqlite3.Connection, row: sqlite3.Row | None, mark: str, known: bool, said: bool
-) -> tuple[int | None, int, str]:
-    """A version's row in the ledger, its number, and the mark that it is kept by; no row where it is a new one.
-
-    It is the data set's last one, unless the user `said` that it is new. Each mark is stored once.
-    """
-    last = (
-        row
-        and db.execute("SELECT * FROM versions WHERE dataset = ? ORDER BY seq DESC LIMIT 1", (row["seq"],)).fetchone()
-    )
-    if last and not said:
-        return last["seq"], last["number"], mark
-    number = last["number"] + 1 if last else 1
-    return None, number, f"{mark} again as {number}" if known else mark

@@ -3,7 +3,6 @@
 Only released objects and public facts come here, never a record.
 """
 
-import hashlib
 import inspect
 import json
 import re
@@ -79,13 +78,12 @@ def write(
             safe.to_csv(made / f"{name}.csv", index=False)
     if schema:
         _put_json(made / "schema.json", schema)
-    files = {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted(made.iterdir())}
     rows, shares = facts["protects"]["records"], tables["answers"]["answer"].to_numpy()
     utility = uses(found, rows).to_json()
     utility["as_exact_as_sample"] = foreseen_exactness(found, workload, rows, shares)
     utility["noise"] = foreseen_sizes(found, workload)
     facts["promise"] = facts["promise"] | {"means": Promise.of_release(facts).to_json()}
-    facts = facts | {"files": files, "errors": _errors(tables["answers"]), "utility": utility}
+    facts = facts | {"files": verifier.hashes(made), "errors": _errors(tables["answers"]), "utility": utility}
     _put_json(made / "release.json", facts)
     _put_json(made / "account.json", account)
     first = (ready.measuring, ready.division) if isinstance(ready, SettledRelease) else None

@@ -27,7 +27,7 @@ from ..privacy.accounting import Events, Total, events_from_json, events_to_json
 from ..types import Json
 from . import chain, verifier
 from .chain import CHECKED, now, open_regular
-from .dataset import BudgetRequest, DataSet, Reservation, check_fits, lifetime, locate, promise_of, version_of
+from .dataset import BudgetRequest, DataSet, Reservation, check_fits, lifetime, locate, promise_of
 
 V = TypeVar("V")
 
@@ -81,12 +81,11 @@ class Store:
         with transaction(self.path, WAIT, write=True) as (db, totals):
             ledger, key = db.execute("SELECT ledger, key FROM meta").fetchone()
             mark = streamed or fingerprint(request.frame, key)  # type: ignore[arg-type] - a source was streamed
-            name, row, known = locate(db, mark, request.dataset, new_version)
+            name, row, version, number, kept = locate(db, mark, request.dataset, new_version)
             promised = promise_of(db, name, row, request.total, unit, events)
             before = totals[row["seq"]] if row else Total()
             after = promised.plus(before, events)
             check_fits(name, promised, before, events, after)
-            version, number, kept = version_of(db, row, mark, known, new_version)
             place = row["seq"] if row else None
             if place is None:
                 place, _ = chain.append(
@@ -191,20 +190,20 @@ def verify(path: str | Path, receipt: Any = None) -> list[str]:
     with chain.connected(path, WAIT) as db:
         db.execute("BEGIN")  # all tables, as they are at one moment
         with chain.reading(path):
-            content = chain.read(db)
+            rows, found = chain.read(db)
     with chain.reading(path):
-        found = chain.tampering(content) or Book(content).lost() or Book(content).wrong_totals()
-    return found if found or receipt is None else chain.missing_entry(content, receipt)
+        found = found or Book(rows).lost() or Book(rows).wrong_totals()
+    return found if found or receipt is None else chain.missing_entry(rows, receipt)
 
 
 class Book:
-    """The content of an unchanged ledger, by data set. Only hashes were checked, so reading it may raise any error."""
+    """The rows of an unchanged ledger, by data set. Only hashes were checked, so reading it may raise any error."""
 
-    def __init__(self, content: chain.LedgerContent) -> None:
-        self.sets, self._rows = content.rows["datasets"], content.rows
-        self._releases = _by(content.rows["releases"], "dataset")
-        self._versions = _by(content.rows["versions"], "dataset")
-        self._states = _by(content.rows["states"], "release")
+    def __init__(self, rows: chain.Rows) -> None:
+        self.sets, self._rows = rows["datasets"], rows
+        self._releases = _by(rows["releases"], "dataset")
+        self._versions = _by(rows["versions"], "dataset")
+        self._states = _by(rows["states"], "release")
 
     def totals(self) -> dict[int, Total]:
         """The total that each data set has spent, by the data set's number."""
@@ -317,10 +316,10 @@ def recall(db: sqlite3.Connection, path: Path) -> Totals | None:
 def sound(db: sqlite3.Connection, path: Path, read: Callable[[Book], V]) -> V:
     """What `read` makes of a ledger's content, after all of it was checked; InputError where it was changed."""
     with chain.reading(path):
-        content = chain.read(db)
-        problems = chain.tampering(content) or Book(content).lost()
+        rows, problems = chain.read(db)
+        problems = problems or Book(rows).lost()
         if not problems:
-            return read(Book(content))
+            return read(Book(rows))
     raise InputError(f"{str(path)[:200]}: the ledger was tampered with: {problems[0]}")
 
 

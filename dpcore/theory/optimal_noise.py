@@ -6,6 +6,7 @@ information X = AᵀΣ⁻¹A (k, k) about counts. Answers W have total variance 
 """
 
 import math
+from functools import reduce
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -205,17 +206,10 @@ def _listed(workload: Workload) -> Explicit:
 def _overlaps(tables: Marginals) -> Array:
     """The matrix (1/k) Q C Qᵀ of all cells' indicators Q: shares of the domain common to two cells, centred."""
     shape = tables.domain.shape
-    hot = [np.zeros((tables.m, n)) for n in shape]
-    held = np.zeros((tables.m, len(shape)), dtype=bool)
+    seen = [np.ones((tables.m, n)) for n in shape]  # which values of a column each cell takes: all, where it has none
     for axes, sizes, table in tables.layout:
         for axis, code in zip(axes, np.unravel_index(np.arange(math.prod(sizes)), sizes), strict=True):
-            hot[axis][np.arange(table.start, table.stop), code] = 1
-            held[table, axis] = True
-    out = np.ones((tables.m, tables.m))
-    for axis, n in enumerate(shape):
-        has = held[:, axis]
-        both = has[:, None] & has
-        either = has[:, None] | has
-        out *= np.where(both, (hot[axis] @ hot[axis].T) / n, np.where(either, 1 / n, 1.0))
+            seen[axis][table] = np.eye(shape[axis])[code]
+    out = reduce(np.multiply, [values @ values.T / values.shape[1] for values in seen])
     own = np.diag(out)
     return out - own[:, None] * own

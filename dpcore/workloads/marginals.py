@@ -207,22 +207,3 @@ def subsets(axes: Axes, most: int = MOST_AXES) -> list[Axes]:
     """The non-empty subsets of a table's axes, smallest first; of more than `most` axes only the whole set."""
     sizes = range(1, len(axes) + 1) if len(axes) <= most else [len(axes)]
     return [B for size in sizes for B in combinations(axes, size)]
-
-
-def components(axes: Axes, matrix: Array) -> dict[Axes, float]:
-    """The summed squares Σ_j ‖g_j‖² of the queries' components g on each subset of axes; `matrix` is (m, *sizes).
-
-    A query is the sum, over B ⊆ axes, of functions of the cells of B that sum to 0 along each axis of B (analysis of
-    variance). The one of B = ∅ is left out: the total of a table is known.
-    """
-    squares: dict[Axes, float] = {}
-    cells = dict(zip(axes, matrix.shape[1:], strict=True))
-    known = (matrix.sum(axis=tuple(range(1, matrix.ndim))) ** 2).sum() / math.prod(cells.values())
-    out = {}
-    for B in subsets(axes):
-        gone = [a for a in axes if a not in B]
-        rest = math.prod(cells[a] for a in gone)
-        sums = matrix.sum(axis=tuple(1 + axes.index(a) for a in gone))
-        squares[B] = (sums**2).sum() / rest - known - sum(squares[C] for C in squares if set(C) < set(B))
-        out[B] = float(squares[B] / rest)
-    return out

@@ -8,6 +8,7 @@ class: sets S, and pairs of records, are told apart by how many columns of each 
 
 import math
 from collections import defaultdict
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -17,7 +18,7 @@ from scipy.special import comb
 
 from ..errors import InputError
 from ..types import Array, Axes, frozen
-from .marginals import Marginals, subsets
+from .marginals import MOST_AXES, Marginals, subsets
 
 MOST_PATTERNS = 2**19  # patterns of agreement between two records that are all compared, at most
 MOST_WAYS = 12  # columns of a table that is taken apart into its subsets
@@ -137,6 +138,18 @@ def residual_spaces(tables: Marginals) -> ResidualSpaces:
         inverse_cells=np.array([inverse[S] for S in first]),
         type_of=type_of,
     )
+
+
+def residuals(axes: Axes, table: Array, first: int = 0, most: int = MOST_AXES) -> Iterator[tuple[Axes, Array]]:
+    """The residual parts of a function on the cells of `axes`, from the axis number `first` of the table on.
+
+    The function is the sum, over S ⊆ axes, of functions of the cells of S that sum to 0 along each axis of S (analysis
+    of variance), each spread evenly; that of S = ∅, its mean, is left out. Of more than `most` axes only the whole set
+    is there.
+    """
+    for S in subsets(axes, most):
+        gone = tuple(first + i for i, a in enumerate(axes) if a not in S)
+        yield S, centred(table.mean(axis=gone), first)
 
 
 def centred(table: Array, first: int = 0) -> Array:

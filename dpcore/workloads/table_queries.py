@@ -13,9 +13,11 @@ from scipy.sparse import csr_array, issparse
 
 from ..data.domain import Column, Domain
 from ..errors import InputError
+from ..numbers import ROOM
 from ..types import Array, Axes, Rng, Texts
 from .base import BLOCK, Label, Workload, extremes, largest_distance
-from .marginals import Marginals, components
+from .marginals import Marginals
+from .residuals import residuals
 
 MAX_QUERIES = 20_000  # limit for one family
 MAX_COEFFICIENTS = 10_000_000  # limit for all its queries together
@@ -150,8 +152,8 @@ class TableQueries(Workload):
         total: defaultdict[Axes, float] = defaultdict(float)
         for axes, shape, block in zip(self.base.axes, self.base.shapes, self._blocks(), strict=True):
             if math.prod(block.shape) <= BLOCK:
-                for own, squares in components(axes, block.toarray().reshape(-1, *shape)).items():
-                    total[own] += squares
+                for own, part in residuals(axes, block.toarray().reshape(-1, *shape), first=1):
+                    total[own] += float((part**2).sum())
             else:  # as one component, which says too much
                 total[axes] += (block**2).sum()
         return dict(total)
@@ -163,7 +165,8 @@ class TableQueries(Workload):
         Both by least squares: from the queries' own noisy answers it is rank · Δ₂²/(nμ)².
         """
         rank = sum(min(b.shape[0], b.shape[1] - 1) for b in self._blocks())
-        return self.base if self.base.variance(self.component_squares) <= rank * self.diameter**2 else self
+        alike = rank * self.diameter**2 * ROOM  # with room for rounding
+        return self.base if self.base.variance(self.component_squares) <= alike else self
 
     @property
     def entries(self) -> Array:
