@@ -63,7 +63,7 @@ def measure_column(column: OpenColumn, place: int, plan: SchemaPlan, curator: Co
     if column.categorical:
         return _categories(column, place, plan, curator)
     seen = curator.count(place, Magnitudes(column.whole), plan.bounds)
-    edges = grid(seen, column.whole, isinstance(plan.bounds, Gaussian))
+    edges = grid(seen, plan.n, column.whole, isinstance(plan.bounds, Gaussian))
 
     def count(edges: Array, spend: NoiseSpend) -> Leaves:
         return Leaves.of(edges, column.whole, lambda tree: curator.count(place, tree, spend), plan.n)

@@ -17,6 +17,7 @@ LEAVES = 340  # cells of the grid on which ends and bins are found; with the pow
 FINEST = 12  # a power of two is cut into at most 2^12 parts
 FIRST = 0.004  # that noise makes any power of two look full where all are empty
 CHANCE = 0.01  # that noise makes empty powers of two look full beside one that holds numbers, see `_full`
+MISSED = 0.3  # the same where more than LOST of all rows are surely in none of the full ones
 TOGETHER = (1, 2, 4, 8)  # neighbouring powers of two that are tested as one
 GUESSED = 4  # powers of two from 0 up that are looked at closely where whole numbers seem to be zeros only
 NEAR, ENDS, FAR = 2.5, 4.0, 6.0  # standard deviations at which there is more beyond an end than noise, by where
@@ -112,7 +113,7 @@ def _room(first: int, last: int) -> int:
     return 1 + math.ceil(ROOM * (last - first))
 
 
-def grid(seen: NoisyCounts, whole: bool, gaussian: bool) -> Array | None:
+def grid(seen: NoisyCounts, n: int, whole: bool, gaussian: bool) -> Array | None:
     """Public edges of cells from the lowest to the highest power of two that holds numbers, each cut into parts.
 
     What is known of the records here is what the noisy counts say. None where no power seems to hold any.
@@ -121,7 +122,7 @@ def grid(seen: NoisyCounts, whole: bool, gaussian: bool) -> Array | None:
     if whole:  # most powers below 1 hold no whole number
         counts = counts[np.diff(np.ceil(ends)) > 0]
         ends = np.unique(np.ceil(ends) + 0.0)
-    middle, full = len(counts) // 2, _full(counts, gaussian)
+    middle, full = len(counts) // 2, _full(counts, (n - seen.values[-1]) / seen.stddev, gaussian)
     if not len(full):
         return None
     if whole and full[0] == full[-1] == middle:  # few columns are constant, and the counts to come will tell
@@ -142,15 +143,16 @@ def grid(seen: NoisyCounts, whole: bool, gaussian: bool) -> Array | None:
     return np.unique(np.append(out[::step], out[-1]))
 
 
-def _full(counts: Array, gaussian: bool) -> Array:
+def _full(counts: Array, total: float, gaussian: bool) -> Array:
     """The indices of powers of two that hold numbers, from counts in standard deviations of their noise.
 
     The fullest, and others by stricter tests the farther off. Where no single one passes, neighbours on one side of 0
     are tested together. With w widths to test, empty ones of which the nearest is k steps from a full one are taken
     with a chance of CHANCE^k / w; or, where that is more, of CHANCE² / w over all places if they widen the range, and
-    of CHANCE / w if they are no farther from 0 than the full ones, as they do little harm. A group may reach farther
-    than its nearest: beside one full power, Gaussian noise makes empty ones look full in 1.9 of 100 draws, and 8 or
-    more steps off in .6 of 100; Laplace noise in 1.1 and .1. None where even the fullest may be empty.
+    of CHANCE / w if they are no farther from 0 than the full ones, as they do little harm; with MISSED / w where the
+    `total` says that many rows must be elsewhere. A group may reach farther than its nearest: beside one full power,
+    Gaussian noise makes empty ones look full in 1.9 of 100 draws, and 8 or more steps off in .6 of 100; Laplace noise
+    in 1.1 and .1. None where even the fullest may be empty.
     """
     places, middle = np.arange(len(counts)), len(counts) // 2
     size, full = np.abs(places - middle), np.zeros(len(counts), dtype=bool)
@@ -161,7 +163,9 @@ def _full(counts: Array, gaussian: bool) -> Array:
         if full.any():
             steps = np.abs(groups[:, :, None] - places[full]).min(axis=(1, 2))
             farther = size[groups].max(axis=1) > size[full].max()
-            chance = np.maximum(CHANCE**steps, np.where(farther, CHANCE**2, CHANCE) / len(counts)) / len(TOGETHER)
+            elsewhere = total - counts[full].sum() >= LOST * total + BEYOND * math.sqrt(1 + full.sum())
+            unlikely = MISSED if elsewhere else np.where(farther, CHANCE**2, CHANCE)
+            chance = np.maximum(CHANCE**steps, unlikely / len(counts)) / len(TOGETHER)
         else:
             chance = np.full(len(groups), FIRST / (len(TOGETHER) * len(counts)))
         more = counts[groups].sum(axis=1) / math.sqrt(width) - _sure(chance, gaussian)

@@ -272,24 +272,27 @@ def test_a_small_tables_zeros_are_not_taken_for_all_there_is(values, most):
     assert all(low < high for low, high in found)
 
 
-@parametrize("low, zeros, ends", [(16, 0, (16, 256)), (-256, 0, (-256, -16)), (16, 10, (0, 256))])
-def test_neighbouring_powers_are_seen_together_where_none_is_seen_alone(low, zeros, ends):
+SEEN = [(16, 0, 2.7, (16, 256)), (-256, 0, 2.7, (-256, -16)), (16, 10, 2, (0, 256))]
+
+
+@parametrize("low, zeros, each, ends", SEEN)
+def test_neighbouring_powers_are_seen_together_where_none_is_seen_alone(low, zeros, each, ends):
     counts = np.zeros(len(powers()))  # the last one is of what is no number
     start = int((powers() == low).argmax())
-    counts[start : start + 4] = 2.7  # standard deviations of noise, and 5.4 together
+    counts[start : start + 4] = each  # standard deviations of noise, and twice as many together
     counts[len(powers()) // 2 - 1] = zeros
-    edges = grid(NoisyCounts(counts, 1.0), False, True)
+    edges = grid(NoisyCounts(counts, 1.0), counts.sum(), False, True)
     assert edges is not None
     assert (edges[0], edges[-1]) == ends
     counts[start + 2] = counts[start + 3] = 0
-    edges = grid(NoisyCounts(counts, 1.0), False, True)
+    edges = grid(NoisyCounts(counts, 1.0), counts.sum(), False, True)
     assert edges is None or edges[-1] == 1
 
 
 def test_zeros_are_in_the_grid_of_whole_numbers_that_end_there():
     counts = np.zeros(len(powers()))
     counts[[int((powers() == -1).argmax()), len(powers()) // 2 - 1]] = 50  # -1 and 0
-    edges = grid(NoisyCounts(counts, 1.0), True, True)
+    edges = grid(NoisyCounts(counts, 1.0), 100, True, True)
     assert edges is not None
     assert edges.tolist() == [-1, 0, 1]
 
@@ -300,7 +303,7 @@ def test_empty_powers_look_full_as_seldom_as_said(gaussian):
     counts = (rng.normal if gaussian else rng.laplace)(0, 1 if gaussian else 0.7071, (2000, len(powers())))
     for height, width, chance in ((0, 0, FIRST), (50, powers()[full + 1] - powers()[full], 2 * CHANCE)):
         counts[:, full] += height
-        found = (grid(NoisyCounts(c, 1.0), False, gaussian) for c in counts)
+        found = (grid(NoisyCounts(c, 1.0), height, False, gaussian) for c in counts)
         wide = sum(edges is not None and np.ptp(edges) > width for edges in found)
         assert wide <= 2000 * chance + 3 * math.sqrt(2000 * chance)  # three binomial deviations more
 
