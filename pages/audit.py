@@ -22,5 +22,5 @@ if played is not None:
         audits.verdict(played)
     with place:
         audits.explain(played)
-    with st.expander("For experts: bounds and curves", icon=":material/monitoring:"):
+    with st.expander("For experts: curves", icon=":material/monitoring:"):
         audits.experts(played)

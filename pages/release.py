@@ -17,7 +17,7 @@ from pages._ui.shell import table as current_table
 from pages._ui.shell.frame import line_place
 from pages._ui.shell.opened import AGAIN
 
-CONSEQUENCE = "Uses {} of the budget of all releases, even if it fails.{}"
+CONSEQUENCE = "Uses {}, even if it fails.{}"
 
 table, desk = current_table(), release_desk.current()
 tried(table, AGAIN)
@@ -82,11 +82,11 @@ try:
             release_files.promise(request.rows, measured=isinstance(ready, OpenRelease))
         release_request.preview(ready, ledger, of, sets)
         with gate.container(border=True):
-            missing = ["name a folder in step 1"] * (ledger is None)
-            missing += ["give a reason in step 2"] * (needed and not reason)
-            heading("Not ready yet" if missing else "Ready to release")
+            missing = ["a folder in step 1"] * (ledger is None)
+            missing += ["a reason in step 2"] * (needed and not reason)
+            heading("Not ready" if missing else "Ready to release")
             st.markdown(CONSEQUENCE.format(*share))
-            why = f" (first {' and '.join(missing)})" if missing else ""
+            why = f" (first: {' and '.join(missing)})" if missing else ""
             st.container(key="in-sight").button(
                 f"Release: permanent{why}", type="primary", icon=":material/publish:", key="release-now",
                 disabled=bool(missing), on_click=desk.start, args=(desk.offer(of) * (not missing), ready, ledger),

@@ -106,7 +106,7 @@ def settings() -> None:
 def picture(found: Audit) -> None:
     """Draw how often a guess is right beside what is promised, and the two piles of releases."""
     st.plotly_chart(scale(found), key="scale", alt=score(found), config=QUIET)
-    summary = "The more the piles overlap, the better people are protected."
+    summary = "The more the piles overlap, the better the protection."
     panel(piles(found), summary, pile_table(found), "piles")
 
 
@@ -190,8 +190,8 @@ def piles(found: Audit) -> go.Figure:
     out.add_vline(x=0, line={"color": charts.GREY, "width": 2})
     out.update_layout(barmode="overlay", bargap=0)
     out.update_xaxes(
-        title="looks like the second table →<br>right of the grey line the guess is second: it was<br>"
-        "set in other games, so it can miss the crossing", showticklabels=False,
+        title="looks like the second table →<br>right of the line the guess is second:<br>"
+        "set by other games, it can miss the crossing", showticklabels=False,
     )  # fmt: skip
     return charts.finish(out.update_yaxes(title="share of releases", tickformat=".0%"), 255)
 
