@@ -63,7 +63,7 @@ def leaves(node):
 
 def _quoted(tag):
     """The texts that a tag of a template holds between quotes."""
-    return " ".join(["{}", *re.findall('"([^"]*)"', tag[0])])
+    return "{} " + " ".join(re.findall('"([^"]*)"', tag[0]))
 
 
 def sources():

@@ -8,7 +8,7 @@ seen, so every transcript counts towards the bound.
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache, partial
+from functools import cache
 from itertools import combinations, permutations
 from typing import Any
 
@@ -19,7 +19,6 @@ from ..algorithms import Algorithm, registered_name
 from ..algorithms.base import make_plan
 from ..data.domain import Rows
 from ..errors import InputError
-from ..evaluation.diagnosis import counted
 from ..privacy.accounting import Budget, Gaussian, Plan, guarantee
 from ..problems import QueryRelease
 from ..types import Array, Json, Rng, Watch, frozen, unwatched
@@ -221,7 +220,8 @@ def _script(algorithm: Algorithm, budget: Budget, n: int, rng: Rng) -> _Script:
 CELLS = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
 
 
-_table = partial(counted, CELLS)
+def _table(counts: Array) -> Rows:
+    return Rows(CELLS[counts > 0], counts[counts > 0])
 
 
 def _pairs(n: int) -> Iterator[tuple[Array, Array]]:
