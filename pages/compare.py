@@ -34,15 +34,17 @@ with refusals():
         workload, plan = compare.settings(table, sweep)
     if not counting.have(table, workload):
         st.stop()
-    with st.sidebar:
-        seconds, start = plan()
     st.html(ORDER)
     front = st.container(key="front")
     with front.container(key="asked"):
         asked = ask.front_door(table, workload, st.session_state["questions"], st.session_state["delta"])
     chart = front.container(key="chart")
-    first = sweep.asked is None and not (table.uploaded or stakeholder())
-    if st.session_state.pop(PRESSED, False) or (first and seconds < AT_ONCE):
+    advised = None if asked is None else asked.enough
+    with st.sidebar:
+        seconds, start = plan(advised)
+    new, sweep.advised = sweep.asked is None or sweep.advised != advised, advised
+    by_itself = new and seconds < AT_ONCE and not (table.uploaded or stakeholder())
+    if st.session_state.pop(PRESSED, False) or by_itself:
         start()
 
 with chart, row(key="all-asked"):
@@ -76,7 +78,7 @@ with chart:
         compare.dot(chosen)
 with ranking:
     if ranking.open:
-        compare.regrets(sweep, measure, asked)
+        compare.regrets(sweep, measure)
         if asked is not None:
             ask.by_runs(table, sweep, asked, st.session_state["compared"])
 with where:

@@ -21,6 +21,8 @@ with refusals():
     part = part or PARTS[0]  # an empty address asks for nothing, though it is required
     if SHOWN[part] is not privacy.guarantee and not in_memory(table):
         st.stop()
-    left, right = st.columns([5, 3], gap="large")
-    choices, experts = right.container(), right.expander("For experts", icon=":material/tune:")
-    SHOWN[part](table, left, choices, experts)
+    shown = st.container()
+    experts = st.expander("For experts", icon=":material/tune:", key="learning-experts", on_change="rerun")
+    with shown:
+        left, right = st.columns([5, 3], gap="large")
+        SHOWN[part](table, left, right, experts)

@@ -16,6 +16,7 @@ from dpcore.theory.meaning import Promise, times_in_100
 from dpcore.theory.optimal_noise import least_rmse
 from pages._ui.charts import frontier
 from pages._ui.charts import svg as drawing
+from pages._ui.charts.base import GREY
 from pages._ui.compare import ask, forecast, measures, overview, report
 from pages._ui.compare.overview import CHANCE, LINES
 from pages._ui.compare.sweeps import TITLES
@@ -50,10 +51,14 @@ def compared(algorithms=("gaussian_maxent", "dpfw"), epsilons=(0.1, 1.0), seeds=
 
 
 def dots(app):
-    """Every dot of the frontier: (algorithm, ε, seed) to error."""
+    """Every dot of the frontier at an ε that was chosen: (algorithm, ε, seed) to error."""
     drawn = [trace for trace in plotted(app) if "customdata" in trace]
+    chosen = app.multiselect(key="epsilons").value
     return {
-        tuple(key[:3]): y for trace in drawn for key, y in zip(trace["customdata"], numbers(trace["y"]), strict=True)
+        tuple(key[:3]): y
+        for trace in drawn
+        for key, y in zip(trace["customdata"], numbers(trace["y"]), strict=True)
+        if key[1] in chosen
     }
 
 
@@ -80,7 +85,7 @@ def test_how_long_all_runs_take_is_said_before_where_it_is_long(monkeypatch):
     assert "Forecast" not in captions(app)
     monkeypatch.setattr(forecast, "affordable", lambda *_: (30.0, 2.0**30))
     put(app, compared=["dpam", "dpfw"], sweep_seeds=4, epsilons=[0.2, 2.0])  # which were not forecast yet
-    assert "Forecast: about 4 min for 16 runs, 1 GiB of memory." in captions(app)
+    assert "Forecast: about 6 min for 24 runs, 1 GiB of memory." in captions(app)
 
 
 def line_of(app, start):
@@ -99,9 +104,9 @@ def test_every_dot_is_the_run_with_its_seed_by_every_measure():
     assert set(found) == {(a, e, s) for a in ("gaussian_maxent", "dpfw") for e in (0.1, 1.0) for s in (0, 1)}
     for one, drawn in ((key, run), (("dpfw", 0.1, 0), berkeley("dpfw", 0.1, 0))):
         assert found[one] == approx(100 * final_errors(drawn).max_error), "in points"
-    assert "good enough: 1 point" in traces(app)
-    assert lines_of(app) == [CHANCE], "and no other line that nobody asked for"
-    assert lines_of(put(app, lines=LINES[1:])) == LINES[1:]
+    assert "within 1 point" in traces(app)
+    assert not lines_of(app), "that nobody asked for"
+    assert lines_of(put(app, lines=LINES)) == LINES
     workload, real = run.problem.workload, run.truth.answers
     gaps = np.abs(run.release.answers(workload) - real)
     pairs = compare(run.release, table.rows(table.domain.names), workload)
@@ -128,7 +133,7 @@ def test_more_budgets_add_dots_another_delta_is_another_comparison_and_a_populat
     own = dots(press(put(app, records="ten times as many"), RUN))
     beyond = dots(put(app, truth="its population"))
     assert beyond.keys() == own.keys()
-    sampling = line_of(app, CHANCE)[0]
+    sampling = line_of(put(app, lines=[CHANCE]), CHANCE)[0]
     assert all(0 < abs(beyond[key] - own[key]) <= 1.001 * sampling for key in own), "by the triangle inequality"
 
 
@@ -169,33 +174,26 @@ def test_what_all_questions_need_what_no_method_beats_and_another_tools_table_ar
     known = ask.noises(pairs, 1e-9)
     for tolerance in (0.001, 0.005):
         put(app, ask_tolerance=tolerance)
-        enough = [f"{epsilon:g}" for epsilon, found in errors.items() if found.max_error <= tolerance]
-        less = [f"{epsilon:g}" for epsilon in errors if enough and epsilon < float(enough[0])]
-        missed = f", at {less[-1]} not all" if less else ""
-        kept = f"all kept within {100 * tolerance:g} points"
-        words = f"At ε = {enough[0]} {kept}" if enough else "Tried: no ε keeps all repeats within"
-        assert words in said(app)
-        assert f"{missed}." in said(app)
-        assert line_of(app, "good") == approx([100 * tolerance] * 2)
-        own = traces(app)[overview.PROMISED]
+        assert line_of(app, "within") == approx([100 * tolerance] * 2)
         alone = ask.forecast(known, pairs.workload.m, tolerance, 0.95)
+        own = traces(app)["promised in 95% of releases"]
         assert numbers(own["y"]) == approx([100 * alone.reached[e] for e in numbers(own["x"])])
         drawn = {(trace.get("marker") or {}).get("symbol"): trace for trace in plotted(app)}
-        assert ("star" in drawn) is (alone.epsilon is not None and alone.epsilon <= 3)
+        assert ("star" in drawn) is (alone.epsilon is not None)
         if "star" in drawn:
-            assert drawn["star"]["y"] == [approx(100 * alone.reached[alone.epsilon])]
-    first = float(enough[0])
-    best = f"Best at every ε: Gaussian + maximum entropy. At ε = {enough[0]} it equals a survey of "
-    assert f"{best}{points(errors[first].as_exact_as_sample)}% of" in captions(app)
-    floor = line_of(app, CHANCE)[0]
-    (less, *_) = [f"{e:g}" for e, found in errors.items() if 100 * found.max_error <= floor]
-    assert f"Speaking of everybody, ε = {less} is enough" in captions(app)
+            assert drawn["star"]["y"][0] == approx(100 * alone.reached[alone.epsilon])
+    at = alone.epsilon
+    tried = final_errors(berkeley("gaussian_maxent", at, 0))
+    assert f"At ε = {at:g} the best method is off by {points(tried.max_error)} points at worst." in said(app)
+    best = f"Best at every ε: Gaussian + maximum entropy. At ε = {at:g} a survey of "
+    assert f"{best}{points(tried.as_exact_as_sample)}% of" in captions(app)
     least = "least of any unbiased method"
     assert least not in traces(app)
     put(app, measure="root mean square over questions")
-    expected = [least_rmse(pairs.workload, Budget(e, 1e-9), pairs.n) for e in errors]
+    budgets = sorted({*errors, at})
+    expected = [least_rmse(pairs.workload, Budget(e, 1e-9), pairs.n) for e in budgets]
     line = traces(app)[least]
-    assert numbers(line["x"]) == list(errors)
+    assert numbers(line["x"]) == budgets
     assert numbers(line["y"]) == approx([100 * e for e in expected])
     assert f"any unbiased Gaussian release of these questions is {100 * expected[-1]:.3g} points" in captions(app)
     ratio = f"{expected[-1] / errors[3.0].rmse:.2g} × below what any unbiased method could do"
@@ -214,15 +212,13 @@ def uploader(app):
     return next(u for u in app.get("file_uploader") if u.label == "Synthetic table")
 
 
-def test_lines_carry_titles_at_their_ends_and_the_table_is_sorted_without_gaps():
+def test_the_best_lines_carry_titles_at_their_ends_and_the_table_is_sorted_without_gaps(monkeypatch):
+    monkeypatch.setattr(frontier, "NAMED", 2)
     app = compared(("gaussian_maxent", "dpfw", "mwem"), (0.1, 1.0), seeds=2)
     figure = figures(app)[0]
-    assert {a["text"] for a in figure["layout"]["annotations"]} >= {
-        "Gaussian +<br>maximum entropy",
-        "DPFW",
-        "MWEM",
-        "good enough:<br>1 point",
-    }
+    named = {"Gaussian +<br>maximum entropy", "MWEM", "promised in 95%<br>of releases"}
+    assert {a["text"] for a in figure["layout"]["annotations"]} == named
+    assert next(t for t in figure["data"] if t["name"] == "DPFW")["line"]["color"] == GREY
     assert not any(trace.get("showlegend") for trace in figure["data"] if "customdata" in trace)
     runs = dataframe(app, "seed")
     order = list(zip(runs["epsilon"], runs["error"], strict=True))
@@ -236,7 +232,8 @@ def test_lines_carry_titles_at_their_ends_and_the_table_is_sorted_without_gaps()
 
 def test_the_worst_column_pair_and_group_are_those_of_the_run_and_an_error_is_taken_apart():
     app = compared(("dpfw",), (0.1,), seeds=1, details="Where from")
-    run, table = berkeley("dpfw", 0.1, 0), sample_table("berkeley")
+    sweep, table = session(app).held["sweep"], sample_table("berkeley")
+    run = berkeley("dpfw", sweep.advised, 0)
     rows, domain = table.rows(table.domain.names), table.domain
 
     def largest(names):

@@ -45,7 +45,7 @@ def plain(values):
 
 
 def experts(app, part="Other methods"):
-    app.session_state["line-more"], app.session_state["line-part"] = True, part
+    app.session_state["learning-experts"], app.session_state["line-part"] = True, part
     return settled(app.run())
 
 
@@ -70,7 +70,8 @@ def test_one_column_asks_a_question_in_words_shows_the_exact_law_and_follows_the
     assert low < float(example) < high
     assert [float(end) for end in among.removeprefix("9 of 10: ").split("–")] == approx([low, high], abs=0.02)
     assert read["9 of 10 are off by"] == [f"{high - 42:.3g} years at most", "public range 17–90"]
-    (price,) = plotted(app, 1)
+    price, now = plotted(app, 1)
+    assert numbers(now["x"] + now["y"]) == [1, approx(high - 42, abs=0.02)]
     assert dict(zip(numbers(price["x"]), numbers(price["y"]), strict=True))[1] == approx(high - 42, abs=0.02)
     assert read["Someone who knows everyone else"][0] == "guesses right at most 54 times in 100", "as on other pages"
     put(app, line_stages=3)

@@ -19,7 +19,7 @@ def said(app):
         ("guarantee", "expert", "Suspicions"),
         ("guarantee", "releases", "1 … "),
         ("audit", "audit-bug", "true, false"),
-        ("learning", "part", "A middle"),
+        ("learning", "part", "Median"),
         ("evolution", "part", "Watch it"),
         ("glossary", "sample", "census"),
         ("lessons", "present", "true, false"),
@@ -44,10 +44,10 @@ def test_a_value_that_nobody_knows_is_said_on_every_page_and_which_there_are(pag
         ("evolution", "part=The paper's figures", "part=For experts"),
         ("evolution", "part=On a table", "part=My own table"),
         ("learning", "part=Two coefficients&learn-delta=1e-06",
-         "part=A straight line&delta=1e-6"),
+         "part=Line&delta=1e-6"),
         ("learning",
          "part=The whole table&loss=classifier, hinge&learners=regularized_exponential, stages by rule",
-         "part=A prediction&loss=yes or no (hinge)&learners=Regularised exponential mechanism, steps by rule"),
+         "part=Prediction&loss=yes or no (hinge)&learners=Regularised exponential mechanism, steps by rule"),
     ],
 )  # fmt: skip
 def test_a_link_of_a_former_version_is_led_on_without_a_word(page, old, now):

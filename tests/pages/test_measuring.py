@@ -201,7 +201,7 @@ def test_what_comes_after_a_trial_has_the_rest_of_the_budget_and_says_so():
     app.query_params["below"] = "Download"
     assert f"--schema-share {share.part!r}" in next(c.value for c in go(app, "explore").code)
     run_comparison(go(app, "compare"))
-    (dot,) = session(app).held["sweep"].shown
+    *_, dot = session(app).held["sweep"].shown
     assert 0.99 * rest < dot.point.spent["mu"] ** 2 / 2 <= rest
 
 

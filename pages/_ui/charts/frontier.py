@@ -13,6 +13,7 @@ from .base import GREY, POWERS, REAL, SYNTHETIC, THIRD, band, finish, log_axis
 # Most of Okabe–Ito, then Tol’s muted ones; those that are compared first look least alike.
 COLOURS = ["#0072B2", "#D55E00", "#E7298A", "#CC79A7", "#E69F00", "#56B4E9"]
 COLOURS += ["#AA4499", "#44AA99", "#999933", "#6A5ACD", "#A0522D", "#009E73", "#B8860B", "#66A61E"]
+NAMED = 3  # algorithms at the ends of their lines: those with the smallest errors; others are grey
 FEW = 20  # times the smallest error up to which the axis has room for more ticks
 MARKERS = ["circle", "square", "diamond", "triangle-up", "cross", "x", "star", "pentagon", "hexagram", "triangle-down"]
 
@@ -46,16 +47,20 @@ def frontier(
     """Error against ε: a dot a run, and a line of medians for each algorithm.
 
     `levels` are horizontal lines, `curves` other ones, by their names. A dot's customdata is (algorithm, ε, seed).
-    Algorithms are called by their `titles`. All lines are named at their right ends. The axis is for all ε `planned`;
-    what lies below `zone` is good enough. The `star` is at the ε that is advised and its error.
+    Algorithms are called by their `titles`. The axis is for all ε `planned`; what lies below the level `zone` is good
+    enough. The `star` is at the ε that is advised and its error, which its words say in place of the level's name.
     """
     figure = go.Figure()
+    first = middle.groupby("algorithm")["error"].min().nsmallest(NAMED).index
     for name, own in dots.groupby("algorithm", sort=False):
         shown = figure_text(titles[str(name)])
-        mine, own_look = middle[middle["algorithm"] == name], looks[str(name)]
+        mine, own_look = (
+            middle[middle["algorithm"] == name],
+            looks[str(name)] | ({} if name in first else {"color": GREY}),
+        )
         figure.add_scatter(
             x=mine["epsilon"], y=mine["error"], mode="lines", line={"color": own_look["color"]}, name=shown,
-            hoverinfo="skip",
+            hoverinfo="skip", showlegend=name in first,
         )  # fmt: skip
         figure.add_scatter(
             x=own["epsilon"], y=own["error"], mode="markers", name=shown, showlegend=False,
@@ -66,7 +71,10 @@ def frontier(
     edges = [min(planned) / 1.15, max(planned) * 1.04]
     for name, (x, y) in ({name: (edges, [value] * 2) for name, value in levels.items()} | dict(curves)).items():
         line = {"color": GREY, "dash": "dot" if name in levels else "solid", "width": 1 + (name in curves)}
-        figure.add_scatter(x=x, y=y, mode="lines", name=figure_text(name, 60), line=line, hoverinfo="name")
+        named = star is None or name not in levels or levels[name] != zone
+        figure.add_scatter(
+            x=x, y=y, mode="lines", name=figure_text(name, 60), line=line, hoverinfo="name", showlegend=named
+        )
     shown = [*dots["error"], *levels.values(), *(value for _, own in curves.values() for value in own)]
     ends = 0.75 * min(value for value in shown if value > 0), 1.3 * max(shown)
     figure.update_yaxes(title=title, type="log", range=np.log10(ends), **ticks(ends[1] < FEW * ends[0]))
@@ -74,13 +82,15 @@ def frontier(
         below = {"y0": ends[0], "y1": zone, "x0": 0, "x1": 1, "xref": "x domain"}
         figure.add_shape(type="rect", layer="below", fillcolor=THIRD, opacity=0.1, line_width=0, **below)
     if star is not None:
-        marker = {"symbol": "star", "size": 18, "color": GREY, "line": {"width": 2}}
+        at, value = star
+        side = "left" if at**2 > edges[0] * edges[1] else "right"  # there is more room
         figure.add_scatter(
-            x=star[:1], y=star[1:], mode="markers", marker=marker, showlegend=False,
-            hovertemplate="ε = %{x}<extra></extra>",
+            x=[at, at], y=[value, ends[0]], mode="lines+markers+text", showlegend=False, hoverinfo="skip",
+            text=["", f"<b>good enough&nbsp;<br>from ε = {at:g} on</b>&nbsp;"], textposition=f"top {side}",
+            line={"color": GREY, "dash": "dot"}, marker={"symbol": "star", "size": [20, 0], "opacity": 1},
         )  # fmt: skip
     words = "privacy budget (ε): smaller protects more"
-    figure.update_xaxes(title=words, range=np.log10(edges), **log_axis(planned))
+    figure.update_xaxes(title=words, range=np.log10(edges), **log_axis({*planned} - {star and star[0]}))
     figure.update_layout(clickmode="event+select")
     return finish(figure, 360).update_layout(margin_t=8)
 

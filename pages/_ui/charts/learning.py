@@ -24,13 +24,12 @@ def density(law: LineLaw, column: str) -> go.Figure:
         annotation_text=f"real value: {law.truth:.4g}",
         annotation_position="top",
     )
-    figure.add_vrect(
-        x0=law.low, x1=law.high, fillcolor=SYNTHETIC, opacity=0.15, line_width=0,
-        annotation_text="← 9 of 10<br>protected values", annotation_position="outside top right",
-    )  # fmt: skip
+    figure.add_vrect(x0=law.low, x1=law.high, fillcolor=SYNTHETIC, opacity=0.15, line_width=0)
     figure.update_xaxes(title=figure_text(column))
-    figure.update_yaxes(rangemode="tozero", visible=False)
-    return finish(figure, 270).update_layout(margin_l=24)  # where the axis is dragged, within a phone's screen
+    figure.update_yaxes(rangemode="tozero", title="likelier →", showticklabels=False, showgrid=False)
+    return finish(figure, 224).update_layout(
+        margin_l=24, margin_t=24
+    )  # where the axis is dragged, within a phone's screen
 
 
 def curve(frame: pd.DataFrame, star: float, used: float) -> go.Figure:

@@ -12,7 +12,7 @@ from dpcore.algorithms import solving
 from dpcore.algorithms.base import make_plan
 from dpcore.experiments.foretold import public_noise
 from dpcore.experiments.frontier import RUNS
-from dpcore.intervals.usefulness import foreseen, uses
+from dpcore.intervals.usefulness import foreseen, foreseen_sizes, uses
 from dpcore.numbers import brief
 from dpcore.params import build
 from dpcore.tags import Tag
@@ -92,12 +92,20 @@ def front_door(table: Table, workload: Workload, kinds: Sequence[str], delta: fl
         return None
     with st.container(key="asked-what"):
         left, right = st.columns(2)
-        words = "Every combination of the values of such columns, and how many rows have it. Columns and questions are "
-        words += "chosen in the sidebar."
+        words = "1 point is 1% of the rows. An answer says how many rows have a combination of values. Columns and "
+        words += "questions are chosen in the sidebar."
         tolerance = left.select_slider(
-            "All answers within", TOLERANCES, 0.01, points_words, key="ask-tolerance", help=words, bind="query-params"
+            "Every answer may be off by",
+            TOLERANCES,
+            0.01,
+            points_words,
+            key="ask-tolerance",
+            help=words,
+            bind="query-params",
         )
-        share = right.select_slider("in", SHARES, 0.95, share_words, key="ask-share", bind="query-params")
+        share = right.select_slider(
+            "How often must that hold?", SHARES, 0.95, share_words, key="ask-share", bind="query-params"
+        )
     problem = QueryRelease(workload, table.n, table.unit.most_rows)
     of = workload.domain, tuple(kinds), problem.effective_n, delta
     known = session().memo("public-noise", of, partial(noises, problem, delta))
@@ -112,7 +120,7 @@ def front_door(table: Table, workload: Workload, kinds: Sequence[str], delta: fl
         if found.epsilon is None:
             heading(f"No ε of the sliders is enough with {TITLES[found.name]}")
         else:
-            heading(f"★ Promised with {TITLES[found.name]}: ε = {controls.number(found.epsilon)} is enough")
+            heading(f"★ A privacy budget of ε = {controls.number(found.epsilon)} is enough")
             _take(found.epsilon, delta, found.name)
     with st.container(key="asked-words"):
         _told(table, problem, found, tolerance, share, delta)
@@ -136,8 +144,11 @@ def _told(
     algorithm = build(ALGORITHMS[found.name], {})
     plan = make_plan(algorithm, problem, Budget(epsilon, delta))
     guess = Promise(epsilon, delta) if table.trial else Promise.of_plan(plan, adaptive=algorithm.adaptive)
+    known = foreseen(problem, plan)
     tiles = [(f"All {problem.workload.m:,} answers are within", near, often), guess_tile(guess.guess())]
-    place = show_tiles(tiles, uses(foreseen(problem, plan), problem.n).sentence)
+    if sizes := foreseen_sizes(known, problem.workload):
+        tiles.insert(0, ("Typical error", f"{problem.n * sizes[0]:,.0f} rows", f"{100 * sizes[0]:.2g} points"))
+    place = show_tiles(tiles, uses(known, problem.n).sentence)
     with place.popover(":material/info:", type="tertiary", help="How this is known"):
         st.caption(
             f"With {TITLES[found.name]}, {_percent(found.chance)} of releases at this ε are so near. The noise's "

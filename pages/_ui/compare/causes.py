@@ -33,7 +33,7 @@ PARTS = {
 
 @peek
 def taken_apart(table: Table, sweep: Sweep, chosen: Dot | None) -> None:
-    """The waterfall of one question's error, for the clicked dot or the best run at the largest ε."""
+    """The waterfall of one question's error, for the clicked dot or the best run."""
     heading("Where does the error come from?", Tag.PEEK, meaning("point", "cell"))
     chosen = chosen or sweep.best
     if chosen is None or sweep.problem is None:

@@ -52,9 +52,10 @@ def choose(sweep: Sweep) -> Measure:
         truth = st.segmented_control(
             "The truth is", [truth, "its population"], default=truth, required=True, key="truth", bind="query-params"
         )
+    unit = f"points (1 = {sweep.problem.n / 100:,g} rows)"  # type: ignore[union-attr]
     if truth == "this table":
-        return Measure(f"{kind}, points", _of(name), name)
-    return Measure(f"{kind} in the population, points", _of(f"population_{name}"), name, population=True)
+        return Measure(f"{kind}, {unit}", _of(name), name)
+    return Measure(f"{kind} in the population, {unit}", _of(f"population_{name}"), name, population=True)
 
 
 def _of(name: str) -> Callable[[Dot], float | None]:

@@ -23,14 +23,14 @@ from dpcore.workloads import Workload
 from ..charts import frontier
 from ..shell import QUIET, Table, below, controls, heading, lacking, peek, questions, shared
 from . import forecast, overlay, unbiased
-from .ask import Asked, facts
+from .ask import Asked, facts, share_words
 from .measures import Measure
 from .solve import points_words
 from .sweeps import TITLES, Dot, Sweep
 
 FIRST = ("gaussian_maxent", "aim", "mwem")
 EPSILONS = (0.1, 0.3, 0.5, 1.0, 3.0)
-CHANCE, PROMISED = "luck of the sample", "promise ★"
+CHANCE = "luck of the sample"
 LINES = [CHANCE, "guessing without data", "each column alone"]
 SIZES = {"the table itself": 0.0, "a tenth of its rows": 0.1, "as many rows": 1.0, "ten times as many": 10.0}
 
@@ -38,8 +38,8 @@ SIZES = {"the table itself": 0.0, "a tenth of its rows": 0.1, "as many rows": 1.
 Planned = tuple[float, Callable[[], None]]  # the seconds of what has not run yet, and what starts it
 
 
-def settings(table: Table, sweep: Sweep) -> tuple[Workload, Callable[[], Planned]]:
-    """The widgets of what to compare; its questions, and what plans it once they are counted.
+def settings(table: Table, sweep: Sweep) -> tuple[Workload, Callable[[float | None], Planned]]:
+    """The widgets of what to compare; its questions, and what plans it, also at an ε that is advised.
 
     Raises InputError for bad choices.
     """
@@ -52,8 +52,9 @@ def settings(table: Table, sweep: Sweep) -> tuple[Workload, Callable[[], Planned
             "Algorithms", list(known), first, format_func=TITLES.__getitem__, key="compared", bind="query-params"
         )
         values = st.multiselect(
-            "Privacy budgets (ε)", controls.EPSILONS, EPSILONS, controls.number, key="epsilons", bind="query-params"
-        )
+            "Privacy budgets (ε)", controls.EPSILONS, EPSILONS, controls.number, key="epsilons", bind="query-params",
+            help="The budget that is advised is always tried too.",
+        )  # fmt: skip
         words = "The table as it is, or tables drawn at random from its population. For an upload, the upload is taken "
         words += "as the population. Then both errors are shown."
         size = st.selectbox("Rows", list(SIZES), key="records", help=words, **shared())
@@ -61,7 +62,6 @@ def settings(table: Table, sweep: Sweep) -> tuple[Workload, Callable[[], Planned
         seeds = st.number_input("Repeats", 1, 20, 3, key="sweep-seeds", bind="query-params", help=words)
         delta = controls.delta_slider()
 
-    budgets = [Budget(float(v), delta) for v in sorted(values)]
     n = max(2, round(SIZES[size] * table.n)) if SIZES[size] else table.n
 
     def make() -> tuple[QueryRelease, Any, np.ndarray | None]:
@@ -71,7 +71,8 @@ def settings(table: Table, sweep: Sweep) -> tuple[Workload, Callable[[], Planned
         P = empirical(workload.domain, rows) if population is None else population
         return QueryRelease(workload, n), draw(workload.domain, P, n, np.random.default_rng(0)), P
 
-    def planned() -> Planned:
+    def planned(advised: float | None) -> Planned:
+        budgets = [Budget(float(v), delta) for v in sorted({*values, *filter(None, [advised])})]
         task = table, table.version, kinds, table.rows(workload.domain.names), table.unit.most_rows, delta, size
         algorithms = {name: build(known[name], {}) for name in names}
         what = table.version, workload.domain.names, kinds, n
@@ -84,28 +85,26 @@ def settings(table: Table, sweep: Sweep) -> tuple[Workload, Callable[[], Planned
     return workload, planned
 
 
-def near(sweep: Sweep, asked: Asked | None) -> pd.DataFrame:
-    """For each ε tried, the algorithm with the best worst repeat, and if that `kept` what was asked; else empty."""
-    middle = sweep.middles("max_error")
-    worst = step_frontier(middle.assign(error=middle["high"])).set_index("epsilon")
-    return worst.assign(kept=worst["error"] <= asked.tolerance) if asked else worst[:0].assign(kept=False)
+def enough(sweep: Sweep, asked: Asked | None) -> tuple[float | None, pd.Series]:
+    """The one ε the page speaks of, and by ε how far off the best algorithm's worst repeat is.
+
+    The ε is the promised one, else the smallest at which an algorithm kept all its repeats; None: there is none.
+    """
+    worst = sweep.middles("max_error").groupby("epsilon")["high"].min()
+    if asked is None:
+        return None, worst
+    return asked.enough or min(worst.index[worst <= asked.tolerance], default=None), worst
 
 
 def finding(sweep: Sweep, asked: Asked | None) -> str:
-    """Which algorithm kept all repeats near enough at which ε, and not at the next smaller; else what is drawn."""
-    tried, far = near(sweep, asked), "" if sweep.ended else " so far"
-    kept = tried["kept"]
-    if asked is None or not len(kept):
+    """What the dots are, and what they say at the one ε where it was tried."""
+    at, worst = enough(sweep, asked)
+    if worst.empty:
         return "How far off is the worst answer?"
-    if not kept.any():
-        return f"Tried: no ε keeps all repeats within {points_words(asked.tolerance)}{far}."
-    enough = kept.idxmax()
-    less = kept.index[kept.index < enough]
-    missed = f", at {less[-1]:g} not all" if len(less) else ""
-    return (
-        f"Best in trials{far}: {TITLES[tried['algorithm'][enough]]}. "
-        f"At ε = {enough:g} all kept within {points_words(asked.tolerance)}{missed}."
-    )
+    words = "Dots are trials on this table."
+    if at in worst:
+        words += f" At ε = {at:g} the best method is off by {points(worst[at])} points at worst."
+    return words
 
 
 @peek
@@ -114,7 +113,7 @@ def panel(
 ) -> Dot | None:  # fmt: skip
     """Draw the frontier with its sentence, its settings at `look`; returns the dot that was clicked, if any.
 
-    What was `asked` is a line of its own: how far off noise alone is, with the ε that is enough on it.
+    What was `asked` is a line of its own: how far off noise alone is, with the one ε on it.
     """
     dots = sweep.table(measure.of)
     middle = middles(dots)
@@ -124,7 +123,7 @@ def panel(
     found = step_frontier(middle)
     least = unbiased.line(sweep, middle)
     with look:
-        wanted = st.multiselect("Lines to compare with", LINES, [CHANCE], key="lines", bind="query-params")
+        wanted = st.multiselect("Lines to compare with", LINES, key="lines", bind="query-params")
         curves = overlay.choose(sweep, middle)
     floors = floors_of(sweep, measure.name, population=measure.population)
     levels = {f"{name}: {floor:.2g}": floor for name, floor in floors.items() if name in wanted}
@@ -132,10 +131,10 @@ def panel(
     zone, star = None, None
     if asked is not None and measure.name == "max_error":
         zone = 100 * asked.tolerance
-        levels = {f"good enough: {points_words(asked.tolerance)}": zone} | levels
+        levels = {f"within {points_words(asked.tolerance)}": zone} | levels
         own = {epsilon: 100 * off for epsilon, off in asked.reached.items() if min(planned) <= epsilon <= max(planned)}
         if own:
-            curves |= {PROMISED: (np.array([*own]), np.array([*own.values()]))}
+            curves |= {f"promised in {share_words(asked.share)}": (np.array([*own]), np.array([*own.values()]))}
         if asked.enough in own:
             star = asked.enough, own[asked.enough]
     if other is not None and measure.name is not None and not measure.population:
@@ -146,9 +145,7 @@ def panel(
         dots.dropna(subset=["error"]), middle, levels, frontier.look(list(solving(QueryRelease))),
         title=measure.words, curves=curves, titles=TITLES, planned=planned, zone=zone, star=star,
     )  # fmt: skip
-    summary = _best(sweep, measure, found, near(sweep, asked)["kept"])
-    if CHANCE in floors and CHANCE in wanted and not measure.population:  # luck is part of that error
-        summary = _luck(found, floors[CHANCE])
+    summary = _best(sweep, measure, found, enough(sweep, asked)[0])
     event = st.plotly_chart(
         figure, key="frontier", alt=summary, config=QUIET, on_select="rerun", selection_mode="points"
     )
@@ -160,29 +157,19 @@ def panel(
     return next(same, None)
 
 
-def _luck(found: pd.DataFrame, floor: float) -> str:
-    """What the luck of the sample means for the choice of ε: from where on it is larger than the error."""
-    less = found["epsilon"][found["error"] <= floor]
-    if less.empty:
-        return "Every error shown exceeds the luck of the sample."
-    return f"Speaking of everybody, ε = {less.min():g} is enough: another sample differs by {floor:.2g} points."
+def _best(sweep: Sweep, measure: Measure, found: pd.DataFrame, at: float | None) -> str:
+    """Which algorithm is best, and how good it is: at an ε if it was tried there, else at the largest.
 
-
-def _best(sweep: Sweep, measure: Measure, found: pd.DataFrame, kept: pd.Series) -> str:
-    """Which algorithm is best, and how good it is at the smallest ε that `kept` what was asked, else at the largest."""
-    best = found[found["epsilon"] == kept.idxmax()].iloc[0] if kept.any() else found.iloc[-1]
-    reached = _exactness(sweep, best, measure) or f"the error is {best['error']:.3g} points"
+    Where the measure asks it of all, how good is said as how large a sample is as exact.
+    """
+    best = pd.concat([found[found["epsilon"] == at], found[::-1]]).iloc[0]
+    reached = f"the error is {best['error']:.3g} points"
+    if measure.name is not None and not measure.population:
+        runs = sweep.middles("as_exact_as_sample").set_index(["algorithm", "epsilon"])["error"]
+        if (same := runs.get((best["algorithm"], best["epsilon"]))) is not None:
+            reached = f"a survey of {points(same)}% of people is as exact"
     where = "every ε" if found["algorithm"].nunique() == 1 else f"ε = {best['epsilon']:g}"
     return f"Best at {where}: {TITLES[best['algorithm']]}. At ε = {best['epsilon']:g} {reached}."
-
-
-def _exactness(sweep: Sweep, best: pd.Series, measure: Measure) -> str:
-    """How large a sample is as exact as the best algorithm at its ε, in words, where the measure asks it of all."""
-    if measure.name is None or measure.population:
-        return ""
-    runs = sweep.middles("as_exact_as_sample")
-    same = runs[(runs["algorithm"] == best["algorithm"]) & (runs["epsilon"] == best["epsilon"])]
-    return f"it equals a survey of {points(same['error'].iloc[0])}% of people" if len(same) else ""
 
 
 def lines(dots: pd.DataFrame) -> pd.DataFrame:
@@ -204,13 +191,12 @@ def floors_of(sweep: Sweep, name: str | None, *, population: bool = False) -> di
 
 
 @peek
-def regrets(sweep: Sweep, measure: Measure, asked: Asked | None) -> None:
+def regrets(sweep: Sweep, measure: Measure) -> None:
     """How many times the best error each choice has."""
     heading("How much worse are the other algorithms?", Tag.PEEK)
     middle = middles(sweep.table(measure.of))
     if not len(middle):
         return
-    st.caption(_best(sweep, measure, step_frontier(middle), near(sweep, asked)["kept"]))
     table = regret(middle)
     table["memory"] = [in_bytes(float(size)) for size in pd.to_numeric(table["memory"])]
     shown = table.rename(columns={c: f"ε = {c:g}" for c in table.columns if not isinstance(c, str)})

@@ -20,7 +20,7 @@ from ..charts import frontier
 from ..charts import svg as drawing
 from ..shell import Table, clean, heading, peek
 from .overview import floors_of
-from .sweeps import TITLES, Dot, Sweep
+from .sweeps import TITLES, Sweep
 
 TITLE = "largest error, points (median over repeats)"
 
@@ -86,13 +86,10 @@ def page(table: Table, sweep: Sweep) -> str:
 
 
 def _groups(sweep: Sweep) -> tuple[dict[str, Any], list[tuple[str, str, str]]]:
-    """The best run at the middle budget, and of every column its smallest and its largest group; both may be empty."""
-    done = [d for d in sweep.shown if d.point.state == "done" and d.pairs is not None]
-    if not done or sweep.pairs is None:
+    """The best run, and of every column its smallest and its largest group; both may be empty."""
+    best = sweep.best
+    if best is None or best.pairs is None or sweep.pairs is None:
         return {}, []
-    budgets = sorted({d.point.epsilon for d in done})
-    epsilon = budgets[len(budgets) // 2]
-    best: Dot = min((d for d in done if d.point.epsilon == epsilon), key=lambda d: d.point.errors["max_error"] or 0)
     both, lines = Comparison(sweep.pairs, np.asarray(sweep.real_pairs), np.asarray(best.pairs)), []
     for name in sweep.pairs.domain.names:
         found = subgroups(both, name)
@@ -100,5 +97,5 @@ def _groups(sweep: Sweep) -> tuple[dict[str, Any], list[tuple[str, str, str]]]:
         for i in sorted({present[found.share[present].argmin()], present[found.share[present].argmax()]}):
             where = f"{clean(name)}: {clean(found.labels[i])}"
             lines.append((where, f"{found.share[i]:.2%}", f"{found.error[i]:.2%}"))
-    run = {"algorithm": TITLES[best.point.algorithm], "epsilon": f"{epsilon:g}", "seed": best.point.seed}
+    run = {"algorithm": TITLES[best.point.algorithm], "epsilon": f"{best.point.epsilon:g}", "seed": best.point.seed}
     return run, lines

@@ -28,7 +28,7 @@ def worst(sweep: Sweep, chosen: Dot | None) -> None:
     ]
     columns = pd.Index(["worst", "which", "off by", "≈ rows"])
     st.dataframe(pd.DataFrame(lines, columns=columns), hide_index=True)
-    which = "the clicked dot" if chosen else "the best run at the largest ε; click a dot for another"
+    which = "the clicked dot" if chosen else "the best run there; click a dot for another"
     words = f"{TITLES[point.algorithm]} at ε = {point.epsilon:g}, repeat number {point.seed}: {which}. "
     words += f"The tables disagree most about the group {plain(group, 120)}: by {share:.2%}."
     st.caption(words)

@@ -42,6 +42,7 @@ class Sweep(Several[Dot]):
     real_pairs: np.ndarray | None = None
     # Kept here and not in the session: a report is written when nobody's page is drawn.
     baselines: dict[str, Any] | None = None
+    advised: float | None = None  # the ε that the page speaks of
     trial: Trial | None = None  # that measured the schema, in which case the algorithms have the rest of each budget
     known: dict[Any, Dot] = field(default_factory=dict)  # what all tabs found, for a public sample
 
@@ -97,10 +98,10 @@ class Sweep(Several[Dot]):
 
     @property
     def best(self) -> Dot | None:
-        """The run with the smallest largest error at the largest ε."""
+        """The run with the smallest largest error at the ε that is advised, else at the largest."""
         done = [d for d in self.shown if d.point.state == "done"]
-        largest = max((d.point.epsilon for d in done), default=0.0)
-        there = (d for d in done if d.point.epsilon == largest)
+        at = max((d.point.epsilon for d in done), key=lambda e: (e == self.advised, e), default=0.0)
+        there = (d for d in done if d.point.epsilon == at)
         return min(there, key=lambda d: d.point.errors["max_error"] or 0, default=None)
 
     @property

@@ -23,7 +23,8 @@ def plane(table: Table, left: Any, right: Any, experts: Any) -> None:
         _law(table, possible, left, right, experts)
     else:
         left.info("The picture needs a column of numbers as the feature, and another column as the target.")
-    with st.expander("For experts: how the published sampler works", icon=":material/footprint:"):
+    with experts:
+        heading("How the published sampler works")
         _steps()
 
 
@@ -69,7 +70,8 @@ def _law(table: Table, possible: list[tuple[str, str]], left: Any, right: Any, e
         f"Darker: more likely. Each dot is one of {len(law.draws)} draws. They spread by {spread[0]:.3g} across and "
         f"{spread[1]:.3g} up, most where the error hardly changes. Along a grey line it is the same."
     )
-    with st.expander("For experts: where the two weights fall", icon=":material/scatter_plot:"):
+    with experts:
+        heading("Where the two weights fall")
         panel(learning_charts.plane(law, names2), summary, pd.DataFrame(law.draws, columns=pd.Index(names2)), "plane")
 
 

@@ -33,16 +33,19 @@ def guarantee(_table: Table, left: Any, right: Any, experts: Any) -> None:
             f"At ε = {row['epsilon']:.3g} the exact s is {row['exact'] / row['printed']:.2f} times the closed form's. "
             "The risk bound is smaller by that factor, for the same promise."
         )
-        figure = curves(table, "epsilon", lines, ("privacy budget (ε)", "s, parameter of Gaussian DP"), log="xy")
-        panel(figure, summary, table, "calibration")
+        _over(table, lines, "s, parameter of Gaussian DP", summary, "calibration")
     with printed:
         lines = {"spent": "used by Theorem 6.4 as printed", "promised": "promised δ"}
         summary = (
             f"As printed, 2δ/3 is for the density and (1 + e^ε)δ/3 for the sampler. That is "
             f"{row['spent'] / row['promised']:.3g} times δ at ε = {row['epsilon']:.3g}. Here both together use δ."
         )
-        figure = curves(table, "epsilon", lines, ("privacy budget (ε)", "failure probability (δ)"), log="xy")
-        panel(figure, summary, table, "overspent")
+        _over(table, lines, "failure probability (δ)", summary, "overspent")
+
+
+def _over(table: pd.DataFrame, lines: dict[str, str], title: str, summary: str, key: str) -> None:
+    """Draw columns of the table against ε, with what they say."""
+    panel(curves(table, "epsilon", lines, ("privacy budget (ε)", title), log="xy"), summary, table, key)
 
 
 def _curves(spend: Budget, n: int) -> None:

@@ -15,12 +15,10 @@ from dpcore.privacy.accounting import guarantee
 from dpcore.theory.meaning import Promise, guess_tile
 
 from ..charts import learning as learning_charts
-from ..charts.base import over_budget
+from ..charts.base import SYNTHETIC, over_budget
 from ..jobs import watch
 from ..shell import (
-    QUIET,
     Table,
-    below,
     clean,
     controls,
     distinct,
@@ -36,7 +34,7 @@ from ..shell import (
 )
 from .runs import LearningRuns
 
-PARTS = ("A middle value", "A straight line", "A prediction", "For experts")
+PARTS = ("Median", "Line", "Prediction", "For experts")  # whole in one row of a phone
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
 FACTORS = [0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1000.0]
 CALIBRATIONS = {"erm": "these rows", "sco": "their population"}
@@ -122,10 +120,9 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
     )
     with left:
         cautions(spend, table)
-        summary = "The higher the curve, the likelier a protected value."
-        st.plotly_chart(learning_charts.density(law, column), key="density", alt=summary, config=QUIET)
+        frame = pd.DataFrame({clean(column): law.x, "density": law.density})
+        panel(learning_charts.density(law, column), "Shaded: 9 of 10 protected values.", frame, "density")
         _answer(problem, spend, law, unit)
-        below(summary, pd.DataFrame({clean(column): law.x, "density": law.density}), "density")
     with right:
         off = session().memo(
             "price", (table.version, column, level, spend.delta, *chosen.values()),
@@ -133,16 +130,17 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
         )  # fmt: skip
         heading("What does privacy cost?")
         frame = pd.DataFrame({"epsilon": EPSILONS, "off": off})
-        summary = f"Off by {off[0]:.2g} {unit} at ε = {EPSILONS[0]:g}, by {off[-1]:.2g} at ε = {EPSILONS[-1]:g}."
-        panel(over_budget(frame, {"off": "9 of 10"}, f"off by, {unit}"), summary, frame, "price")
+        summary = (
+            f"Off by {_off(law):.3g} {unit} now, by {off[0]:.2g} at ε = {EPSILONS[0]:g}, "
+            f"by {off[-1]:.2g} at ε = {EPSILONS[-1]:g}."
+        )
+        figure = over_budget(frame, {"off": "9 of 10 values"}, f"off by at most, {unit}")
+        figure.add_scatter(x=[spend.epsilon], y=[_off(law)], mode="markers", marker={"size": 10, "color": SYNTHETIC})
+        panel(figure, summary, frame, "price")
         with st.container(key="next", width="content"):
             st.page_link("pages/release.py", label="**To publish, make a release**", icon=":material/publish:")
-    more = st.expander(
-        "For experts: other methods, theory's choice of μ", icon=":material/monitoring:", key="line-more",
-        on_change="rerun",
-    )  # fmt: skip
-    if more.open:
-        with more:
+    if experts.open:
+        with experts:
             parts(
                 "line-part",
                 {
