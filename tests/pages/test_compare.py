@@ -105,7 +105,7 @@ def test_every_dot_is_the_run_with_its_seed_by_every_measure():
     for one, drawn in ((key, run), (("dpfw", 0.1, 0), berkeley("dpfw", 0.1, 0))):
         assert found[one] == approx(100 * final_errors(drawn).max_error), "in points"
     assert "within 1 point" in traces(app)
-    assert not lines_of(app), "that nobody asked for"
+    assert not lines_of(app)
     assert lines_of(put(app, lines=LINES)) == LINES
     workload, real = run.problem.workload, run.truth.answers
     gaps = np.abs(run.release.answers(workload) - real)

@@ -54,10 +54,8 @@ def frontier(
     first = middle.groupby("algorithm")["error"].min().nsmallest(NAMED).index
     for name, own in dots.groupby("algorithm", sort=False):
         shown = figure_text(titles[str(name)])
-        mine, own_look = (
-            middle[middle["algorithm"] == name],
-            looks[str(name)] | ({} if name in first else {"color": GREY}),
-        )
+        mine = middle[middle["algorithm"] == name]
+        own_look = looks[str(name)] | ({} if name in first else {"color": GREY})
         figure.add_scatter(
             x=mine["epsilon"], y=mine["error"], mode="lines", line={"color": own_look["color"]}, name=shown,
             hoverinfo="skip", showlegend=name in first,
