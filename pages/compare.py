@@ -46,6 +46,8 @@ with refusals():
     by_itself = new and seconds < AT_ONCE and not (table.uploaded or stakeholder())
     if st.session_state.pop(PRESSED, False) or by_itself:
         start()
+        if sweep.ended:  # all was there: nothing is forecast any more
+            st.rerun()
 
 with chart, row(key="all-asked"):
     words = meaning("frontier", "workload", "sampling floor", "point")

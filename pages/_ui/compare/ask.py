@@ -95,7 +95,7 @@ def front_door(table: Table, workload: Workload, kinds: Sequence[str], delta: fl
         words = "1 point is 1% of the rows. An answer says how many rows have a combination of values. Columns and "
         words += "questions are chosen in the sidebar."
         tolerance = left.select_slider(
-            "Every answer may be off by",
+            "All answers within",
             TOLERANCES,
             0.01,
             points_words,
@@ -103,9 +103,7 @@ def front_door(table: Table, workload: Workload, kinds: Sequence[str], delta: fl
             help=words,
             bind="query-params",
         )
-        share = right.select_slider(
-            "How often must that hold?", SHARES, 0.95, share_words, key="ask-share", bind="query-params"
-        )
+        share = right.select_slider("How often?", SHARES, 0.95, share_words, key="ask-share", bind="query-params")
     problem = QueryRelease(workload, table.n, table.unit.most_rows)
     of = workload.domain, tuple(kinds), problem.effective_n, delta
     known = session().memo("public-noise", of, partial(noises, problem, delta))
@@ -145,7 +143,7 @@ def _told(
     plan = make_plan(algorithm, problem, Budget(epsilon, delta))
     guess = Promise(epsilon, delta) if table.trial else Promise.of_plan(plan, adaptive=algorithm.adaptive)
     known = foreseen(problem, plan)
-    tiles = [(f"All {problem.workload.m:,} answers are within", near, often), guess_tile(guess.guess())]
+    tiles = [(f"All {problem.workload.m:,} answers within", near, often), guess_tile(guess.guess())]
     if sizes := foreseen_sizes(known, problem.workload):
         tiles.insert(0, ("Typical error", f"{problem.n * sizes[0]:,.0f} rows", f"{100 * sizes[0]:.2g} points"))
     place = show_tiles(tiles, uses(known, problem.n).sentence)

@@ -23,7 +23,7 @@ from dpcore.workloads import Workload
 from ..charts import frontier
 from ..shell import QUIET, Table, below, controls, heading, lacking, peek, questions, shared
 from . import forecast, overlay, unbiased
-from .ask import Asked, facts, share_words
+from .ask import Asked, facts
 from .measures import Measure
 from .solve import points_words
 from .sweeps import TITLES, Dot, Sweep
@@ -101,10 +101,9 @@ def finding(sweep: Sweep, asked: Asked | None) -> str:
     at, worst = enough(sweep, asked)
     if worst.empty:
         return "How far off is the worst answer?"
-    words = "Dots are trials on this table."
-    if at in worst:
-        words += f" At ε = {at:g} the best method is off by {points(worst[at])} points at worst."
-    return words
+    if at not in worst:
+        return "Dots are trials on this table."
+    return f"Dots are trials. At ε = {at:g}, the best is {points(worst[at])} points off at worst."
 
 
 @peek
@@ -134,7 +133,7 @@ def panel(
         levels = {f"within {points_words(asked.tolerance)}": zone} | levels
         own = {epsilon: 100 * off for epsilon, off in asked.reached.items() if min(planned) <= epsilon <= max(planned)}
         if own:
-            curves |= {f"promised in {share_words(asked.share)}": (np.array([*own]), np.array([*own.values()]))}
+            curves |= {"promised": (np.array([*own]), np.array([*own.values()]))}
         if asked.enough in own:
             star = asked.enough, own[asked.enough]
     if other is not None and measure.name is not None and not measure.population:
@@ -163,13 +162,12 @@ def _best(sweep: Sweep, measure: Measure, found: pd.DataFrame, at: float | None)
     Where the measure asks it of all, how good is said as how large a sample is as exact.
     """
     best = pd.concat([found[found["epsilon"] == at], found[::-1]]).iloc[0]
-    reached = f"the error is {best['error']:.3g} points"
+    reached = f"off by {best['error']:.3g} points"
     if measure.name is not None and not measure.population:
         runs = sweep.middles("as_exact_as_sample").set_index(["algorithm", "epsilon"])["error"]
         if (same := runs.get((best["algorithm"], best["epsilon"]))) is not None:
-            reached = f"a survey of {points(same)}% of people is as exact"
-    where = "every ε" if found["algorithm"].nunique() == 1 else f"ε = {best['epsilon']:g}"
-    return f"Best at {where}: {TITLES[best['algorithm']]}. At ε = {best['epsilon']:g} {reached}."
+            reached = f"as exact as asking {points(same)}% of people"
+    return f"Best at ε = {best['epsilon']:g}: {TITLES[best['algorithm']]}, {reached}."
 
 
 def lines(dots: pd.DataFrame) -> pd.DataFrame:
