@@ -63,6 +63,7 @@ STYLE = """<style>
 [data-testid="stButtonGroup"] button, [data-testid="stWidgetLabel"] {color: inherit !important;}
 /* On a phone the main control is at the foot of the screen; what is in a closed menu takes no focus. */
 @media (max-width: 640px) and (min-height: 561px) {[data-testid="stMain"]:has(.st-key-in-sight) {scroll-padding: 10rem;}
+  .block-container:has(.st-key-in-sight) {padding-bottom: 11rem;}
   .st-key-in-sight {position: fixed; inset: auto 0 0 0; z-index: 100; flex-flow: row wrap; align-items: center;
     gap: 0 0.5rem; padding: 0.5rem 0.8rem; background: light-dark(white, #181614); border-top: 1px solid #8886;}
   .st-key-in-sight > * {flex: 1 1 0; width: auto;}
