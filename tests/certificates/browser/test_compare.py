@@ -25,7 +25,7 @@ def test_the_frontier_shows_every_run_and_a_click_shows_and_restores_one(page, s
     idle(page, timeout=90_000)
     sees(page, re.compile("At ε = 1 it equals a survey of"))
     page.wait_for_function("document.querySelectorAll('.js-plotly-plot .scatterlayer .points path').length >= 5")
-    assert len(dots(page)) == 5, "four runs, and the star of the promise"
+    assert len(dots(page)) == 5
     page.mouse.click(*dots(page)[0])
     link = page.get_by_role("link", name="Open exactly this run on Explore")
     link.wait_for()
@@ -34,4 +34,4 @@ def test_the_frontier_shows_every_run_and_a_click_shows_and_restores_one(page, s
     assert f"epsilon={heading.split('ε = ')[1].split(',')[0]}" in link.get_attribute("href")
     link.click()
     verdict = page.get_by_text(re.compile(r"Largest error\s.*people")).inner_text()
-    assert float(re.search(r"([\d.]+) points", verdict)[1]) == pytest.approx(100 * shown, rel=0.06), "two digits shown"
+    assert float(re.search(r"([\d.]+) points", verdict)[1]) == pytest.approx(100 * shown, rel=0.06)
