@@ -184,7 +184,7 @@ def test_what_all_questions_need_what_no_method_beats_and_another_tools_table_ar
             assert drawn["star"]["y"][0] == approx(100 * alone.reached[alone.epsilon])
     at = alone.epsilon
     tried = final_errors(berkeley("gaussian_maxent", at, 0))
-    assert f"At ε = {at:g}, the best is {points(tried.max_error)} points off at worst." in said(app)
+    assert f"Trials at ε = {at:g}: Gaussian + maximum entropy is off by {points(tried.max_error)} points." in said(app)
     best = f"Best at ε = {at:g}: Gaussian + maximum entropy, as exact as asking "
     assert f"{best}{points(tried.as_exact_as_sample)}% of" in captions(app)
     least = "least of any unbiased method"

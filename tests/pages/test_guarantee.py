@@ -71,7 +71,7 @@ def test_the_number_and_the_picture_follow_epsilon_and_the_releases():
     put(app, epsilon=0.01)
     assert f"At most {number_of(app)} are right" in picture(app)[1]
     put(app, epsilon=1.0, releases=4)
-    usual = re.search(r"In 19 of 20 cases a suspicion of 10% rises to ([\d.]+)%", said(app))[1]
+    usual = re.search(r"In 19 of 20 cases this rises to ([\d.]+)%", said(app))[1]
     mu = 2 * gdp_mu(1.0, 1e-9)
     assert 0 <= float(usual) / 100 - guarantee.posterior(0.1, mu**2 / 2 + 1.645 * mu) < 0.03
     assert Promise(1.0, 1e-9, releases=4).suspicion_words in said(app)

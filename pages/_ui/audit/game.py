@@ -36,8 +36,8 @@ LESSONS = {  # what to learn from a game, by whether a bug was planted and wheth
     "every algorithm.",
     (True, True): "**The game misses the planted bug this time.** The noise was half of what the plan says, and these "
     "games were too few to prove it. Play more games, or choose a larger δ.",
-    (False, True): "**No breach was found.** The method treats every table alike, also yours. Just below the limit "
-    "is best: more noise would only cost accuracy. A game can miss a small breach; the proof on "
+    (False, True): "**No breach was found.** The method treats every table alike, also yours. A result just below "
+    "the limit is as planned: more noise would only cost accuracy. A game can miss a small breach; the proof on "
     "Guarantee rules it out.",
     (False, False): "**No bug was planted, yet the bound exceeds the promise.** This happens by chance in one game of "
     "a thousand. Play again with another repeat number, and report it if it stays.",
@@ -187,12 +187,10 @@ def piles(found: Audit) -> go.Figure:
         ("second table", {"color": "rgba(0, 0, 0, 0)", "line": {"color": charts.SYNTHETIC, "width": 2}}),
     ):
         out.add_bar(x=frame["score"], y=frame[name], name=name, marker=look, hovertemplate="%{y:.1%}<extra></extra>")
-    out.add_vline(x=0, line={"color": charts.GREY, "width": 2})
+    words = "guess: first | second"
+    out.add_vline(x=0, line={"color": charts.GREY, "width": 2}, annotation_text=words, annotation_position="top")
     out.update_layout(barmode="overlay", bargap=0)
-    out.update_xaxes(
-        title="looks like the second table →<br>right of the line the guess is second:<br>"
-        "set by other games, it can miss the crossing", showticklabels=False,
-    )  # fmt: skip
+    out.update_xaxes(title="looks like the second table →", showticklabels=False)
     return charts.finish(out.update_yaxes(title="share of releases", tickformat=".0%"), 255)
 
 

@@ -85,25 +85,24 @@ def settings(table: Table, sweep: Sweep) -> tuple[Workload, Callable[[float | No
     return workload, planned
 
 
-def enough(sweep: Sweep, asked: Asked | None) -> tuple[float | None, pd.Series]:
-    """The one ε the page speaks of, and by ε how far off the best algorithm's worst repeat is.
-
-    The ε is the promised one, else the smallest at which an algorithm kept all its repeats; None: there is none.
-    """
-    worst = sweep.middles("max_error").groupby("epsilon")["high"].min()
+def enough(sweep: Sweep, asked: Asked | None) -> float | None:
+    """The one ε the page speaks of: the promised one, else the smallest at which an algorithm kept all its repeats."""
     if asked is None:
-        return None, worst
-    return asked.enough or min(worst.index[worst <= asked.tolerance], default=None), worst
+        return None
+    worst = sweep.middles("max_error").groupby("epsilon")["high"].min()
+    return asked.enough or min(worst.index[worst <= asked.tolerance], default=None)
 
 
 def finding(sweep: Sweep, asked: Asked | None) -> str:
     """What the dots are, and what they say at the one ε where it was tried."""
-    at, worst = enough(sweep, asked)
-    if worst.empty:
+    at, middle = enough(sweep, asked), sweep.middles("max_error")
+    if middle.empty:
         return "How far off is the worst answer?"
-    if at not in worst:
+    best = middle[middle["epsilon"] == at].nsmallest(2, "error").set_index("algorithm")["error"]
+    if best.empty:
         return "Dots are trials on this table."
-    return f"Dots are trials. At ε = {at:g}, the best is {points(worst[at])} points off at worst."
+    off = [f"{TITLES[str(name)]} is off by {points(error)} points" for name, error in best.items()]
+    return f"Trials at ε = {at:g}: {', '.join(off)}."
 
 
 @peek
@@ -144,7 +143,7 @@ def panel(
         dots.dropna(subset=["error"]), middle, levels, frontier.look(list(solving(QueryRelease))),
         title=measure.words, curves=curves, titles=TITLES, planned=planned, zone=zone, star=star,
     )  # fmt: skip
-    summary = _best(sweep, measure, found, enough(sweep, asked)[0])
+    summary = _best(sweep, measure, found, enough(sweep, asked))
     event = st.plotly_chart(
         figure, key="frontier", alt=summary, config=QUIET, on_select="rerun", selection_mode="points"
     )

@@ -62,12 +62,11 @@ def verdict(budget: Budget, times: int, planned: Planned | None, right: float, t
         help=f"{whose} ε = {brief(budget.epsilon)} and δ = {brief(budget.delta)} alone allow any algorithm "
         f"{times_in_100(alone.guess())}. A coin is right 50 times.",
     )  # fmt: skip
-    words = f"{alone.suspicion_words} Example: “this patient has diabetes”."
+    words = f"Example: someone suspects “this patient has diabetes”, with {percent(SUSPICION)}. "
     if planned:
         after = guarantee.posterior(SUSPICION, guarantee.evidence_bound(*planned.pairs(times), 0.05))
-        usual = f"In 19 of 20 cases a suspicion of {percent(SUSPICION)} rises to {percent(float(after))} at most."
-        words = f"{usual} {words}"
-    st.markdown(words, help=_may_fail(alone.failure, budget.delta) or None)
+        words += f"In 19 of 20 cases this rises to {percent(float(after))} at most. "
+    st.markdown(words + alone.suspicion_words, help=_may_fail(alone.failure, budget.delta) or None)
     rows = SEVERAL if table.unit.person is None else plain(f"Protected is {table.unit.words}.", 200)
     st.markdown(f"**Not promised:** {OTHERS} {rows}")
 
