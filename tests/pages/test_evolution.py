@@ -75,7 +75,7 @@ def test_a_person_reads_how_near_how_private_and_what_may_be_published():
     first, *_, last = numbers(traces(app, 1)["measured"]["y"])  # of two repeats median and mean are one
     assert heading(app, 1) == f"Points are {last:.1f} km off on average: {1.5 * last:.0f} minutes by ambulance"
     assert app.subheader[1].help == "Measured; no theorem promises it for so few points."
-    assert f"At the start: {first:.1f} km." in captions(app)
+    assert f"Done after 3 steps; before: {first:.1f} km." in captions(app)
     tile = next(m.value for m in app.markdown if m.value.startswith("Someone who knows"))
     assert "**guesses right at most 54 times in 100**" in tile, "as on other pages"
     assert f"Good for: areas over {np.ceil(2 * last):.0f} km wide" in said(app)

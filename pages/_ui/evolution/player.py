@@ -117,7 +117,7 @@ def _player(rows: Rows, start: Result, path: Result, place: Any, under: Any) -> 
     _plays(np.repeat(rows.values, rows.weights, axis=0), steps, place)
     V, weights = steps[-1]
     away = np.linalg.norm(V[weights > 0, None] - rows.values, axis=2).min(axis=1) * WIDTH / 2  # the disc's radius is 1
-    summary = "Real points vote for the nearest. Noise adds false votes, also far away."
+    summary = "Each real point votes for the nearest invented one. Noise adds false votes, also far away."
     summary += f" Large points have many votes, × none. The farthest is {away.max():.1f} km off."
     lines = [
         pd.DataFrame({"t": t, "x": V[w > 0, 0], "y": V[w > 0, 1], "weight": w[w > 0]}) for t, (V, w) in enumerate(steps)
@@ -175,5 +175,5 @@ def _curve(found: dict[str, list[Result]], problem: PointRelease) -> None:
     heading(f"Points are {last:.1f} km off on average: {60 * last / SPEED:.0f} minutes by ambulance", words=words)
     useful = f"**Good for: areas over {np.ceil(2 * last):.0f} km wide.**"
     st.markdown(f"{useful} Not for: streets or homes.")
-    summary = f"On a map {WIDTH} km wide, at {SPEED} km an hour. At the start: {first:.1f} km."
+    summary = f"Done after {by.index[-1]} steps; before: {first:.1f} km. Map: {WIDTH} km wide, at {SPEED} km an hour."
     results.panel(evolution_charts.distances(frame), summary, frame, "distance")
