@@ -187,11 +187,11 @@ def piles(found: Audit) -> go.Figure:
         ("second table", {"color": "rgba(0, 0, 0, 0)", "line": {"color": charts.SYNTHETIC, "width": 2}}),
     ):
         out.add_bar(x=frame["score"], y=frame[name], name=name, marker=look, hovertemplate="%{y:.1%}<extra></extra>")
-    words = "guess: first | second"
-    out.add_vline(x=0, line={"color": charts.GREY, "width": 2}, annotation_text=words, annotation_position="top")
+    out.add_vline(x=0, line={"color": charts.GREY, "width": 2}, annotation_text="here the guess is second →")
     out.update_layout(barmode="overlay", bargap=0)
     out.update_xaxes(title="looks like the second table →", showticklabels=False)
-    return charts.finish(out.update_yaxes(title="share of releases", tickformat=".0%"), 255)
+    room = [0, frame.iloc[:, 1:].max(axis=None) * 1.2]  # for the words above the bars
+    return charts.finish(out.update_yaxes(title="share of releases", tickformat=".0%", range=room), 255)
 
 
 def verdict(played: Judged) -> None:

@@ -94,13 +94,11 @@ def enough(sweep: Sweep, asked: Asked | None) -> float | None:
 
 
 def finding(sweep: Sweep, asked: Asked | None) -> str:
-    """What the dots are, and what they say at the one ε where it was tried."""
+    """What trials say at the one ε where it was tried, else the question that they answer."""
     at, middle = enough(sweep, asked), sweep.middles("max_error")
-    if middle.empty:
-        return "How far off is the worst answer?"
     best = middle[middle["epsilon"] == at].nsmallest(2, "error").set_index("algorithm")["error"]
     if best.empty:
-        return "Dots are trials on this table."
+        return "How far off is the worst answer?"
     off = [f"{TITLES[str(name)]} is off by {points(error)} points" for name, error in best.items()]
     return f"Trials at ε = {at:g}: {', '.join(off)}."
 
