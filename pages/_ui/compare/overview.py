@@ -96,10 +96,10 @@ def enough(sweep: Sweep, asked: Asked | None) -> float | None:
 def finding(sweep: Sweep, asked: Asked | None) -> str:
     """What trials say at the one ε where it was tried, else the question that they answer."""
     at, middle = enough(sweep, asked), sweep.middles("max_error")
-    best = middle[middle["epsilon"] == at].nsmallest(2, "error").set_index("algorithm")["error"]
-    if best.empty:
+    if middle.empty or at not in set(middle["epsilon"]):
         return "How far off is the worst answer?"
-    off = [f"{TITLES[str(name)]} is off by {points(error)} points" for name, error in best.items()]
+    best = middle[middle["epsilon"] == at].nsmallest(2, "error").itertuples()
+    off = [f"{TITLES[run.algorithm]} is off by {points(run.error)} points" for run in best]
     return f"Trials at ε = {at:g}: {', '.join(off)}."
 
 
