@@ -7,7 +7,7 @@ from typing import ClassVar
 class Tag(StrEnum):
     """The origin of a number: public, released, or taken from the real data."""
 
-    PUBLIC = "looks at no row"
+    PUBLIC = "no data used"
     TYPED = "entered by you"
     PAID = "protected"
     PEEK = "uses real data – do not publish"

@@ -15,11 +15,11 @@ def experts() -> None:
         lessons.lessons()
 
 
-FIRST = "Watch it evolve"
+FIRST = "Watch"
 PARTS = {
     FIRST: player.watch_it,
-    "My own places": choice.choose,
-    "My own table": on_table.on_a_table,
+    "My places": choice.choose,
+    "My table": on_table.on_a_table,
     "For experts": experts,
 }
 

@@ -106,7 +106,7 @@ def bring(page, name, content, place=0):
 def test_what_was_typed_about_columns_is_back_after_a_reload_and_no_cell_was_kept(page, server):
     page.goto(f"{server}/data")
     bring(page, "people.csv", CELLS)
-    sees(page, "2 columns without values")
+    sees(page, "2 columns to decide")
     click(page, "tab", "File and schema")
     bring(page, "schema.json", json.dumps(TYPED), 1)
     heads(page, "All columns ready")

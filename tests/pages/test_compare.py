@@ -176,7 +176,7 @@ def test_what_all_questions_need_what_no_method_beats_and_another_tools_table_ar
         press(put(app, ask_tolerance=tolerance), RUN)
         assert line_of(app, "within") == approx([100 * tolerance] * 2)
         alone = ask.forecast(known, pairs.workload.m, tolerance, 0.95)
-        own = traces(app)["promised"]
+        own = traces(app)["promised in 95%"]
         assert numbers(own["y"]) == approx([100 * alone.reached[e] for e in numbers(own["x"])])
         drawn = {(trace.get("marker") or {}).get("symbol"): trace for trace in plotted(app)}
         assert ("star" in drawn) is (alone.epsilon is not None)
@@ -184,7 +184,7 @@ def test_what_all_questions_need_what_no_method_beats_and_another_tools_table_ar
             assert drawn["star"]["y"][0] == approx(100 * alone.reached[alone.epsilon])
     at = alone.epsilon
     tried = final_errors(berkeley("gaussian_maxent", at, 0))
-    assert f"Trials at ε = {at:g}: Gaussian + maximum entropy is off by {points(tried.max_error)} points." in said(app)
+    assert f"in trials at ε = {at:g}: Gaussian + maximum entropy {points(tried.max_error)} points off." in said(app)
     best = f"Best at ε = {at:g}: Gaussian + maximum entropy, as exact as asking "
     assert f"{best}{points(tried.as_exact_as_sample)}% of" in captions(app)
     least = "least of any unbiased method"
@@ -216,7 +216,7 @@ def test_the_best_lines_carry_titles_at_their_ends_and_the_table_is_sorted_witho
     monkeypatch.setattr(frontier, "NAMED", 2)
     app = compared(("gaussian_maxent", "dpfw", "mwem"), (0.1, 1.0), seeds=2)
     figure = figures(app)[0]
-    named = {"Gaussian +<br>maximum entropy", "MWEM", "promised"}
+    named = {"Gaussian +<br>maximum entropy", "MWEM", "promised<br>in 95%"}
     assert {a["text"] for a in figure["layout"]["annotations"]} == named
     assert next(t for t in figure["data"] if t["name"] == "DPFW")["line"]["color"] == GREY
     assert not any(trace.get("showlegend") for trace in figure["data"] if "customdata" in trace)

@@ -36,12 +36,12 @@ PE = ALGORITHMS["private_evolution"]
 
 def part(name, **query):
     app = open_page("evolution", **query)
-    return app if name == "Watch it evolve" else put(app, part=name)
+    return app if name == "Watch" else put(app, part=name)
 
 
 def watched(**values):
     """The first part at n = 100 with other settings."""
-    return put(part("Watch it evolve"), pe_n=100, pe_seeds=2, **values)
+    return put(part("Watch"), pe_n=100, pe_seeds=2, **values)
 
 
 def test_every_step_and_the_distance_at_every_step_are_drawn():
@@ -79,7 +79,7 @@ def test_a_person_reads_how_near_how_private_and_what_may_be_published():
     tile = next(m.value for m in app.markdown if m.value.startswith("Someone who knows"))
     assert "**guesses right at most 54 times in 100**" in tile, "as on other pages"
     assert f"Good for: areas over {np.ceil(2 * last):.0f} km wide" in said(app)
-    assert "open “My own places”" in said(app)
+    assert "open “My places”" in said(app)
 
 
 def test_the_worst_point_s_distance_from_any_real_one_is_said():
@@ -130,10 +130,10 @@ def test_a_start_between_the_private_points_and_the_origin():
 
 
 def test_methods_are_compared_on_numbers_of_the_table(monkeypatch):
-    app = part("My own places", sample="berkeley")
+    app = part("My places", sample="berkeley")
     assert "need two columns of numbers" in app.info[0].value
     monkeypatch.setattr(evolution_choice, "RUNS", 1)
-    app = part("My own places", sample="census")
+    app = part("My places", sample="census")
     table(app).frame = table(app).frame.head(300)
     press(app, "Compare them")
     shown = dataframe(app, "method")
@@ -143,7 +143,7 @@ def test_methods_are_compared_on_numbers_of_the_table(monkeypatch):
 
 
 def test_rows_evolve_on_the_sessions_table():
-    app = part("My own table", sample="titanic")
+    app = part("My table", sample="titanic")
     press(app, "Evolve the rows")
     drawn = figures(app)
     assert len(drawn) == 3
@@ -189,9 +189,9 @@ def test_the_verdict_names_the_nearest_and_says_when_seeds_or_the_distance_decid
     assert "Evolution wins" in verdict(clear.assign(method=["Private Evolution"] * 2 + [GRID]), 3, 10, budget)
 
 
-@parametrize("name", ["Watch it evolve", "My own table"])
+@parametrize("name", ["Watch", "My table"])
 def test_stakeholders_see_no_peek(name):
     app = part(name, view="stakeholder", sample="titanic")
-    settled(click(app, "Evolve the rows") if name == "My own table" else app)
+    settled(click(app, "Evolve the rows") if name == "My table" else app)
     assert not figures(app)
     assert any("setting" in f.value for f in app.dataframe), "what was chosen is public"

@@ -217,7 +217,7 @@ def test_what_needs_records_says_so_in_one_line(app):
     put(app, part="For experts")
     assert "needs the rows one by one" not in everything(app)
     go(app, "evolution")
-    app.session_state["part"] = "My own table"
+    app.session_state["part"] = "My table"
     settled(app.run())
     assert "needs the rows one by one" in everything(app)
 

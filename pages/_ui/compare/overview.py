@@ -99,8 +99,8 @@ def finding(sweep: Sweep, asked: Asked | None) -> str:
     if middle.empty or at not in set(middle["epsilon"]):
         return "How far off is the worst answer?"
     best = middle[middle["epsilon"] == at].nsmallest(2, "error").itertuples()
-    off = [f"{TITLES[run.algorithm]} is off by {points(run.error)} points" for run in best]
-    return f"Trials at ε = {at:g}: {', '.join(off)}."
+    off = [f"{TITLES[run.algorithm]} {points(run.error)} points off" for run in best]
+    return f"Worst answer in trials at ε = {at:g}: {', '.join(off)}."
 
 
 @peek
@@ -130,7 +130,7 @@ def panel(
         levels = {f"within {points_words(asked.tolerance)}": zone} | levels
         own = {epsilon: 100 * off for epsilon, off in asked.reached.items() if min(planned) <= epsilon <= max(planned)}
         if own:
-            curves |= {"promised": (np.array([*own]), np.array([*own.values()]))}
+            curves |= {f"promised in {100 * asked.share:g}%": (np.array([*own]), np.array([*own.values()]))}
         if asked.enough in own:
             star = asked.enough, own[asked.enough]
     if other is not None and measure.name is not None and not measure.population:

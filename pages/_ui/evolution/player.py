@@ -51,7 +51,7 @@ def watch_it() -> None:
     plan = algorithm.plan(problem, budget)
     right = Promise.of_plan(plan, adaptive=algorithm.adaptive).guess()
     with side:
-        show_tiles([guess_tile(right)], "For yours, open “My own places”.")
+        show_tiles([guess_tile(right)], "For yours, open “My places”.")
     mine = tab_runs("evolve")
     asked = (sample, n, budget, tuple(sorted(texts.items())), seeds)
     if mine.asked != asked:

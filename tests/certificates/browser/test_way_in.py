@@ -80,7 +80,7 @@ def bring(page, server, path):
     visit(page, server, "/data", "Data")
     page.locator(".st-key-upload input[type=file]").set_input_files(path)
     sees(page, f"{path.name} · ")
-    sees(page, "without values or a range")
+    sees(page, "values or a range")
     still(page)
 
 
