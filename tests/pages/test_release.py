@@ -78,7 +78,7 @@ def test_before_a_folder_is_named_the_page_shows_the_plan_and_the_button_says_wh
     assert everything(app).count("Of a new budget · this release 8%") == 2, "what was used before is not known"
     assert "guesses right at most 54 times in 100" in shown(app)
     assert button(app, f"{NOW} (first: a folder in step 1)").disabled
-    assert "it fails. It fixes the whole budget for good (Settings)." in said(app)
+    assert "it fails. It fixes the whole budget (Settings)." in said(app)
     assert "After 12 such releases: right at most 63 times in 100." in said(app)
     put(app, epsilon=0.01)
     assert "After 100 such releases: right at most" in said(app), "no more, whose exact sum would take minutes"

@@ -157,7 +157,7 @@ def share(ready: PreparedRelease, sets: Sequence[DataSet] | None, head: DeltaGen
     with head:
         mine = shared_gauge.draw(request.dataset or "", lifetime, spent, ready.events)
     many = how_many(1.0, lifetime.cost(ready.events) / lifetime.capacity)
-    fixed = " It fixes the whole budget for good (Settings)." * (found is None)
+    fixed = " It fixes the whole budget (Settings)." * (found is None)
     seen = min(many, controls.MOST_RELEASES)
     guess = Promise(request.budget.epsilon, request.budget.delta, ready.events, seen).guess()
     return mine, f"{fixed} After {seen} such releases: right at most {times_in_100(guess)}." * (many > 1)
