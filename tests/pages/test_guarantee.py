@@ -61,7 +61,7 @@ def test_the_number_and_the_picture_follow_epsilon_and_the_releases():
     assert number_of(app) == np.ceil(100 * guarantee.gaussian_guess(0.5, gdp_mu(1.0, 1e-9))) == 54
     svg, words = picture(app)
     assert [svg.count(f"{HEAD_OF[look]}") for look in ("luck", "release", "wrong")] == [50, 4, 46]
-    assert "At most 54 are right: 50 by luck (grey), the others by the release (arms up)" in words
+    assert "At most 54 are right: 50 by luck (grey), others by the release (arms up)" in words
     promised = float(guarantee.best_guess(0.5, 1.0, 1e-9))
     assert f"alone allow any algorithm {times_in_100(promised)}" in app.subheader[0].help
     assert (
@@ -71,7 +71,7 @@ def test_the_number_and_the_picture_follow_epsilon_and_the_releases():
     put(app, epsilon=0.01)
     assert f"At most {number_of(app)} are right" in picture(app)[1]
     put(app, epsilon=1.0, releases=4)
-    usual = re.search(r"In 19 of 20 cases this rises to ([\d.]+)%", said(app))[1]
+    usual = re.search(r"In 19 of 20 cases it stays within ([\d.]+)%", said(app))[1]
     mu = 2 * gdp_mu(1.0, 1e-9)
     assert 0 <= float(usual) / 100 - guarantee.posterior(0.1, mu**2 / 2 + 1.645 * mu) < 0.03
     assert Promise(1.0, 1e-9, releases=4).suspicion_words in said(app)

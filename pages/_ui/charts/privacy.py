@@ -75,7 +75,7 @@ def posteriors(frame: pd.DataFrame, prior: float) -> go.Figure:
     for name, colour, dash in zip(names, COLOURS, DASHES, strict=False):
         for side in ("at most", "at least"):
             figure.add_scatter(
-                x=x, y=frame[f"{name} {side}"], mode="lines", name=f"{name}, at most and least",
+                x=x, y=frame[f"{name} {side}"], mode="lines", name=name,
                 showlegend=side == "at most", line={"color": colour, "dash": dash},
                 hovertemplate=f"{name}: {side} %{{y:.4%}}<extra></extra>",
             )  # fmt: skip

@@ -48,7 +48,7 @@ def promised(budget: Budget, times: int, planned: Planned | None = None) -> Prom
 def picture(right: float) -> None:
     """Draw the two worlds, the release between them, and 100 guesses, and say what is seen."""
     most = times_in_100(right).split()[0]
-    words = f"At most {most} are right: 50 by luck (grey), the others by the release (arms up). Unprotected: all 100."
+    words = f"At most {most} are right: 50 by luck (grey), others by the release (arms up). Unprotected: all 100."
     st.html(promise.two_worlds(math.ceil(float(most)), words))
     st.caption(words)
 
@@ -62,10 +62,10 @@ def verdict(budget: Budget, times: int, planned: Planned | None, right: float, t
         help=f"{whose} ε = {brief(budget.epsilon)} and δ = {brief(budget.delta)} alone allow any algorithm "
         f"{times_in_100(alone.guess())}. A coin is right 50 times.",
     )  # fmt: skip
-    words = f"Example: someone suspects “this patient has diabetes”, with {percent(SUSPICION)}. "
+    words = f"Example: “this patient has diabetes”, suspected with {percent(SUSPICION)}. "
     if planned:
         after = guarantee.posterior(SUSPICION, guarantee.evidence_bound(*planned.pairs(times), 0.05))
-        words += f"In 19 of 20 cases this rises to {percent(float(after))} at most. "
+        words += f"In 19 of 20 cases it stays within {percent(float(after))}. "
     st.markdown(words + alone.suspicion_words, help=_may_fail(alone.failure, budget.delta) or None)
     rows = SEVERAL if table.unit.person is None else plain(f"Protected is {table.unit.words}.", 200)
     st.markdown(f"**Not promised:** {OTHERS} {rows}")
