@@ -110,7 +110,7 @@ class RegularisedRisk(_Drawn):
 
 
 @frozen
-class _Ranged(_Drawn):
+class _RangedDraw(_Drawn):
     """The base of exponential mechanisms at ε₀ on a bounded K, without a regulariser."""
 
     loss: Loss
@@ -121,7 +121,7 @@ class _Ranged(_Drawn):
     payable = (BoundedRange,)
 
 
-class PlainRisk(_Ranged):
+class PlainRisk(_RangedDraw):
     """A draw by the risk: x ∝ exp(−kF(x)) on a bounded K, the exponential mechanism at ε₀.
 
     Between neighbours F differs by a G/unit-Lipschitz function, whose values on K span at most G · diameter/unit; so
@@ -139,7 +139,7 @@ class PlainRisk(_Ranged):
         return spend.epsilon * unit / (self.G * self.region.diameter)
 
 
-class RankError(_Ranged):
+class RankError(_RangedDraw):
     """A draw by ranks: x ∝ exp(−k|#{z_i ≤ x}/n − q|) on an interval K, the exponential mechanism at ε₀.
 
     Replacing one row moves #{z_i ≤ x} by at most 1, so that the exponent moves by k/unit at most either way, ratios

@@ -45,7 +45,7 @@ class Forecast:
 
 
 @value_object
-class Asked:
+class Goal:
     """What is near enough: all answers within a tolerance, in a share of releases."""
 
     tolerance: float
@@ -86,7 +86,7 @@ def _forecast(name: str, sigmas: Mapping[float, float], answers: int, tolerance:
     return Forecast(name=name, epsilon=enough, chance=chances[at], sigma=sigmas[at], reached=reached)
 
 
-def front_door(table: Table, workload: Workload, kinds: Sequence[str], delta: float) -> Asked | None:
+def front_door(table: Table, workload: Workload, kinds: Sequence[str], delta: float) -> Goal | None:
     """How exact all answers must be, and the smallest ε at which they are by public numbers; returns what was asked."""
     if table.peeked and stakeholder():
         return None
@@ -113,7 +113,7 @@ def front_door(table: Table, workload: Workload, kinds: Sequence[str], delta: fl
             f"At δ = {brief(delta)}, no algorithm here says beforehand how far off {workload.m:,} answers are. "
             "Simulated releases can tell."
         )
-        return Asked(tolerance, share)
+        return Goal(tolerance, share)
     with row():
         if found.epsilon is None:
             heading(f"No ε of the sliders is enough with {TITLES[found.name]}")
@@ -122,7 +122,7 @@ def front_door(table: Table, workload: Workload, kinds: Sequence[str], delta: fl
             _take(found.epsilon, delta, found.name)
     with st.container(key="asked-words"):
         _told(table, problem, found, tolerance, share, delta)
-    return Asked(tolerance, share, found.epsilon, found.reached)
+    return Goal(tolerance, share, found.epsilon, found.reached)
 
 
 def share_words(share: float) -> str:
@@ -179,7 +179,7 @@ def _take(epsilon: float, delta: float, name: str) -> None:
 
 
 @peek
-def by_runs(table: Table, sweep: Sweep, asked: Asked, names: Sequence[str]) -> None:
+def by_runs(table: Table, sweep: Sweep, asked: Goal, names: Sequence[str]) -> None:
     """Answer the same question for any algorithm by runs on the real rows, and on a press only."""
     heading("Which ε does each algorithm need?", Tag.PEEK)
     pressed = st.button(

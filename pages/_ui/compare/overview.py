@@ -23,7 +23,7 @@ from dpcore.workloads import Workload
 from ..charts import frontier
 from ..shell import QUIET, Table, below, controls, heading, lacking, peek, questions, shared
 from . import forecast, overlay, unbiased
-from .ask import Asked, facts
+from .ask import Goal, facts
 from .measures import Measure
 from .solve import points_words
 from .sweeps import TITLES, Dot, Sweep
@@ -85,7 +85,7 @@ def settings(table: Table, sweep: Sweep) -> tuple[Workload, Callable[[float | No
     return workload, planned
 
 
-def enough(sweep: Sweep, asked: Asked | None) -> float | None:
+def enough(sweep: Sweep, asked: Goal | None) -> float | None:
     """The one ε the page speaks of: the promised one, else the smallest at which an algorithm kept all its repeats."""
     if asked is None:
         return None
@@ -93,7 +93,7 @@ def enough(sweep: Sweep, asked: Asked | None) -> float | None:
     return asked.enough or min(worst.index[worst <= asked.tolerance], default=None)
 
 
-def finding(sweep: Sweep, asked: Asked | None) -> str:
+def finding(sweep: Sweep, asked: Goal | None) -> str:
     """What trials say at the one ε where it was tried, else the question that they answer."""
     at, middle = enough(sweep, asked), sweep.middles("max_error")
     if middle.empty or at not in set(middle["epsilon"]):
@@ -105,7 +105,7 @@ def finding(sweep: Sweep, asked: Asked | None) -> str:
 
 @peek
 def panel(
-    sweep: Sweep, measure: Measure, other: tuple[str, Comparison] | None, look: DeltaGenerator, asked: Asked | None
+    sweep: Sweep, measure: Measure, other: tuple[str, Comparison] | None, look: DeltaGenerator, asked: Goal | None
 ) -> Dot | None:  # fmt: skip
     """Draw the frontier with its sentence, its settings at `look`; returns the dot that was clicked, if any.
 
