@@ -67,7 +67,7 @@ if stakeholder():
     st.stop()
 look = st.sidebar.expander("For experts", icon=":material/monitoring:")
 with look:
-    measure = measures.choose(sweep)
+    measure = measures.choose(sweep, sweep.problem.n)
 
 ranking, where, concluded, purposed, others_tab, meeting = st.tabs(
     TABS, key="details", on_change="rerun", bind="query-params"

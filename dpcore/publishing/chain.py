@@ -42,7 +42,7 @@ TABLES = {
     " time TEXT NOT NULL",
     "chain": "seq INTEGER PRIMARY KEY AUTOINCREMENT, place TEXT NOT NULL, hash TEXT NOT NULL",
 }
-Rows = dict[str, list[sqlite3.Row]]  # of a ledger, by table
+LedgerRows = dict[str, list[sqlite3.Row]]  # of a ledger, by table
 _TYPES = {"INTEGER": int, "REAL": float, "TEXT": str, "BLOB": bytes}
 KINDS = {place: [_TYPES[column.split()[1]] for column in sql.split(", ")] for place, sql in TABLES.items()}
 
@@ -60,7 +60,7 @@ def append(db: sqlite3.Connection, place: str, **fields: Any) -> tuple[int, str]
     return seq, entry
 
 
-def read(db: sqlite3.Connection) -> tuple[Rows, list[str]]:
+def read(db: sqlite3.Connection) -> tuple[LedgerRows, list[str]]:
     """All rows of a ledger, and the changes made to it from outside: in pages, tables, triggers or rows.
 
     Read inside the caller's transaction. Where there are changes, rows may be of any type, and all may be missing.
@@ -75,7 +75,7 @@ def read(db: sqlite3.Connection) -> tuple[Rows, list[str]]:
     return rows, [_short(problem) for problem in found[:MOST]]
 
 
-def missing_entry(rows: Rows, receipt: Any) -> list[str]:
+def missing_entry(rows: LedgerRows, receipt: Any) -> list[str]:
     """The reason why this ledger lacks the entry that a receipt {"id", "entry", "hash"} names; [] when it has it."""
     try:
         given, number, entry = receipt["id"], receipt["entry"], receipt["hash"]
@@ -224,7 +224,7 @@ def _wrong_objects(objects: list[tuple[Any, ...]]) -> list[str]:
     return found or (["an object of the file is there twice"] if len(objects) != len(wanted) else [])
 
 
-def _wrong_rows(rows: Rows, counted: list[tuple[Any, ...]]) -> list[str]:
+def _wrong_rows(rows: LedgerRows, counted: list[tuple[Any, ...]]) -> list[str]:
     """Descriptions of changed, removed or inserted rows, found by following the chain from its beginning.
 
     `counted` are the tables that number their rows, each with its last number.

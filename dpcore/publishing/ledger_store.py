@@ -199,7 +199,7 @@ def verify(path: str | Path, receipt: Any = None) -> list[str]:
 class Book:
     """The rows of an unchanged ledger, by data set. Only hashes were checked, so reading it may raise any error."""
 
-    def __init__(self, rows: chain.Rows) -> None:
+    def __init__(self, rows: chain.LedgerRows) -> None:
         self.sets, self._rows = rows["datasets"], rows
         self._releases = _by(rows["releases"], "dataset")
         self._versions = _by(rows["versions"], "dataset")

@@ -75,13 +75,15 @@ def opened(folder, page="release", **query):
 
 def test_before_a_folder_is_named_the_page_shows_the_plan_and_the_button_says_what_is_missing(tmp_path):
     app = opened(None)
-    assert everything(app).count("Of a new budget · this release 8%") == 2, "what was used before is not known"
+    assert everything(app).count("Of a new budget · this release 8%") == 2  # what was used before is not known
     assert "guesses right at most 54 times in 100" in shown(app)
     assert button(app, f"{NOW} (first: a folder in step 1)").disabled
     assert "it fails. It fixes the whole budget (Settings)." in said(app)
     assert "After 12 such releases: right at most 63 times in 100." in said(app)
     put(app, epsilon=0.01)
-    assert "After 100 such releases: right at most" in said(app), "no more, whose exact sum would take minutes"
+    assert "After 100 such releases: right at most" in said(app)  # no more, whose exact sum would take minutes
+    put(app, epsilon=3.0)  # the whole of it
+    assert "it fails. It fixes the whole budget (Settings)." in said(app)
     for folder in ("/no/such/folder", "\0", "~nobody-at-all/x", "a" * 900, "![x](http://evil.example)"):
         put(app, ledger_folder=folder)
         assert "There is no folder" in wrong(app)
@@ -95,7 +97,7 @@ def test_the_errors_foretold_are_those_of_the_noise_and_use_no_data(tmp_path):
     first, second = (go(uploaded(content), "release", tmp_path) for content in (PEOPLE, PEOPLE.replace(b"a", b"b")))
     tiles = [m for m in first.markdown if "Typical error" in m.value or "19 of 20" in m.value]
     assert len(tiles) == 2
-    assert not any(c.value == release_request.CAUTION for c in first.caption), "Explore pays as a release does"
+    assert not any(c.value == release_request.CAUTION for c in first.caption)  # Explore pays as a release does
     assert [m.value for m in second.markdown] == [m.value for m in first.markdown]
     charges = dataframe(first, "mechanism")
     sigma = 1 / np.sqrt(2 * float(charges["together (ρ)"][0]))  # one row moves two counts of one table by 1
@@ -180,7 +182,7 @@ def test_a_further_release_is_a_new_plan_on_what_is_left(tmp_path):
     assert len(sized) == 2
     release(app)
     told, kept = captions(app), made(app)
-    assert badges(app)[0] is Tag.PAID, "no badge says that no data was used"
+    assert badges(app)[0] is Tag.PAID  # no badge says that no data was used
     offered = {e.proto.label for e in app.get("download_button")}
     assert offered >= {release_files.WORDS[name] for name in release_files.FIRST}
     listed = app.selectbox(key="release-file").options
@@ -194,7 +196,7 @@ def test_a_further_release_is_a_new_plan_on_what_is_left(tmp_path):
     assert "Released from berkeley" in [h.value for h in app.subheader]
     assert SEVERAL in told, "what is said of one person is true of each row"
     click(app, "Prepare another release")
-    assert "Used before 8% · this release 8% · left 84%" in everything(app), "equal releases, equal shares"
+    assert "Used before 8% · this release 8% · left 84%" in everything(app)  # equal releases, equal shares
     release(app)
     assert len(releases(tmp_path)) == 2
     entries = sorted((r["seq"] for r in releases(tmp_path)), reverse=True)
@@ -375,7 +377,7 @@ def test_a_look_is_remembered_when_the_same_table_is_brought_again(tmp_path):
 
 def test_where_bounds_were_filled_in_from_the_data_every_page_says_so_and_a_release_needs_a_reason(tmp_path):
     app = go(uploaded(schema=SCHEMA | {"peeked": True}), "release", tmp_path)
-    assert "this release 8%" in everything(app), "the preview comes before the reason"
+    assert "this release 8%" in everything(app)  # the preview comes before the reason
     assert app.button(key="release-now").disabled
     for page in ("release", "data", "explore", "compare", "guarantee", "learning"):
         assert badges(go(app, page)) == [Tag.PEEK], page
@@ -514,7 +516,7 @@ def test_the_stakeholder_view_shows_no_real_value_on_any_page(tmp_path):
     assert not figures(run_comparison(app))
     assert not app.dataframe
     go(app, "release", tmp_path)
-    assert not app.text_area, "nobody has looked"
+    assert not app.text_area  # nobody has looked
     assert PLANTED not in everything(release(app))
 
 

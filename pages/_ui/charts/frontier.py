@@ -69,7 +69,7 @@ def frontier(
     edges = [min(planned) / 1.15, max(planned) * 1.04]
     for name, (x, y) in ({name: (edges, [value] * 2) for name, value in levels.items()} | dict(curves)).items():
         line = {"color": GREY, "dash": "dot" if name in levels else "solid", "width": 1 + (name in curves)}
-        named = star is None or name not in levels or levels[name] != zone
+        named = star is None or levels.get(name) != zone
         figure.add_scatter(
             x=x, y=y, mode="lines", name=figure_text(name, 60), line=line, hoverinfo="name", showlegend=named
         )
@@ -85,7 +85,7 @@ def frontier(
         figure.add_scatter(
             x=[at, at], y=[value, ends[0]], mode="lines+markers+text", showlegend=False, hoverinfo="skip",
             text=["", f"<b>good enough&nbsp;<br>from ε = {at:g} on</b>&nbsp;"], textposition=f"top {side}",
-            line={"color": GREY, "dash": "dot"}, marker={"symbol": "star", "size": [20, 0], "opacity": 1},
+            line={"color": GREY, "dash": "dot"}, marker={"symbol": "star", "size": [20, 0], "opacity": 1}
         )  # fmt: skip
     words = "privacy budget (ε): smaller protects more"
     figure.update_xaxes(title=words, range=np.log10(edges), **log_axis({*planned} - {star and star[0]}))

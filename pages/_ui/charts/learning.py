@@ -27,9 +27,8 @@ def density(law: LineLaw, column: str) -> go.Figure:
     figure.add_vrect(x0=law.low, x1=law.high, fillcolor=SYNTHETIC, opacity=0.15, line_width=0)
     figure.update_xaxes(title=figure_text(column))
     figure.update_yaxes(rangemode="tozero", title="likelier →", showticklabels=False, showgrid=False)
-    return finish(figure, 224).update_layout(
-        margin_l=24, margin_t=24
-    )  # where the axis is dragged, within a phone's screen
+    # Low, and with room at the left where a phone's reader drags the axis.
+    return finish(figure, 224).update_layout(margin_l=24, margin_t=24)
 
 
 def curve(frame: pd.DataFrame, star: float, used: float) -> go.Figure:

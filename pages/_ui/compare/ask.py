@@ -95,13 +95,7 @@ def front_door(table: Table, workload: Workload, kinds: Sequence[str], delta: fl
         words = "1 point is 1% of the rows. An answer says how many rows have a combination of values. Columns and "
         words += "questions are chosen in the sidebar."
         tolerance = left.select_slider(
-            "All answers within",
-            TOLERANCES,
-            0.01,
-            points_words,
-            key="ask-tolerance",
-            help=words,
-            bind="query-params",
+            "All answers within", TOLERANCES, 0.01, points_words, key="ask-tolerance", help=words, bind="query-params"
         )
         share = right.select_slider("How often?", SHARES, 0.95, share_words, key="ask-share", bind="query-params")
     problem = QueryRelease(workload, table.n, table.unit.most_rows)

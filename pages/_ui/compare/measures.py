@@ -37,8 +37,8 @@ class Measure:
     population: bool = False
 
 
-def choose(sweep: Sweep) -> Measure:
-    """The widgets, and the measure they say."""
+def choose(sweep: Sweep, n: int) -> Measure:
+    """The widgets, and the measure they say of tables of `n` rows."""
     kind = st.selectbox("Error of", list(KINDS), key="measure", bind="query-params")
     if kind == "one question":
         return _one_question(sweep)
@@ -52,7 +52,7 @@ def choose(sweep: Sweep) -> Measure:
         truth = st.segmented_control(
             "The truth is", [truth, "its population"], default=truth, required=True, key="truth", bind="query-params"
         )
-    unit = f"points (1 = {sweep.problem.n / 100:,g} rows)"  # type: ignore[union-attr]
+    unit = f"points (1 = {n / 100:,g} rows)"
     if truth == "this table":
         return Measure(f"{kind}, {unit}", _of(name), name)
     return Measure(f"{kind} in the population, {unit}", _of(f"population_{name}"), name, population=True)

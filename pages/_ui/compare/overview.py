@@ -72,7 +72,7 @@ def settings(table: Table, sweep: Sweep) -> tuple[Workload, Callable[[float | No
         return QueryRelease(workload, n), draw(workload.domain, P, n, np.random.default_rng(0)), P
 
     def planned(advised: float | None) -> Planned:
-        budgets = [Budget(float(v), delta) for v in sorted({*values, *filter(None, [advised])})]
+        budgets = [Budget(float(v), delta) for v in sorted({*values, advised} - {None})]
         task = table, table.version, kinds, table.rows(workload.domain.names), table.unit.most_rows, delta, size
         algorithms = {name: build(known[name], {}) for name in names}
         what = table.version, workload.domain.names, kinds, n

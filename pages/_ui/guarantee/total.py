@@ -15,8 +15,6 @@ from .costs import draw, listed, nearest
 from .planned import DELTAS
 from .promise import beliefs
 
-EVER = "all that may ever be released"
-
 
 def total(table: Table) -> None:
     """Draw beliefs and privacy curves for a data set's releases so far and for all that may follow."""
@@ -52,7 +50,7 @@ def total(table: Table) -> None:
     failure = guarantee.small_failure(budget.delta)
     lines = {
         f"used so far ({len(found.releases)})": guarantee.evidence_bound(*spent, failure),
-        EVER: guarantee.evidence_bound(*ever, failure),
+        "all that may ever be released": guarantee.evidence_bound(*ever, failure),
     }
     left, right = st.columns(2, gap="large")
     with left:

@@ -145,8 +145,8 @@ def verdict(ready: PreparedRelease, of: tuple) -> None:
 def share(ready: PreparedRelease, sets: Sequence[DataSet] | None, head: DeltaGenerator) -> tuple[str, str]:
     """Draw in the `head` the shares of the budget used before and by this release; returns the latter in words.
 
-    The second part says how often a guess is right after as many such releases as the whole budget bears, or after the
-    most that Guarantee speaks of. `sets` is None where no budget record is named.
+    The second part says whether it fixes the whole budget, and how often a guess is right after as many such releases
+    as that bears, or after the most that Guarantee speaks of. `sets` is None where no budget record is named.
     """
     request = ready.request
     found = dataset_of(sets or (), request.dataset)
@@ -157,10 +157,10 @@ def share(ready: PreparedRelease, sets: Sequence[DataSet] | None, head: DeltaGen
     with head:
         mine = shared_gauge.draw(request.dataset or "", lifetime, spent, ready.events)
     many = how_many(1.0, lifetime.cost(ready.events) / lifetime.capacity)
-    fixed = " It fixes the whole budget (Settings)." * (found is None)
+    after = " It fixes the whole budget (Settings)." * (found is None)
     seen = min(many, controls.MOST_RELEASES)
     guess = Promise(request.budget.epsilon, request.budget.delta, ready.events, seen).guess()
-    return mine, f"{fixed} After {seen} such releases: right at most {times_in_100(guess)}." * (many > 1)
+    return mine, after + f" After {seen} such releases: right at most {times_in_100(guess)}." * (many > 1)
 
 
 def preview(ready: PreparedRelease, ledger: Path | None, of: tuple, sets: Sequence[DataSet]) -> None:
