@@ -166,17 +166,15 @@ def scale(found: Audit) -> go.Figure:
 def pile_table(found: Audit) -> pd.DataFrame:
     """Return the share of each table's releases in `PILES` equal steps of the test's score.
 
-    Scores are in standard deviations from the line between the piles.
+    Scores are differences from the line between the piles.
     """
-    ends = np.quantile(found.thresholds, [0.005, 0.995])
-    edges = np.linspace(*ends, PILES + 1) if ends[0] < ends[1] else np.array([ends[0] - 0.5, ends[0] + 0.5])
-    at = np.clip(found.thresholds, edges[0], edges[-1])
+    at = np.clip(found.thresholds, *np.quantile(found.thresholds, [0.005, 0.995]))
+    edges = np.histogram_bin_edges(at, PILES)
     counts = {
         name: np.histogram(at, edges, weights=np.diff(share, prepend=0.0))[0]
         for name, share in (("first table", found.false_alarms), ("second table", found.hits))
     }
-    middle = (edges[:-1] + edges[1:]) / 2 - found.line
-    return pd.DataFrame({"score": middle / (np.std(found.thresholds) or 1.0), **counts})
+    return pd.DataFrame({"score": (edges[:-1] + edges[1:]) / 2 - found.line, **counts})
 
 
 def piles(found: Audit) -> go.Figure:

@@ -173,7 +173,6 @@ def _curve(found: dict[str, list[Result]], problem: PointRelease) -> None:
     err = theory.error(**noise, d=d, D=D)
     words = "Shaded: all repeats." if err < D else "Measured; no theorem promises it for so few points."
     heading(f"Points are {last:.1f} km off on average: {60 * last / SPEED:.0f} minutes by ambulance", words=words)
-    useful = f"**Good for: areas over {np.ceil(2 * last):.0f} km wide.**"
-    st.markdown(f"{useful} Not for: streets or homes.")
+    st.markdown(f"**Good for: areas over {np.ceil(2 * last):.0f} km wide.** Not for: streets or homes.")
     summary = f"Done after {by.index[-1]} steps; before: {first:.1f} km. Map: {WIDTH} km wide, at {SPEED} km an hour."
     results.panel(evolution_charts.distances(frame), summary, frame, "distance")
