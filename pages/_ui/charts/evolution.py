@@ -51,8 +51,8 @@ def distances(records: pd.DataFrame) -> go.Figure:
     """Draw the distance against t: the median over repeats and their range."""
     figure = go.Figure()
     by = records.groupby("t")["distance"]
-    middle, low, high = by.median(), by.min(), by.max()
-    band(figure, middle.index, low, high, SYNTHETIC, opacity=0.18, name="range over repeats", showlegend=False)
+    middle = by.median()
+    band(figure, middle.index, by.min(), by.max(), SYNTHETIC, opacity=0.18, name="range over repeats", showlegend=False)
     figure.add_scatter(
         x=middle.index, y=middle, mode="lines+markers", name="measured", line={"color": SYNTHETIC}, marker_size=7,
         showlegend=False,
