@@ -13,8 +13,9 @@ AT_ONCE = 60.0  # seconds of runs on a public sample that begin without a press
 # On a small screen both sliders are beside each other, and the picture comes before the words.
 ORDER = """<style>.st-key-lead {display: none;}
 .st-key-asked-what [data-testid="stHorizontalBlock"] {flex-wrap: nowrap;}
-.st-key-asked-what [data-testid="stColumn"] {min-width: 0;} @media (max-width: 640px), (max-height: 760px) {
-.st-key-found > :first-child {flex-basis: 100%;}
+.st-key-asked-what [data-testid="stColumn"] {min-width: 0;}
+@media (max-width: 640px) {.st-key-found > :first-child {flex-basis: 100%;}}
+@media (max-width: 640px), (max-height: 760px) {
 :has(> :is(.st-key-asked, .st-key-chart)), .st-key-asked, .st-key-chart {display: contents !important;}
 :has(> .st-key-asked-words) {order: 1;}}</style>"""
 PRESSED = "compare-pressed"  # kept until it is served: the run that hears a press may end early for a newer one
@@ -38,7 +39,7 @@ with refusals():
     chart = front.container(key="chart")
     advised = None if asked is None else asked.enough
     with st.sidebar:
-        seconds, start = plan(advised)
+        found, (seconds, start) = sweep.news, plan(advised)
     new, sweep.advised = sweep.asked is None or sweep.advised != advised, advised
     by_itself = new and seconds < AT_ONCE and not (table.uploaded or stakeholder())
     if st.session_state.pop(PRESSED, False) or by_itself or (sweep.shown and not seconds):
@@ -48,6 +49,8 @@ with refusals():
 
 with chart, row(key="all-asked"):
     if watch(sweep, "sweep") and (seconds or not sweep.shown):
+        if sweep.news > found:  # since the plan
+            st.rerun()
         words = "Runs that are there already are kept. Add an algorithm, an ε or repeats, and only those run."
         st.button(
             "Run the comparison", icon=":material/play_arrow:", key="compare-run", help=words,
@@ -56,8 +59,7 @@ with chart, row(key="all-asked"):
         )  # fmt: skip
 if not sweep.shown or sweep.problem is None:
     if sweep.ended:
-        chosen = (len(st.session_state[key]) for key in ("compared", "epsilons"))
-        st.info("Nothing has run yet. Chosen: {} algorithms at {} budgets.".format(*chosen))
+        st.info("Nothing has run yet.")
     st.stop()
 if stakeholder():
     st.stop()

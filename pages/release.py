@@ -59,7 +59,7 @@ try:
         with steps:
             heading("2 · What is released?")
             slider, tiles = st.container(), st.container()
-            fold = st.expander("Settings: columns, questions, algorithm", icon=":material/tune:")
+            fold = st.expander("Columns, questions, algorithm", icon=":material/tune:")
             fields = release_request.dataset(table, sets, fields_place, fold)
             needed, reason = release_request.reason(table)
             request = release_request.request(table, fields, reason or "not given yet" * needed, slider, fold)

@@ -79,13 +79,11 @@ def test_before_a_folder_is_named_the_page_shows_the_plan_and_the_button_says_wh
     assert "guesses right at most 54 times in 100" in shown(app)
     assert button(app, f"{NOW} (first: a folder in step 1)").disabled
     assert "Uses 8% of the budget, even if it fails." in said(app)
-    assert "whole budget: 12 such releases. After 12, a guess is right at most 63 times in 100." in captions(
-        app
-    )
+    assert "the budget: 12 such releases. After 12, a guess is right at most 63 times in 100." in captions(app)
     put(app, epsilon=0.01)
     assert "After 100, a guess is right at most" in captions(app)  # no more, whose exact sum would take minutes
     put(app, epsilon=3.0)  # the whole of it
-    assert "The first release fixes the whole budget." in captions(app)
+    assert "The first release fixes the budget." in captions(app)
     for folder in ("/no/such/folder", "\0", "~nobody-at-all/x", "a" * 900, "![x](http://evil.example)"):
         put(app, ledger_folder=folder)
         assert "There is no folder" in wrong(app)
@@ -191,7 +189,7 @@ def test_a_further_release_is_a_new_plan_on_what_is_left(tmp_path):
     assert sorted(listed) == sorted(release_files.WORDS[name] for name in {*kept} - set(release_files.FIRST))
     go(go(app, "explore"), "release", tmp_path)
     assert made(app) is kept
-    assert "you may publish all files" in said(app)
+    assert "you may publish everything" in said(app)
     assert NOW not in labels(app)
     assert "This release is in the budget record" in told
     assert set(sized) <= {m.value for m in app.markdown}, "the accuracy foretold is the accuracy stated"

@@ -167,7 +167,7 @@ def share(ready: PreparedRelease, sets: Sequence[DataSet] | None, head: DeltaGen
     many = how_many(1.0, lifetime.cost(ready.events) / lifetime.capacity)
     seen = min(many, controls.MOST_RELEASES)
     guess = Promise(request.budget.epsilon, request.budget.delta, ready.events, seen).guess()
-    words = "The first release fixes the whole budget" if found is None else "The whole budget"
+    words = "The first release fixes the budget" if found is None else "The whole budget"
     if many > 1:
         words += f": {many:,} such releases. After {seen}, a guess is right at most {times_in_100(guess)}"
     st.caption(f"{words}.")
