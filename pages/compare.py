@@ -39,7 +39,8 @@ with refusals():
     chart = front.container(key="chart")
     advised = None if asked is None else asked.enough
     with st.sidebar:
-        found, (seconds, start) = sweep.news, plan(advised)
+        found = sweep.news
+        seconds, start = plan(advised)
     new, sweep.advised = sweep.asked is None or sweep.advised != advised, advised
     by_itself = new and seconds < AT_ONCE and not (table.uploaded or stakeholder())
     if st.session_state.pop(PRESSED, False) or by_itself or (sweep.shown and not seconds):

@@ -95,6 +95,7 @@ def test_the_button_to_explore_says_what_is_missing_and_the_page_how_much_is_lef
     app = opened()
     assert heading(app) == "3 columns to decide"
     assert explore(app) == (False, "**Explore it**: first decide about 3 columns")
+    assert grid(app)["age"]["next"] == "Measure privately"
     press(app, READ)
     assert heading(app) == "All columns ready"
     assert explore(app) == (True, "**Explore it**")

@@ -213,7 +213,10 @@ def _use(guess: Guess) -> tuple[str, str]:
 
 def _next_step(wrong: list[Problem]) -> tuple[str, str]:
     """What one click does about a column in use: its label, and the repair; nothing where nothing is wrong."""
-    fix = "" if not wrong else MEASURE if stakeholder() else wrong[0].fixes[0]
+    if not wrong:
+        return "", ""
+    private = stakeholder() or (wrong[0].open and table().large is None)
+    fix = MEASURE if private else wrong[0].fixes[0]
     return repairs.FIXES.get(fix, fix), fix
 
 
