@@ -43,19 +43,18 @@ def test_the_page_opens_on_a_finished_game_with_its_picture():
     right, allowed = audits.guesses(found)
     assert (found.budget, times_in_100(allowed)) == (Budget(1.0, 1e-9), "54 times in 100"), "as other pages have it"
     assert np.interp(-found.line, -found.thresholds, found.hits + found.false_alarms) == approx(1, abs=0.03)
-    told = (
+    assert (
         f"**Passes.** Anna is ill in one invented table, healthy in its twin. Each was released {found.runs:,} times "
         f"at ε = 1. A program that knows everyone else guessed which: right {100 * right:.1f} times in 100. "
         f"Promised: at most 54, luck may add {(chance := 100 / np.sqrt(found.runs)):.2g}."
-    )
-    assert told in plainly(app.success[0].value)
+    ) in plainly(app.success[0].value)
     assert figures(app)[0]["layout"]["annotations"][0]["text"] == f"luck: +{chance:.2g}"
     (points,) = plotted(app)
     assert points["text"] == ["a coin: 50", f"right: {100 * right:.1f}", "promised: 54"]
     assert numbers(points["x"]) == approx([50, round(100 * right, 1), 54]), "as said, the promise rounded up"
     promised, pale = (zone["x1"] for zone in figures(app)[0]["layout"]["shapes"])
     assert pale - promised == approx(chance)
-    assert audits.pile_table(found).iloc[:, 1:].sum().tolist() == approx([1, 1])
+    assert list(audits.pile_table(found).iloc[:, 1:].sum()) == approx([1, 1])
     assert app.selectbox(key="audit-algorithm").options == [cls.about.title for cls in QUERIES.values()]
 
 
