@@ -66,8 +66,9 @@ def choose(table: Table) -> Chosen:
     if seconds >= SAID:
         st.caption(f"Forecast: {words(seconds, size)}, from public numbers.")
     schema = None if table.trial is None else table.trial.share(budget)
-    what = {"algorithm": algorithm, "budget": budget, "schema": schema}
-    return Chosen(problem=problem, texts=texts, seeds=seeds, again=again, **what)
+    return Chosen(
+        problem=problem, texts=texts, algorithm=algorithm, budget=budget, seeds=seeds, again=again, schema=schema
+    )
 
 
 def _ends(of: str, left: str, right: str) -> None:
