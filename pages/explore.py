@@ -58,11 +58,11 @@ if job.results:
     with st.container(key="screen"):
         left, right = st.columns(2)
         with left:
-            outcome.convergence(shown)
             comparison.marginals(shown)
-        with right:
             comparison.queries(shown)
+        with right:
             comparison.pair(shown)
+            outcome.convergence(shown)
     with st.container(key="sections"):
         parts(
             "below",
