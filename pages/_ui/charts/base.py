@@ -20,7 +20,6 @@ BARS: dict[str, dict[str, Any]] = {"real": {"color": REAL}, "synthetic": HATCHED
 TEXT = {"size": 13}
 POWERS = {"type": "log", "exponentformat": "power", "dtick": 1}  # an axis
 LETTER = 7  # pixels of one, about
-BETWEEN = 6  # pixels from one name to the next
 LEADER = 16  # pixels from the end of a line to its name
 LINES = {  # error: colour, dash, words
     "max_error": (ERROR, "solid", "largest error"),
@@ -73,7 +72,7 @@ def named_ends(lines: Sequence[End], seen: np.ndarray, height: float, *, log: bo
     ends = [float(at(line[2])) for line in lines]
     places = [(end - low) / max(high - low, 1e-9) * 0.6 * height for end in ends]
     names = [short(name).split("\n") for name, *_ in lines]
-    finals = spread(places, [17.0 * len(name) + BETWEEN for name in names])
+    finals = spread(places, [6 + 17.0 * len(name) for name in names])
     return [
         {
             "x": 1, "xref": "x domain", "y": end, "xanchor": "left", "ax": LEADER, "ay": place - final,

@@ -186,7 +186,7 @@ def stopped(own: pd.DataFrame) -> str:
     said = "The error is still falling: more steps may help"
     since, before = int(late["t"].iloc[0]), late["max_error"].iloc[0]
     if before - final["max_error"] <= 0.1 * final["max_error"]:
-        said = "The error has settled: waiting longer does not help"
+        said = "The error has settled: waiting does not help"
     return f"{said}. Largest error: {points(before)} at step {since:,}, {last} at the end."
 
 
