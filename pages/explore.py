@@ -37,18 +37,19 @@ if not revealed:
 until = time.monotonic() + PATIENCE
 job = run.follow(started)
 if job.results:
-    result, domain = job.results[0], chosen.problem.domain
+    result = job.results[0]
     if stakeholder():  # everything else compares with the records
         results.accounts(job)
         asking.ask(table, chosen, [result])
         ties.linked(result, chosen)
         st.stop()
-    both = compare(result.release, table.rows(domain.names), chosen.problem.workload)
+    both = compare(result.release, table.rows(chosen.problem.domain.names), chosen.problem.workload)
     with st.container(key="verdict"):
         beside = outcome.verdict(table, chosen, result, both)
     run.wait_for_replays(started, until)
-    what = {"replays": started.replays, "both": both, "pinned": keep.pinned(table)}
-    shown = outcome.Shown(table=table, chosen=chosen, result=result, **what)
+    shown = outcome.Shown(
+        table=table, chosen=chosen, result=result, replays=started.replays, both=both, pinned=keep.pinned(table)
+    )
     with beside:
         outcome.spread(shown)
         run.watch_replays(started, len(shown.replays))
@@ -57,11 +58,11 @@ if job.results:
     with st.container(key="screen"):
         left, right = st.columns(2)
         with left:
-            outcome.convergence(shown)
             comparison.marginals(shown)
-        with right:
             comparison.queries(shown)
+        with right:
             comparison.pair(shown)
+            outcome.convergence(shown)
     with st.container(key="sections"):
         parts(
             "below",

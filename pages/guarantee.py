@@ -10,7 +10,7 @@ from pages._ui.shell import table as current_table
 
 table = current_table()
 tried(table)
-drawing, right = st.columns([5, 4], gap="medium")
+drawing, right = st.columns(2, gap="medium")
 with right:
     with st.container(horizontal=True):
         epsilon, times = controls.epsilon_slider(), promise.releases()

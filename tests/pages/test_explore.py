@@ -30,10 +30,10 @@ from tests.pages.headless import (
     captions,
     click,
     dataframe,
+    everything,
     figures,
     numbers,
     open_page,
-    plotted,
     put,
     said,
     settled,
@@ -66,7 +66,7 @@ def test_the_page_says_and_draws_the_numbers_of_the_run_and_of_its_repeats():
     gaps = {name: compare(runs[0].release, truth, Marginals(domain, [[name]])).gaps.max() for name in domain.names}
     column = chart(app, "95% range")["layout"]["xaxis"]["title"]["text"]
     assert gaps[column] == max(gaps.values()), "the column that is off most comes first"
-    assert any(t.get("fill") == "toself" for t in chart(app, "not fitted")["data"])
+    assert any(t.get("fill") == "toself" for t in chart(app, "simple noise")["data"])
     shows_the_tiles_of(runs[0], app)
     found, n = final_errors(runs[0]), runs[0].problem.n
     assert f"**{float(f'{found.as_exact_as_sample * n:.2g}'):,.0f} people**" in shown(app)
@@ -110,7 +110,7 @@ def test_replays_that_end_while_the_page_is_drawn_are_shown_too(monkeypatch):
 def test_one_repeat_shows_the_same_first_run_without_bars_or_range():
     app = opened(repeats="1")
     assert "fresh noise" not in captions(app)
-    assert not any(t.get("fill") for t in chart(app, "not fitted")["data"])
+    assert not any(t.get("fill") for t in chart(app, "simple noise")["data"])
     shows_the_tiles_of(berkeley("gaussian_maxent", 1.0, 0), app)
 
 
@@ -198,7 +198,7 @@ def test_lines_are_in_points_with_people_beside():
     assert line.y[0] == approx(10)
     assert line.customdata[0] == approx(100)
     assert line.x[0] == approx(0.1)
-    assert json.loads(figure.to_json())["layout"]["yaxis"]["title"]["text"] == "points"
+    assert json.loads(figure.to_json())["layout"]["yaxis"]["title"]["text"] == "points (1 = 10 people)"
 
 
 def test_pinned_runs_stand_each_beside_the_line_of_its_own_budget():
@@ -207,7 +207,7 @@ def test_pinned_runs_stand_each_beside_the_line_of_its_own_budget():
     put(app, epsilon=0.1)
     facts = dataframe(app, "A (pinned)")
     assert facts.loc["ε"].tolist() == ["1", "0.1"]
-    assert any(trace.get("name") == "largest error, A" for trace in plotted(app))
+    assert chart(app, "largest error, A")
     for name, epsilon in (("A (pinned)", 1.0), ("B (now)", 0.1)):
         run = berkeley("gaussian_maxent", epsilon, 0)
         least = least_rmse(run.problem.workload, Budget(epsilon, 1e-9), run.problem.n)
@@ -222,24 +222,29 @@ def test_questions_are_marked_without_a_mouse_by_a_column_they_involve():
     expected = [i for i, text in enumerate(listed["question"]) if "Gender = " in text]
     assert 0 < len(expected) < len(listed)
     assert questions_drawn(app)["data"][0]["selectedpoints"] == expected
-    assert f"{len(expected):,} marked questions" in captions(app)
+    assert f"{len(expected):,} marked questions" in everything(app)
     means = next(f.value for f in app.dataframe if list(f.value.columns) == ["column", "error", "questions"])
     assert means.set_index("column").loc["Gender", "questions"] == len(expected)
 
 
 def questions_drawn(app):
     return next(
-        f for f in figures(app) if f["layout"]["xaxis"].get("title", {}).get("text") == "answers, from worst to best"
+        f
+        for f in figures(app)
+        if f["layout"]["xaxis"].get("title", {}).get("text") == "one dot an answer, from worst to best"
     )
 
 
 def test_the_sentence_says_whether_waiting_pays():
     t = np.arange(1, 101)
     for errors, told in (
-        (0.1 / t, "No: 0.13 points at step 75, 0.1 at the end. More steps may help."),
-        (np.where(t < 60, 0.1, 0.0044), "Yes: 0.44 points at step 75, 0.44 at the end. Waiting does not help."),
-        (t / 1000, "Yes: 7.5 points at step 75, 10 at the end. Waiting does not help."),
-        ([0.01], "After 1 steps: 1 points."),
+        (0.1 / t, "The error is still falling: more steps may help. Largest error: 0.13 at step 75, 0.1 at the end."),
+        (
+            np.where(t < 60, 0.1, 0.0044),
+            "The error has settled: waiting does not help. Largest error: 0.44 at step 75, 0.44 at the end.",
+        ),
+        (t / 1000, "The error has settled: waiting does not help. Largest error: 7.5 at step 75, 10 at the end."),
+        ([0.01], "Done after 1 steps. Largest error: 1 points."),
     ):
         assert outcome.stopped(pd.DataFrame({"t": t[: len(errors)], "max_error": errors})) == told
 

@@ -50,7 +50,7 @@ def two_worlds(right: int, words: str) -> str:
         for left, top, text in (
             (23.5, 0, "with you"),
             (76.5, 0, "with someone else"),
-            (50, 49, "which table was it?"),
+            (50, 49, "100 guesses: which table?"),
         )
     )
     image = f'<img src="{source}" alt="{words}" style="display:block;width:100%;height:auto">'
@@ -70,7 +70,7 @@ def _table(x: float, colour: str) -> str:
 def posteriors(frame: pd.DataFrame, prior: float) -> go.Figure:
     """Draw suspicions after a release against those before; columns "… at most" and "… at least" have one look."""
     figure, x = go.Figure(), frame["before"]
-    figure.add_scatter(x=x, y=x, mode="lines", name="no release", line={"color": GREY, "dash": "dot"}, hoverinfo="skip")
+    figure.add_scatter(x=x, y=x, mode="lines", name="unchanged", line={"color": GREY, "dash": "dot"}, hoverinfo="skip")
     names = [str(c).removesuffix(" at most") for c in frame if str(c).endswith(" at most")]
     for name, colour, dash in zip(names, COLOURS, DASHES, strict=False):
         for side in ("at most", "at least"):
@@ -80,8 +80,8 @@ def posteriors(frame: pd.DataFrame, prior: float) -> go.Figure:
                 hovertemplate=f"{name}: {side} %{{y:.4%}}<extra></extra>",
             )  # fmt: skip
     figure.add_vline(x=prior, line={"color": GREY, "width": 1})
-    figure.update_xaxes(title="suspicion before the release").update_yaxes(title="suspicion after it")
-    return _of_shares(finish(figure))
+    figure.update_xaxes(title="before").update_yaxes(title="after")
+    return _of_shares(finish(figure, 260))
 
 
 def privacy_curves(

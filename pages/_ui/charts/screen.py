@@ -17,11 +17,12 @@ from .base import BARS, DIVERGING, ERROR, GREY, LINES, SHADES, TEXT, named_ends,
 
 HEIGHT = 240
 MARGIN = {"l": 4, "r": 4, "t": 24, "b": 4}
-LEGEND = {"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0, "font": TEXT, "entrywidth": 80}
-FADED, STAGE = 0.18, "fits again"
+LEGEND = {"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0, "font": TEXT}
+FADED, STAGE = 0.18, "refining begins"
 APART = 1.0  # points of difference at which a map's colour is full
 GAP = 0.13  # between two of three heat maps, as a share of the width: on a phone a scale stands there
 WIDE = (1 - 2 * GAP) / 3
+TURNED = {"autotickangles": [0, -45]}  # names along an axis, where they would meet
 
 Spec = dict[str, Any]  # a part of a figure, as Plotly's schema has it
 LEGEND_WHISKER: Spec = {  # as Plotly draws no whiskers in legends
@@ -58,7 +59,7 @@ def convergence_chart(
         line = {"color": GREY, "dash": "dot", "width": 1}
         ends = pd.Series([min(0.0, first[x].min()), first[x].max()])
         flat = pd.Series([raw_noise, raw_noise])
-        lines.append(_line(ends, flat, "not fitted", line, n, noun) | {"mode": "lines"})
+        lines.append(_line(ends, flat, "simple noise", line, n, noun) | {"mode": "lines"})
     upon = {"xref": "x", "yref": "y domain"}
     rule = upon | {"type": "line", "y0": 0, "y1": 1, "line": {"color": GREY, "width": 1}}
     place = upon | {"y": 1, "yanchor": "top", "xanchor": "left", "showarrow": False, "font": TEXT}
@@ -68,7 +69,7 @@ def convergence_chart(
     return _small(
         lines,
         xaxis=_axis(title, rangemode="tozero"),
-        yaxis=_axis("points", type="log", dtick="D2", tickformat="~g"),
+        yaxis=_axis(_points(n, noun), type="log", dtick="D2", tickformat="~g"),
         shapes=[rule | {"x0": at, "x1": at} for at in stages],
         annotations=[place | {"x": at, "text": STAGE} for at in stages] + notes,
         showlegend=False,
@@ -126,8 +127,8 @@ def questions(
         dots["selectedpoints"] = list(marked)
     return _small(
         [dots, *band],
-        xaxis=_axis("answers, from worst to best", type="log", dtick=1, tickformat=",d"),
-        yaxis=_axis("points", rangemode="tozero"),
+        xaxis=_axis("one dot an answer, from worst to best", type="log", dtick=1, tickformat=",d"),
+        yaxis=_axis(_points(n, noun), rangemode="tozero"),
         dragmode="select", selectdirection="h", showlegend=False,
     )  # fmt: skip
 
@@ -155,7 +156,7 @@ def marginal(frame: pd.DataFrame, title: str, n: int, noun: str) -> go.Figure:
             break
     return _small(
         bars,
-        xaxis=_axis(figure_text(title), **ticks(names, 14)),
+        xaxis=_axis(figure_text(title), **ticks(names, 14), **TURNED),
         yaxis=_axis("%", rangemode="tozero"),
         barmode="group", bargap=0.2,
     )  # fmt: skip
@@ -185,7 +186,7 @@ def pair(
     rows, across = short_names(labels[0], 14), short_names(labels[1], 12)
     most = 100 * float(max(real.max(), synthetic.max()))
     # The browser knows how wide a map is: it turns the names, and leaves out those that would overlap.
-    along: Spec = {"type": "category", "tickfont": TEXT, "autotickangles": [0, -45]}
+    along: Spec = {"type": "category", "tickfont": TEXT} | TURNED
     down = {"type": "category", "tickfont": TEXT, "autorange": "reversed"}
     maps: list[Spec] = []
     layout: dict[str, Any] = {"annotations": [], "shapes": []}
@@ -193,11 +194,11 @@ def pair(
     row, column = np.unravel_index(np.abs(apart).argmax(), apart.shape)
     frame = {"type": "rect", "x0": column - 0.5, "x1": column + 0.5, "y0": row - 0.5, "y1": row + 0.5}
     frame |= {"line": {"color": ERROR, "width": 2}}
-    tables = (("real, %", real), ("synthetic", synthetic), ("+ too many, − too few", apart))
+    tables = (("real, %", real), ("synthetic", synthetic), ("difference", apart))
     for place, (name, values) in enumerate(tables):
         signed, number = place == 2, str(place + 1) * (place > 0)
         x = 1.0 if signed else 2 * WIDE + GAP + 0.01
-        colorbar = {"thickness": 7, "x": x, "xanchor": "left", "tickfont": TEXT, "nticks": 4}
+        colorbar = {"thickness": 7, "x": x, "xpad": 3, "xanchor": "left", "tickfont": TEXT, "nticks": 4}
         maps.append(
             {
                 "type": "heatmap", "x": across, "y": rows, "z": 100 * values,
@@ -220,7 +221,12 @@ def pair(
 
 
 def _axis(title: str, **more: Any) -> Spec:
-    return {"title": {"text": title}} | more
+    return {"title": {"text": title}, "tickfont": TEXT} | more
+
+
+def _points(n: int, noun: str) -> str:
+    """The name of an axis of points, with how many people one is."""
+    return f"points (1 = {n / 100:,g} {noun})"
 
 
 def _small(data: list[Spec], **layout: Any) -> go.Figure:

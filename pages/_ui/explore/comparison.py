@@ -28,14 +28,14 @@ INTERVALS = f"{ask.LEVEL:.0%} intervals for this table, from the release alone; 
 WHISKERS = f"Whiskers: {INTERVALS}"
 
 
-@chart("queries", "Which questions are answered worst?", "workload", "point")
+@chart("queries", "workload", "point")
 def queries(shown: Shown, _: DeltaGenerator, details: DeltaGenerator) -> Told:
     """Every question's error, worst first, linked to the columns it involves."""
     table, columns = shown.listed, shown.listed["column"]
-    tenth, half = (points(float(np.quantile(shown.both.gaps, q))) for q in (0.9, 0.5))
+    tenth = points(float(np.quantile(shown.both.gaps, 0.9)))
     worlds = shown.gaps if shown.replays else None
-    most = "" if worlds is None else f", in repeats {points(worlds.max())}"
-    summary = f"Worst: {points(shown.both.gaps.max())} points{most}. One in ten: over {tenth}."
+    most = "" if worlds is None else f", in repeats by up to {points(worlds.max())}"
+    summary = f"9 of 10 answers are within {tenth} points. The worst is off by {points(shown.both.gaps.max())}{most}."
     names = shown.chosen.problem.domain.names
     marks = {None: "all questions"} | {name: f"about {text}" for name, text in distinct(names).items()}
     about = details.selectbox(
@@ -50,12 +50,12 @@ def queries(shown: Shown, _: DeltaGenerator, details: DeltaGenerator) -> Told:
     marked = [p["point_index"] for p in brushed] or chosen
     rows = table.iloc[sorted({i for i in marked if i < len(table)})] if marked else table
     each = by_column(rows)
-    what = f"{len(rows):,} marked questions" if marked else "All questions shown"
-    worst = shown.words(each["error"].iloc[0])
-    words = f"{what}: those about {clean(each['column'].iloc[0])} are off most, {worst} on average."
+    if marked:
+        worst = shown.words(each["error"].iloc[0])
+        summary = f"{len(rows):,} marked questions. Those about {clean(each['column'].iloc[0])} are off most, "
+        summary += f"{worst} on average."
     details.dataframe(each, hide_index=True)
-    more = f"Half of them are off by more than {half} points. Mark some: drag over the dots, or choose a column."
-    return words if marked else summary, table.drop(columns="column"), more
+    return summary, table.drop(columns="column"), "Mark some questions: drag over the dots, or choose a column."
 
 
 @st.fragment
@@ -120,7 +120,7 @@ def ranged(
     return frame.assign(**{names[name]: values for name, values in found.items()}), more + bounded
 
 
-@chart("marginal", "How far off is a column?", "marginal", "point")
+@chart("marginal", "marginal", "point")
 def marginals(shown: Shown, place: DeltaGenerator, _: DeltaGenerator) -> Told:
     """One column real beside synthetic, with how far other noise moves the synthetic one."""
     domain = shown.chosen.problem.domain
@@ -134,8 +134,8 @@ def marginals(shown: Shown, place: DeltaGenerator, _: DeltaGenerator) -> Told:
     own = places[column]
     pair = replace(both, workload=single, real=both.real[own], synthetic=both.synthetic[own])
     frame = pd.DataFrame({"value": labels, "real": pair.real, "synthetic": pair.synthetic})
-    far = shown.words(pair.gaps.max())
-    words = f"Off most at {clean(labels[int(pair.worst(1)[0])])}: {far}."
+    size, people = shown.words(pair.gaps.max()).split(" ≈ ")
+    words = f"One column: {people} off. Most at {clean(labels[int(pair.worst(1)[0])])}: {size}."
     if shown.pinned is not None:
         frame["pinned A"] = shown.pinned[0].release.answers(single)
     frame, more = ranged(
@@ -146,7 +146,7 @@ def marginals(shown: Shown, place: DeltaGenerator, _: DeltaGenerator) -> Told:
     return words, frame, more
 
 
-@chart("pair", "How far off are two columns?", "marginal", "cell", "point")
+@chart("pair", "marginal", "cell", "point")
 def pair(shown: Shown, place: DeltaGenerator, _: DeltaGenerator) -> Told:
     """Two columns as heat maps: real, synthetic, and the difference."""
     domain = shown.chosen.problem.domain
@@ -165,9 +165,9 @@ def pair(shown: Shown, place: DeltaGenerator, _: DeltaGenerator) -> Told:
     index = pd.DataFrame([(a, b) for a in first.labels for b in second.labels], columns=pd.Index(["first", "second"]))
     frame = index.assign(real=both.real, synthetic=both.synthetic)
     where = " and ".join(map(clean, index.iloc[int(both.worst(1)[0])]))
-    words = f"Off most at {where}: {shown.words(both.gaps.max())}."
-    no = "No intervals: nothing was measured about both together."
-    frame, more = ranged(shown, frame, two, both, INTERVALS, no)
+    size, people = shown.words(both.gaps.max()).split(" ≈ ")
+    words = f"Two columns: {people} off. Most at {where}: {size}."
+    frame, more = ranged(shown, frame, two, both, INTERVALS, "Nothing was measured about both together.")
     axes, labels = tuple(chosen), (first.labels, second.labels)
     if sum(map(len, first.labels)) < sum(map(len, second.labels)):  # what is long has room at the side
         real, synthetic, axes, labels = real.T, synthetic.T, axes[::-1], labels[::-1]

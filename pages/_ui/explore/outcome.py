@@ -31,7 +31,6 @@ from .screen import Told, chart
 from .setup import AGAINST, Chosen
 
 STAGE = re.compile(r"fit (\d+) of (\d+)")
-OVERSHOT = 5  # steps of a new fit among which its jump is looked for
 LISTED = 1000  # questions that are put into words
 
 
@@ -183,14 +182,15 @@ def stopped(own: pd.DataFrame) -> str:
     late = own[own["t"] >= 0.75 * final["t"]]
     last, steps = points(final["max_error"]), int(final["t"])
     if len(late) < 2:
-        return f"After {steps:,} steps: {last} points."
+        return f"Done after {steps:,} steps. Largest error: {last} points."
+    said = "The error is still falling: more steps may help"
     since, before = int(late["t"].iloc[0]), late["max_error"].iloc[0]
     if before - final["max_error"] <= 0.1 * final["max_error"]:
-        return f"Yes: {points(before)} points at step {since:,}, {last} at the end. Waiting does not help."
-    return f"No: {points(before)} points at step {since:,}, {last} at the end. More steps may help."
+        said = "The error has settled: waiting does not help"
+    return f"{said}. Largest error: {points(before)} at step {since:,}, {last} at the end."
 
 
-@chart("convergence", "Has the error stopped falling?", "point", "sampling floor", "seed")
+@chart("convergence", "point", "sampling floor", "seed")
 def convergence(shown: Shown, _: DeltaGenerator, details: DeltaGenerator) -> Told:
     """Error against rounds or against the budget spent, the range over replays, raw noise, a pinned run behind."""
     frame = shown.curve
@@ -206,7 +206,8 @@ def convergence(shown: Shown, _: DeltaGenerator, details: DeltaGenerator) -> Tol
         low, high = (points(v) for v in (last["max_error"].min(), last["max_error"].max()))
         more += f"Band: {low} to {high} points in {len(shown.runs)} repeats with fresh noise. "
     if raw is not None:
-        more += f"Not fitted: noise alone on every answer is off by up to {points(raw)} points. "
+        summary += f" Simple noise: {points(raw)}."
+        more += "Simple noise: the largest error of noise on every answer, and nothing else. "
     if frame["epsilon_spent"].nunique() == 1:
         more += "The whole budget is used before the first step. "
     elif row := RATES.get(shown.result.summary["algorithm"]):
@@ -217,8 +218,10 @@ def convergence(shown: Shown, _: DeltaGenerator, details: DeltaGenerator) -> Tol
     if "population_max_error" in frame:
         more += f"Against the population the largest error is {points(end['population_max_error'])} points."
     marks = [float(own[x].iloc[i]) for i, _ in stages] if own[x].nunique() > 1 else []
-    beside = {"raw_noise": raw, "stages": marks, "pinned": shown.pinned[1] if shown.pinned else None}
-    figure = charts.convergence_chart(frame, x, against, shown.n, shown.noun, **beside)
+    pinned = shown.pinned[1] if shown.pinned else None
+    figure = charts.convergence_chart(
+        frame, x, against, shown.n, shown.noun, raw_noise=raw, stages=marks, pinned=pinned
+    )
     st.plotly_chart(figure, key="convergence", alt=summary, config=QUIET)
     return summary, frame, more
 
@@ -242,12 +245,8 @@ def _stages(result: Result, own: pd.DataFrame) -> list[tuple[int, str]]:
         note = STAGE.match(record.note)
         name = note[0] if note else ""
         if i and name != before:
-            left, jump = own["max_error"].iloc[i - 1], own["max_error"].iloc[i : i + OVERSHOT].max()
             spent = own["epsilon_spent"].iloc[i] - own["epsilon_spent"].iloc[i - 1]
-            words = f"At step {int(own['t'].iloc[i])} a next fit begins, from what the last one found."
-            if jump > left:
-                words += " Its first steps try directions and go too far. The largest error jumps from "
-                words += f"{points(left)} to {points(jump)} points, and falls as they settle."
+            words = f"At step {int(own['t'].iloc[i])} refining begins. Errors may jump before they settle."
             words += f" It costs ε = {spent:.2g} more." if spent else " It uses no budget."
             found.append((i, words))
         before = name

@@ -52,6 +52,8 @@ body:has(.st-key-replays) .st-key-screen::before {content: ""; position: absolut
 @media (max-width: 640px) {.block-container {padding-left: 0.8rem; padding-right: 0.8rem;}
   .st-key-menu {margin-top: -0.75rem;}
   .st-key-tiles p {line-height: 1.2;} [class*="st-key-head-"] button {min-height: 1.8rem;}
+  [class*="st-key-head-"] {gap: 0 1rem !important;}
+  [class*="st-key-head-"] [data-testid="stSelectbox"] :is(div, input, button) {height: 1.75rem; min-height: 0;}
   /* A tile is a sentence; what stands beside the sentence below them comes after the charts. */
   .st-key-tiles > div {flex-basis: 100% !important;} .st-key-tiles br {display: none;}
   :has(> :is(.st-key-verdict, .st-key-uses)), .st-key-verdict, .st-key-uses {display: contents !important;}
@@ -67,6 +69,7 @@ body:has(.st-key-replays) .st-key-screen::before {content: ""; position: absolut
 [data-testid="stSidebar"] *:has(.st-key-sliders) {background: inherit;}  /* the sidebar's own, down to the sliders */
 [class*="st-key-ends"] {margin: -1rem 0 0.6rem;} [class*="st-key-ends"] p {
   display: flex; justify-content: space-between; margin: 0; font-size: 0.875rem;}
+.st-key-ends-finer {margin: 0.2rem 0 0.6rem; padding-top: 0.6rem; border-top: 1px solid rgba(128, 128, 128, 0.4);}
 /* A closed sidebar: its sliders in a bar at the bottom of the screen, and nothing else of it. */
 [data-testid="stSidebar"][data-collapsed="true"] {
   position: fixed !important; inset: auto 0 0 0; z-index: 100; width: 100% !important; min-width: 100% !important;
@@ -120,11 +123,12 @@ def head(table: Table) -> None:
     tried(table)
 
 
-def chart(key: str, question: str, *words: str) -> Callable[[Callable[..., Told]], Callable[[S], None]]:
+def chart(key: str, *words: str) -> Callable[[Callable[..., Told]], Callable[[S], None]]:
     """Make a part of the screen of what draws it, given what is shown, the part's head, and its details.
 
-    The head says the `question`. Details are folded: `words` of the glossary that stand there, what else is to be known
-    and the numbers. It is a private peek, as the page has said, and drawn anew by itself when a part of it is chosen.
+    The head states the finding, the first sentence of what the chart says; the rest is below the chart. Details are
+    folded: `words` of the glossary that stand there, what else is to be known and the numbers. It is a private
+    peek, as the page has said, and drawn anew by itself when a part of it is chosen.
     """
 
     def made(body: Callable[[S, DeltaGenerator, DeltaGenerator], Told]) -> Callable[[S], None]:
@@ -135,7 +139,7 @@ def chart(key: str, question: str, *words: str) -> Callable[[Callable[..., Told]
             with st.container(border=True, key=f"cell-{key}"):
                 head = row(key=f"head-{key}")
                 with head:
-                    heading(question)
+                    title = st.container()
                     place = st.container(key=f"chosen-{key}", width="content")
                     beside = st.empty()
                     details = beside.popover(":material/info:", type="tertiary", help="About this chart")
@@ -145,7 +149,10 @@ def chart(key: str, question: str, *words: str) -> Callable[[Callable[..., Told]
                     beside.empty()
                     st.caption(plain(error, 400))
                     return
-                st.caption(plain(summary, 400))
+                finding, _, rest = summary.partition(". ")
+                with title:
+                    heading(finding)
+                st.caption(plain(rest, 400))
                 with details:
                     st.caption(f"{plain(more, 1000)}\n\n{meaning(*words)}")
                     as_table(frame, key)

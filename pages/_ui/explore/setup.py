@@ -9,6 +9,7 @@ from dpcore.algorithms.forecasts import SAID, affordable, words
 from dpcore.data.choice import first_columns
 from dpcore.params import build
 from dpcore.schemas.plan import SchemaShare
+from dpcore.theory.meaning import delta_words
 from dpcore.types import by_name
 
 from ..shell import COMFORTABLE_CELLS, Table, controls, deployments, questions, session
@@ -40,6 +41,7 @@ def choose(table: Table) -> Chosen:
         with sliders:
             epsilon = controls.epsilon_slider()
             _ends("epsilon", "stronger promise", "more accurate")
+            _ends("finer", "<b>Finer settings</b>, for experts", "")
             delta_place, alpha_place = st.container(gap=None), st.container(gap=None)
         promise = st.container()
         name = controls.algorithm()
@@ -50,7 +52,7 @@ def choose(table: Table) -> Chosen:
         problem = QueryRelease(workload, table.n, table.unit.most_rows)
         budget = Budget(epsilon, controls.delta_slider(delta_place, zero=_pure(name, problem, epsilon)))
         with delta_place:
-            _ends("delta", "for experts", "")
+            _ends("delta", delta_words(budget.delta), "")
         promise.page_link("pages/guarantee.py", label="What does this ε mean?", icon=":material/verified_user:")
         with more:
             deployments.known(epsilon)
@@ -66,8 +68,9 @@ def choose(table: Table) -> Chosen:
     if seconds >= SAID:
         st.caption(f"Forecast: {words(seconds, size)}, from public numbers.")
     schema = None if table.trial is None else table.trial.share(budget)
-    what = {"algorithm": algorithm, "budget": budget, "schema": schema}
-    return Chosen(problem=problem, texts=texts, seeds=seeds, again=again, **what)
+    return Chosen(
+        problem=problem, texts=texts, algorithm=algorithm, budget=budget, seeds=seeds, again=again, schema=schema
+    )
 
 
 def _ends(of: str, left: str, right: str) -> None:

@@ -12,14 +12,14 @@ from dpcore.numbers import brief
 from dpcore.privacy.accounting import guarantee
 from dpcore.publishing.card import OTHERS, SEVERAL
 from dpcore.theory import accountants
-from dpcore.theory.meaning import SUSPICION, Promise, delta_words, guess_tile, one_in, percent, times_in_100
+from dpcore.theory.meaning import Promise, delta_words, guess_tile, one_in, times_in_100
 
 from ..charts import privacy as promise
-from ..shell import Table, controls, panel, plain
+from ..shell import QUIET, Table, below, controls, panel, plain
 from .planned import Planned
 
 PRIORS = [0.0001, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99]
-ANY = "any algorithm"  # as a line
+ANY, USUALLY = "worst case", "19 of 20 cases"  # as lines
 
 
 def share(chance: float) -> str:
@@ -48,7 +48,8 @@ def promised(budget: Budget, times: int, planned: Planned | None = None) -> Prom
 def picture(right: float) -> None:
     """Draw the two worlds, the release between them, and 100 guesses, and say what is seen."""
     most = times_in_100(right).split()[0]
-    words = f"At most {most} are right: 50 by luck (grey), others by the release (arms up). Unprotected: all 100."
+    others = f"{float(most) - 50:g} by the release (arms up)"
+    words = f"At most {most} are right: 50 by luck (grey), {others}. Unprotected: all 100."
     st.html(promise.two_worlds(math.ceil(float(most)), words))
     st.caption(words)
 
@@ -62,11 +63,10 @@ def verdict(budget: Budget, times: int, planned: Planned | None, right: float, t
         help=f"{whose} ε = {brief(budget.epsilon)} and δ = {brief(budget.delta)} alone allow any algorithm "
         f"{times_in_100(alone.guess())}. A coin is right 50 times.",
     )  # fmt: skip
-    words = f"Example: “this patient has diabetes”, suspected with {percent(SUSPICION)}. "
-    if planned:
-        after = guarantee.posterior(SUSPICION, guarantee.evidence_bound(*planned.pairs(times), 0.05))
-        words += f"In 19 of 20 cases it stays within {percent(float(after))}. "
-    st.markdown(words + alone.suspicion_words, help=_may_fail(alone.failure, budget.delta) or None)
+    st.markdown(
+        f"**Example:** “this patient has diabetes”. {alone.suspicion_words}",
+        help=_may_fail(alone.failure, budget.delta) or None,
+    )
     rows = SEVERAL if table.unit.person is None else plain(f"Protected is {table.unit.words}.", 200)
     st.markdown(f"**Not promised:** {OTHERS} {rows}")
 
@@ -89,6 +89,7 @@ def suspicion(budget: Budget, times: int, planned: Planned | None) -> None:
         moved = guarantee.evidence_bound(*planned.pairs(times), all_of_them.failure)
         if not math.isclose(moved, all_of_them.evidence, rel_tol=0.02):  # else one line hides the other
             lines[f"{times} × {planned.name}" if times > 1 else planned.name] = moved
+        lines[USUALLY] = guarantee.evidence_bound(*planned.pairs(times), 0.025)  # either way
     beliefs(lines, all_of_them.failure, budget.delta)
     if times > 1:
         _totals(budget, times, planned)
@@ -99,18 +100,19 @@ def beliefs(lines: dict[str, float], failure: float, delta: float) -> None:
 
     `failure` is the probability, by `delta`, that evidence is exceeded.
     """
-    words = "How likely someone thinks it is that something is true of you."
-    prior = st.select_slider(
-        "Suspicion before the release", PRIORS, 0.1, share, key="prior", help=words, **controls.KEPT
-    )
+    beside, drawing = st.columns([2, 3], gap="medium")
+    words = f"How likely someone thinks it is that something is true of you. {_may_fail(failure, delta)}"
+    prior = beside.select_slider("Suspicion before", PRIORS, 0.1, share, key="prior", help=words, **controls.KEPT)
     frame = pd.DataFrame({"before": np.unique([*PRIORS, *np.arange(1, 100) / 100])})
     for name, moved in lines.items():
         frame[f"{name} at most"] = guarantee.posterior(frame["before"], moved)
         frame[f"{name} at least"] = guarantee.posterior(frame["before"], -moved)
     here = frame[frame["before"] == prior].iloc[0]
     parts = [f"{share(here[f'{name} at least'])} to {share(here[f'{name} at most'])} ({name})" for name in lines]
-    summary = f"A suspicion of {share(prior)} becomes {', '.join(parts)}. {_may_fail(failure, delta)}"
-    panel(promise.posteriors(frame, prior), summary, frame, "beliefs")
+    summary = f"A suspicion of {share(prior)} becomes {', '.join(parts)}."
+    drawing.plotly_chart(promise.posteriors(frame, prior), key="beliefs", alt=summary, config=QUIET)
+    with beside:
+        below(summary, frame, "beliefs")
 
 
 def _totals(budget: Budget, times: int, planned: Planned | None) -> None:

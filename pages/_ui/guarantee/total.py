@@ -52,13 +52,10 @@ def total(table: Table) -> None:
         f"used so far ({len(found.releases)})": guarantee.evidence_bound(*spent, failure),
         "all that may ever be released": guarantee.evidence_bound(*ever, failure),
     }
-    left, right = st.columns(2, gap="large")
-    with left:
-        beliefs(lines, failure, budget.delta)
-    with right:
-        at = nearest(deltas, budget)
-        said = f"At δ = {brief(deltas[at])} what was used so far costs {listed(curves, at)}."
-        draw({**curves, "all that may ever be": most}, deltas, budget, said, "ledger-curve")
+    beliefs(lines, failure, budget.delta)
+    at = nearest(deltas, budget)
+    said = f"At δ = {brief(deltas[at])} what was used so far costs {listed(curves, at)}."
+    draw({**curves, "all that may ever be": most}, deltas, budget, said, "ledger-curve")
     st.caption(
         "“All that may ever be released” holds even if someone chooses later releases in view of earlier ones. The "
         "whole budget and its accounting were fixed at the first release. “Used so far” holds if the number and kind "

@@ -22,12 +22,6 @@ def stated() -> pd.DataFrame:
     return known.sort_values("epsilon", kind="stable", ignore_index=True)
 
 
-@cache
-def listed() -> int:
-    """How many deployments the registry holds, with or without an ε."""
-    return len(pd.read_csv(FILE, comment="#"))
-
-
 def near(epsilon: float) -> pd.Series:
     """The deployment whose ε is nearest, by its ratio."""
     table = stated()
@@ -50,4 +44,4 @@ def known(epsilon: float) -> None:
         columns = ["epsilon", "delta", "unit", "model", "year", "variant", "name", "curator"]
         names = {"epsilon": "ε", "delta": "δ", "unit": "protects", "model": "model"}
         st.dataframe(table[columns].rename(columns=names), hide_index=True, height=320)
-        st.caption(f"{len(table)} of {listed()} entries state an ε; the others another parameter or none. {SOURCE}.")
+        st.caption(f"Other entries of the registry state another parameter or none. {SOURCE}.")

@@ -167,7 +167,7 @@ def test_what_no_longer_belongs_to_the_settings_is_dimmed_at_once(page, server):
 def test_a_brush_over_the_questions_marks_them_and_shows_their_columns(page, server):
     opened(page, server)
     cell = page.locator(".st-key-cell-queries")
-    sees(cell, "One in ten")
+    sees(cell, "9 of 10 answers are within")
     area = cell.locator(".js-plotly-plot").first.locator(".nsewdrag").bounding_box()
     middle = area["y"] + area["height"] / 2
     page.mouse.move(area["x"] + 3, middle)
@@ -180,14 +180,13 @@ def test_a_brush_over_the_questions_marks_them_and_shows_their_columns(page, ser
 def test_questions_are_marked_by_the_keyboard_and_a_column_and_a_pair_chosen_in_place(page, server):
     opened(page, server)
     cell = page.locator(".st-key-cell-queries")
-    sees(cell, "One in ten")
     cell.get_by_role("button", name="info").press("Enter")
     page.get_by_role("combobox", name="Mark questions about").focus()
     page.keyboard.type("about sex")
     page.keyboard.press("Enter")
     sees(cell, re.compile(r"\d+ marked questions"))
     page.keyboard.press("Escape")
-    told = {"income": "Off most at", "sex × income": "Off most at (Fem|M)ale and (low|high)"}
+    told = {"income": "Most at", "sex × income": "Most at (Fem|M)ale and (low|high)"}
     for cell, name, option in (("marginal", "Column", "income"), ("pair", "Two columns", "sex × income")):
         part = page.locator(f".st-key-cell-{cell}")
         click(part, "combobox", name)
@@ -198,9 +197,9 @@ def test_questions_are_marked_by_the_keyboard_and_a_column_and_a_pair_chosen_in_
 def test_the_jump_between_stages_is_marked_and_explained(page, server):
     opened(page, server)
     cell = page.locator(".st-key-cell-convergence")
-    expect(cell.locator(".annotation-text", has_text="fits again")).to_be_visible()
+    expect(cell.locator(".annotation-text", has_text="refining begins")).to_be_visible()
     click(cell, "button", "info")
-    sees(page, re.compile("fits again.{1,2} At step .* a next fit begins"))
+    sees(page, re.compile("refining begins.{1,2} At step .* Errors may jump"))
 
 
 def test_the_link_is_copied_with_one_press_and_says_what_is_in_it(page, server):
