@@ -132,7 +132,7 @@ def of_ledger(chosen: Namespace) -> Json:
     if not is_new(Path(chosen.ledger)):
         for said in tidied(Path(chosen.ledger)):
             tell("note", said)
-    if total is None and is_new(Path(chosen.ledger)):
+    elif total is None:
         raise InputError(f"{chosen.ledger}: a new ledger; its data set needs --total-epsilon and --total-delta")
     name = Path(chosen.table).stem if chosen.dataset is None else chosen.dataset
     return {"dataset": name, "new_version": chosen.new_version, "total": total, "unit": unit_of(chosen)}

@@ -29,7 +29,7 @@ from ..errors import written_out
 from ..numbers import brief
 from ..publishing.drafts import check_folder
 from ..publishing.ledger_store import Store
-from ..publishing.prepared import Opening, prepare, prepare_open
+from ..publishing.prepared import prepare, prepare_open
 from ..publishing.publish import publish
 from ..publishing.request import NOISES, ReleaseRequest
 from .arguments import algorithm, argument, budget, budget_of, flag, ledger, rows
@@ -77,8 +77,7 @@ def execute(chosen: Namespace) -> None:
     if schema is None:
         ready = prepare(request)
     else:
-        what = Opening(schema=schema, ask=partial(queries_in, chosen), share=chosen.schema_share)
-        ready = prepare_open(request, what)
+        ready = prepare_open(request, schema, partial(queries_in, chosen), chosen.schema_share)
     warn([budget], ready.problem.n)
     facts = publish(ready, Store(chosen.ledger, create=True), Path(chosen.out))
     for said in facts["measured"]:

@@ -21,7 +21,6 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from ..data.fingerprint import fingerprint
-from ..data.sources.base import Source
 from ..errors import InputError
 from ..privacy.accounting import Events, Total, events_from_json, events_to_json
 from ..types import Json
@@ -77,10 +76,15 @@ class Store:
         will do; the request's budget is its own promise, recorded beside them.
         """
         unit, new_version = request.unit.noun, request.new_version
-        streamed = self._streamed(request.frame)
+        mark, table = "", request.frame
+        if not isinstance(table, pd.DataFrame):  # before the ledger is locked, as it may take minutes
+            with chain.connected(self.path, WAIT) as db, chain.reading(self.path):
+                key = db.execute("SELECT key FROM meta").fetchone()[0]
+            mark = table.fingerprint(key)
         with transaction(self.path, WAIT, write=True) as (db, totals):
             ledger, key = db.execute("SELECT ledger, key FROM meta").fetchone()
-            mark = streamed or fingerprint(request.frame, key)  # type: ignore[arg-type] - a source was streamed
+            if isinstance(table, pd.DataFrame):
+                mark = fingerprint(table, key)
             name, row, version, number, kept = locate(db, mark, request.dataset, new_version)
             promised = promise_of(db, name, row, request.total, unit, events)
             before = totals[row["seq"]] if row else Total()
@@ -170,14 +174,6 @@ class Store:
         with chain.connected(self.path, WAIT) as db:
             db.execute("BEGIN")
             return sound(db, self.path, Book.shown)
-
-    def _streamed(self, table: pd.DataFrame | Source) -> str:
-        """The fingerprint of a source, read before the ledger is locked because it may take minutes."""
-        if isinstance(table, pd.DataFrame):
-            return ""
-        with chain.connected(self.path, WAIT) as db, chain.reading(self.path):
-            key = db.execute("SELECT key FROM meta").fetchone()[0]
-        return table.fingerprint(key)
 
 
 def verify(path: str | Path, receipt: Any = None) -> list[str]:

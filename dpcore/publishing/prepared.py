@@ -33,6 +33,7 @@ from .dataset import Reservation
 from .ledger_store import Store
 from .request import ReleaseRequest
 
+Ask = Callable[[Domain], Workload]
 WHY_EXACT = "noise without rounding, so that no last digit reveals more than the budget allows"
 
 
@@ -64,22 +65,16 @@ class PreparedRelease:
 
 
 @frozen
-class Opening:
-    """The part of a release that is unknown at first: its schema, the queries' reading in it, and a given share."""
-
-    schema: OpenSchema
-    ask: Callable[[Domain], Workload]
-    share: float | None = None
-
-
-@frozen
 class OpenRelease(PreparedRelease):
     """A prepared release whose `problem`, `rows` and `plan` are placeholders, made of public facts alone.
 
-    `events` are all that schema and algorithm may ever spend.
+    `events` are all that schema and algorithm may ever spend; `ask` reads the queries in the schema that is found,
+    and `part` is the given part of the budget that measures it, None for the usual one.
     """
 
-    opening: Opening
+    schema: OpenSchema
+    ask: Ask
+    part: float | None
     cells: list[RawCells]
     division: Division
     measuring: SchemaPlan
@@ -87,11 +82,11 @@ class OpenRelease(PreparedRelease):
     def measure(self, noise: Rng) -> MeasuredSchema:
         """The measured schema; to be called only after the charge."""
         curator = ColumnCurator(self.cells, self.problem.n, self.measuring.plan, noise, group=self.problem.group)
-        return measure_schema(self.opening.schema, self.measuring, curator)
+        return measure_schema(self.schema, self.measuring, curator)
 
     def settle(self, found: MeasuredSchema) -> "SettledRelease":
         """The release that a measured schema allows; InputError where it is too large, or leaves no question."""
-        request = replace(self.request, workload=self.opening.ask(found.domain))
+        request = replace(self.request, workload=self.ask(found.domain))
         rows = found.domain.encode(request.unit.limited(request.table, found.domain.names))
         problem = _problem(request, self.problem.n)
         plan = plan_within(request.algorithm, problem, self.division, exact=self.measuring.plan.exact)
@@ -159,24 +154,27 @@ def prepare(request: ReleaseRequest, rows: Rows | Counts | None = None) -> Prepa
     return PreparedRelease(request, problem, rows, plan, reserved(plan, request.algorithm.adaptive))
 
 
-def prepare_open(request: ReleaseRequest, opening: Opening, records: OpenRecords | None = None) -> OpenRelease:
+def prepare_open(
+    request: ReleaseRequest, schema: OpenSchema, ask: Ask, part: float | None, records: OpenRecords | None = None
+) -> OpenRelease:
     """An open release, checked and planned with placeholders; it neither draws nor charges anything.
 
-    `records` are those of this very table, where they are read already.
+    The schema costs this `part` of the budget, None for the usual one. `records` are those of this very table, where
+    they are read already.
     """
     if request.start is not None:
         raise InputError("a public start needs a schema that is known: it says how likely each combination is")
     if records is None:
-        records = OpenRecords.of(request.table, opening.schema, request.unit)
-    n, group, columns = records.rows.n, request.unit.most_rows, opening.schema.open
+        records = OpenRecords.of(request.table, schema, request.unit)
+    n, group, columns = records.rows.n, request.unit.most_rows, schema.open
     problem = _problem(request, n)
     exact = request.noise != "float"
-    share = share_of(columns, opening.share, n, group, request.budget)
+    share = share_of(columns, part, n, group, request.budget)
     division, plan = share.planned(request.algorithm, problem, request.budget, exact=exact)
     request.check_exact(plan.exact)
     measuring = plan_schema(columns, n, group, division, exact=exact)
     return OpenRelease(
-        request, problem, records.rows, plan, division.events, opening, records.cells, division, measuring
+        request, problem, records.rows, plan, division.events, schema, ask, part, records.cells, division, measuring
     )
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 from dpcore import Budget, PrivacyUnit, read_queries
 from dpcore.data.open_schema import EXPECTED, OpenSchema
 from dpcore.privacy.accounting import Sums
-from dpcore.publishing.prepared import Opening, OpenRecords, OpenRelease, PreparedRelease, prepare, prepare_open
+from dpcore.publishing.prepared import OpenRecords, OpenRelease, PreparedRelease, prepare, prepare_open
 from dpcore.publishing.request import ReleaseRequest
 from dpcore.schemas.plan import default_share
 from dpcore.tags import Tag
@@ -38,15 +38,15 @@ def ready_for(request: ReleaseRequest, table: Table) -> PreparedRelease | None:
         return None
     if not schema.open:
         return prepare(request, found.rows)
-    what = Opening(schema=schema, ask=lambda domain: read_queries(list(request.asked), domain)[0], share=chosen_part())
-    return prepare_open(request, what, found)
+    asked = list(request.asked)
+    return prepare_open(request, schema, lambda domain: read_queries(asked, domain)[0], chosen_part(), found)
 
 
 def preview(ready: OpenRelease) -> None:
     """What every column to be measured costs, and how far off it may be; what the plan below is made with."""
     measured, division = ready.measuring, ready.division
     part = division.schema / (division.schema + division.rest)
-    heading("The schema is measured first", Tag.PEEK if ready.opening.schema.placeholder.peeked else Tag.PUBLIC)
+    heading("The schema is measured first", Tag.PEEK if ready.schema.placeholder.peeked else Tag.PUBLIC)
     st.caption(
         f"{part:.1%} of the budget measures it, and {1 - part:.1%} is left for the algorithm. The plan below has "
         f"placeholders: {EXPECTED} values for each column of categories, and the bins you entered for numbers. It is "

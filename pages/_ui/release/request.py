@@ -241,7 +241,8 @@ def fitting(ready: PreparedRelease, sets: Sequence[DataSet]) -> float | None:
         asked = replace(request, budget=Budget(epsilon, request.budget.delta))
         try:
             if isinstance(ready, OpenRelease):
-                events = prepare_open(asked, ready.opening, OpenRecords(ready.cells, ready.rows)).events
+                records = OpenRecords(ready.cells, ready.rows)
+                events = prepare_open(asked, ready.schema, ready.ask, ready.part, records).events
             else:
                 events = prepare(asked, ready.rows).events
         except InputError:
