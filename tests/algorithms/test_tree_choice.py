@@ -143,10 +143,10 @@ def test_what_measured_pairs_already_say_is_not_drawn_again(monkeypatch):
     curator = Exact(QueryRelease(tables, 3 * weak.sum()), Rows(np.array(values), np.tile(weak, 3)))
     single_charge = Charge("measure", Gaussian(1.0), 5, name=single(3))
 
-    def ties(batches, draws=3):
+    def ties(batches, draws=3, hides=1e-4):
         batch = Charge("measure", Gaussian(1.0), batches, name=BATCH)
         drawing = Charge("select", BoundedRange(0.1), draws, name=PAIRS)
-        choices = (Choice("pairs", draws, ""), Choice("hides", 1e-4, ""), Choice("cells", 100_000, ""))
+        choices = (Choice("pairs", draws, ""), Choice("hides", hides, ""), Choice("cells", 100_000, ""))
         plan = Plan(Budget(10_000, 1e-6), (single_charge, drawing, batch), choices)
         chosen = choose_tree(tables, 500, plan, curator)
         assert all(chosen.junction.home(axes) is not None for axes in chosen.pool.facts)
@@ -162,6 +162,7 @@ def test_what_measured_pairs_already_say_is_not_drawn_again(monkeypatch):
     assert len(set(batches)) == 3
     monkeypatch.setattr("dpcore.algorithms.tree_choice.trimmed", lambda D: junction_tree(D.junction.shape, []))
     assert not equal <= ties(2, 6), "what was cut after a batch is held no more"
+    assert equal <= ties(2, 6, hides=0.01), "nothing is cut where noise is large"
 
 
 def test_a_pair_is_cut_where_it_loses_less_than_its_cells_are_worth():
