@@ -3,8 +3,7 @@
 import streamlit as st
 
 from pages._ui.audit import game as audits
-from pages._ui.jobs import watch
-from pages._ui.shell import refusals, session
+from pages._ui.shell import refusals
 
 outcome = st.container()
 left, right = st.columns([3, 2], gap="large")
@@ -12,15 +11,15 @@ with right:
     place = st.container()
     with refusals():
         audits.settings()
-with left:
-    game = session().held.get(audits.GAME)
-    played = audits.opening() if game is None else game.result if watch(game, "audit") else None
-    if played is not None:
-        audits.picture(played.found)
-if played is not None:
-    with outcome:
+with outcome:
+    played, fresh = audits.shown()
+    if fresh:
         audits.verdict(played)
-    with place:
-        audits.explain(played)
-    with st.expander("For experts: curves", icon=":material/monitoring:"):
-        audits.experts(played)
+    else:
+        st.caption(f"Below is the last finished game. {audits.score(played.found)}")
+with left:
+    audits.picture(played.found)
+with place:
+    audits.explain(played)
+with st.expander("For experts: curves", icon=":material/monitoring:"):
+    audits.experts(played)

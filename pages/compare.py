@@ -5,22 +5,20 @@ import streamlit as st
 from pages._ui.compare import ask, causes, measures, others, purposes, report, summary, sweeps
 from pages._ui.compare import overview as compare
 from pages._ui.jobs import counting, watch
-from pages._ui.shell import meaning, refusals, row, stakeholder, tried, unfinished
+from pages._ui.shell import give, refusals, row, stakeholder, tried, unfinished
 from pages._ui.shell import table as current_table
 
 TABS = ("Ranking", "Where from", "Conclusions", "Purposes", "Other tools", "Report")
 AT_ONCE = 60.0  # seconds of runs on a public sample that begin without a press
-# On a small screen the answer and the picture come first.
-ORDER = """<style>.st-key-lead {display: none;} @media (max-width: 640px), (max-height: 760px) {
+# On a small screen both sliders are beside each other, and the picture comes before the words.
+ORDER = """<style>.st-key-lead {display: none;}
+.st-key-asked-what [data-testid="stHorizontalBlock"] {flex-wrap: nowrap;}
+.st-key-asked-what [data-testid="stColumn"] {min-width: 0;}
+@media (max-width: 640px) {.st-key-found > :first-child {flex-basis: 100%;}}
+@media (max-width: 640px), (max-height: 760px) {
 :has(> :is(.st-key-asked, .st-key-chart)), .st-key-asked, .st-key-chart {display: contents !important;}
-:has(> :is(.st-key-asked-what, .st-key-asked-words, .st-key-all-asked)) {order: 1;}}</style>"""
+:has(> .st-key-asked-words) {order: 1;}}</style>"""
 PRESSED = "compare-pressed"  # kept until it is served: the run that hears a press may end early for a newer one
-
-
-def press() -> None:
-    """Note that a person wants the comparison to run."""
-    st.session_state[PRESSED] = True
-
 
 table, sweep = current_table(), sweeps.current()
 tried(table)
@@ -41,27 +39,27 @@ with refusals():
     chart = front.container(key="chart")
     advised = None if asked is None else asked.enough
     with st.sidebar:
-        seconds, start = plan(advised)
+        found, (seconds, start) = sweep.news, plan(advised)
     new, sweep.advised = sweep.asked is None or sweep.advised != advised, advised
     by_itself = new and seconds < AT_ONCE and not (table.uploaded or stakeholder())
-    if st.session_state.pop(PRESSED, False) or by_itself:
+    if st.session_state.pop(PRESSED, False) or by_itself or (sweep.shown and not seconds):
         start()
-        if sweep.ended:  # all was there: nothing is forecast any more
+        if seconds and sweep.ended:  # all was there: nothing is forecast any more
             st.rerun()
 
 with chart, row(key="all-asked"):
-    words = meaning("frontier", "workload", "sampling floor", "point")
-    st.markdown(compare.finding(sweep, asked), help=words, width="stretch")
-    if watch(sweep, "sweep"):
+    if watch(sweep, "sweep") and (seconds or not sweep.shown):
+        if sweep.news > found:  # since the plan
+            st.rerun()
         words = "Runs that are there already are kept. Add an algorithm, an ε or repeats, and only those run."
         st.button(
-            "Run the comparison", icon=":material/play_arrow:", key="compare-run", on_click=press, help=words,
+            "Run the comparison", icon=":material/play_arrow:", key="compare-run", help=words,
+            on_click=give, args=(PRESSED, True),  # no function of the page, which would keep its table
             type="secondary" if asked and asked.enough else "primary",
         )  # fmt: skip
 if not sweep.shown or sweep.problem is None:
     if sweep.ended:
-        chosen = (len(st.session_state[key]) for key in ("compared", "epsilons"))
-        st.info("Nothing has run yet. Chosen: {} algorithms at {} budgets.".format(*chosen))
+        st.info("Nothing has run yet.")
     st.stop()
 if stakeholder():
     st.stop()

@@ -17,8 +17,6 @@ from pages._ui.shell import table as current_table
 from pages._ui.shell.frame import line_place
 from pages._ui.shell.opened import AGAIN
 
-CONSEQUENCE = "Uses {}, even if it fails.{}"
-
 table, desk = current_table(), release_desk.current()
 tried(table, AGAIN)
 top = st.container()
@@ -61,7 +59,7 @@ try:
         with steps:
             heading("2 · What is released?")
             slider, tiles = st.container(), st.container()
-            fold = st.expander("Settings", icon=":material/tune:")
+            fold = st.expander("Columns, questions, algorithm", icon=":material/tune:")
             fields = release_request.dataset(table, sets, fields_place, fold)
             needed, reason = release_request.reason(table)
             request = release_request.request(table, fields, reason or "not given yet" * needed, slider, fold)
@@ -73,7 +71,8 @@ try:
         of = release_request.key(ready, table, ledger, sets)
         with tiles:
             release_request.verdict(ready, of)
-        share = release_request.share(ready, None if ledger is None else sets, line_place())
+        with right:
+            mine = release_request.share(ready, None if ledger is None else sets, line_place())
         with steps:
             if not release_request.known_again(table, ready, ledger, of):
                 st.stop()
@@ -85,12 +84,13 @@ try:
             missing = ["a folder in step 1"] * (ledger is None)
             missing += ["a reason in step 2"] * (needed and not reason)
             heading("Not ready" if missing else "Ready to release")
-            st.markdown(CONSEQUENCE.format(*share))
             why = f" (first: {' and '.join(missing)})" if missing else ""
-            st.container(key="in-sight").button(
-                f"Release: permanent{why}", type="primary", icon=":material/publish:", key="release-now",
-                disabled=bool(missing), on_click=desk.start, args=(desk.offer(of) * (not missing), ready, ledger),
-            )  # fmt: skip
+            with st.container(key="in-sight"):
+                st.markdown(f"Uses {mine} of the budget, even if it fails.")
+                st.button(
+                    f"Release: permanent{why}", type="primary", icon=":material/publish:", key="release-now",
+                    disabled=bool(missing), on_click=desk.start, args=(desk.offer(of) * (not missing), ready, ledger),
+                )  # fmt: skip
         with fold:
             release_request.details(ready, of)
 except InputError as error:

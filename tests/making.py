@@ -23,8 +23,8 @@ from pages._ui.lessons.moving import STOPS
 from pages._ui.shell import controls
 from pages._ui.shell.state import sample_table
 
-GAMES = 10_000
-KEPT = 400  # points of a curve
+GAMES = 40_000
+KEPT = 800  # points of a curve
 TASK = task_text("logistic", "income", level=None, features=("age", "sex", "education", "marital"))
 
 

@@ -197,7 +197,7 @@ class Queries:
 
     def _visit(self, fact: Fact, table: Array, mass: float) -> float:
         """Reweight a table, whose sum is `mass`, by one step of a fact's θ; return the change of its sum."""
-        whole, q = fact.at.view(table), fact.at.q
+        whole, q = table.transpose(fact.at.order), fact.at.q
         part = whole[fact.at.cells]
         weighted = q * part
         p = float(weighted.sum()) / mass

@@ -86,7 +86,7 @@ def limit_rows(
     said = np.zeros(len(crowded), np.uint64)
     for _, i in sorted((name, i) for i, name in enumerate(place) if columns is None or name in columns):
         said = mixed(said, marks(pd.Series(frame.iloc[crowded, i])))
-    copies = pd.Series(said).groupby([group, said]).cumcount().to_numpy(np.uint64)
+    copies = pd.Series(said).groupby([group, said], sort=False).cumcount().to_numpy(np.uint64)
     rank = pd.Series(mixed(mixed(mixed(np.uint64(seed), who), said), copies))
     left_out[crowded] = rank.groupby(group).rank(method="first") > most
     return frame.iloc[~left_out].reset_index(drop=True)

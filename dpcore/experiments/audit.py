@@ -41,8 +41,8 @@ class Audit:
     `epsilon_low`: with confidence 99.9% the true ε at δ is at least this, whatever the mechanism. `accounted_low`: so
     is the ε that the plan's accounting would have to state, from a lower bound on its additive cost: sharper at small
     δ. `false_alarms` and `hits` are the empirical trade-off curve of the test, on runs that did not shape it, over its
-    falling `thresholds`; `limit` is the largest hit rate that the promised (ε, δ) allows at each. `line` is the
-    threshold that parts the runs best that did shape it.
+    falling `thresholds`; `limit` is the largest hit rate that the promised (ε, δ) allows at each. `line` parts the runs
+    that did shape it: the mean of the thresholds that do so at least half as well as the best, which alone is noisy.
     """
 
     algorithm: str
@@ -120,6 +120,7 @@ def audit(
         bounds.append(float(bound(*_rates(judging, np.array([threshold]), swapped))[0]))
     thresholds, false_alarms, hits = curve(*judging)
     places, wrong, right = curve(*shaping)
+    gaps = right - wrong
     promised = plan.sums.epsilon(delta, plan.accounting)
     return Audit(
         algorithm=registered_name(algorithm),
@@ -131,7 +132,7 @@ def audit(
         promised=promised,
         epsilon_low=bounds[0],
         accounted_low=_accounted(bounds[1], plan),
-        line=float(places[::-1][int(np.argmax((right - wrong)[::-1]))]),
+        line=float(places[gaps >= gaps.max() / 2].mean()),
         thresholds=thresholds,
         false_alarms=false_alarms,
         hits=hits,

@@ -51,7 +51,7 @@ def _moons(n: int, rng: Rng) -> Array:
 
 POINT_SAMPLES = {
     "quarter": PointSample("A quarter of a disc", lambda n, rng: np.abs(DISC.uniform(n, rng))),
-    "clusters": PointSample("Two towns: 70% of the calls in one, 30% in the other", _clusters),
+    "clusters": PointSample("Two towns: 70% and 30% of calls", _clusters),
     "ring": PointSample("Ring", _ring),
     "moons": PointSample("Two half moons", _moons),
     "tight": PointSample("A small disc, of radius 0.02", disc(0.02)),

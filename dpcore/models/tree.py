@@ -15,26 +15,23 @@ from ..data.domain import Domain, projected
 from ..errors import InputError
 from ..problems import PublicStart
 from ..releases import Release
-from ..types import Array, Axes
+from ..types import Array
 from ..workloads import Marginals, Workload
 from .graphical import Graphical, by_clique, divided, tables_under
 from .junction import JunctionTree, junction_tree
 
 
 class Support(NamedTuple):
-    """Where a model holds a query: a clique's number, the places of the query's columns in it, their cells, and values.
+    """Where a model holds a query: a clique's number, its axes in an order, the query's cells, and their values.
 
-    The values `q` are 1.0 for an indicator.
+    In the clique's table with its axes in that `order` the query's columns come first, of which `cells` are the query's
+    support. The values `q` are 1.0 for an indicator.
     """
 
     part: int
-    axes: Axes
+    order: list[int]
     cells: tuple[Any, ...]
     q: Array | float
-
-    def view(self, table: Array) -> Array:
-        """The clique's table, a view with the query's columns first, in which `cells` are the query's support."""
-        return table.transpose([*self.axes, *(a for a in range(table.ndim) if a not in self.axes)])
 
 
 class Tree:
@@ -131,12 +128,12 @@ class Tree:
         clique = self.cliques[part]
         if isinstance(q, Array):
             q = q.reshape(*q.shape, *[1] * (len(clique) - len(axes)))
-        return Support(part, tuple(map(clique.index, axes)), cells, q)
+        return Support(part, sorted(range(len(clique)), key=lambda i: clique[i] not in axes), cells, q)
 
     def add_query(self, theta: Array, workload: Workload, j: int, amount: float) -> None:
         """Add amount · q_j in place to the potentials θ (size,), touching only the support of q_j."""
         at = self.support(workload, j)
-        at.view(self.junction.table(theta, at.part))[at.cells] += amount * at.q
+        self.junction.table(theta, at.part).transpose(at.order)[at.cells] += amount * at.q
 
     def tour(self, beliefs: Array, parts: Collection[int]) -> Iterator[tuple[int, Array]]:
         """Each of these cliques' tables once, from the root down one branch after another and up again.

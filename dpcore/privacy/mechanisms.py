@@ -36,35 +36,36 @@ def thresholded(values: Array, noisy: Array, threshold: float) -> Array:
     return np.where((values > 0) & (noisy >= threshold), noisy, 0.0)
 
 
+@np.errstate(over="ignore", under="ignore")
 def exponential(scores: Array, scale: float, draws: int, rng: Rng) -> Array:
     """Independent draws (draws,) of i with probability ∝ exp(scores[i]/scale), without rounding.
 
     With scale = 2Δ/ε₀ and scores of sensitivity Δ each is ε₀-bounded-range, hence ε₀-DP. Scale 0 stands for scores that
     no row moves, where every i is as good. A point is uniform on a line where i has a piece of whole steps, a little
     longer than p_i = exp((scores[i] − max)/scale) on a grid of 2^-bits; i is kept where the point lies in its first
-    p_i. The pieces are too long by m/2^bits, and by 2^-40 of themselves, so that nearly every point is kept.
+    p_i. The pieces are too long by 1/2^bits, and by 2^-40 of themselves, so that nearly every point is kept: surely
+    where more than 2^-38 of the longest piece, and two steps, are left of its own.
     Source: McSherry, Talwar 2007; Durfee, Rogers 2019.
     """
     if scale == 0:
         return rng.integers(len(scores), size=draws)
     bits = 61 - len(scores).bit_length()  # for ends of at most 2^61
     gaps, exactly = _gaps(scores, scale)
-    with np.errstate(under="ignore"):
-        pieces = np.exp(-gaps)
+    pieces = np.exp(-gaps)
     pieces *= 2.0**bits * (1 + SLACK)
     pieces += 1
     pieces = np.minimum(pieces, 2.0**bits, out=pieces).astype(np.int64)
-    ends, kept = pieces.cumsum(), np.empty(0, dtype=np.int64)
-    while len(kept) < draws:
-        wanted = draws - len(kept)
-        points = np.atleast_1d(rng.integers(ends[-1], size=wanted if wanted > 1 else None))  # of one it is quicker
-        found = ends.searchsorted(points, side="right")
-        words = points - ends[found] + pieces[found]
-        heads = below(words, bits, gaps[found], rng, lambda i, found=found: exactly(found[i]))
-        kept = np.concatenate([kept, found[heads]])
-    return kept
+    ends = pieces.cumsum()
+    points = np.atleast_1d(rng.integers(ends[-1], size=draws if draws != 1 else None))  # of one it is quicker
+    found = ends.searchsorted(points, side="right")
+    left = ends[found] - points
+    if (left <= 2.0 ** (bits - 38) + 2).any():
+        heads = below(pieces[found] - left, bits, gaps[found], rng, lambda i: exactly(found[i]))
+        return np.concatenate([found[heads], exponential(scores, scale, draws - heads.sum(), rng)])
+    return found
 
 
+@np.errstate(over="ignore")
 def permute_and_flip(scores: Array, scale: float, rng: Rng) -> int:
     """The first i in random order whose coin, of probability exp((scores[i] − max)/scale), shows heads.
 
@@ -107,5 +108,4 @@ def _gaps(scores: Array, scale: float) -> tuple[Array, Callable[[int], Fraction]
     def exactly(i: int) -> Fraction:
         return (Fraction(float(top)) - Fraction(float(scores[i]))) / Fraction(float(scale))
 
-    with np.errstate(over="ignore"):
-        return (top - scores) / scale, exactly
+    return (top - scores) / scale, exactly

@@ -64,7 +64,7 @@ def test_a_game_shows_progress_can_be_cancelled_and_is_drawn(page, server):
     sees(page, "Cancelled.")
     page.goto(f"{server}/audit?audit-runs=500")
     click(page, "button", "Play your own game")
-    sees(page, re.compile("were released 500 times each"))
+    sees(page, re.compile("Each was released 500 times"))
     page.get_by_text("For experts: curves").click()
     expect(page.locator(".js-plotly-plot .scatterlayer path.js-line")).to_have_count(8)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -95,9 +95,9 @@ def test_reweighting_clique_by_clique_is_reweighting_all_cells(found, seed):
         order.append(part)
         for j, at in places.items():
             if at.part == part:
-                before = at.view(table)[at.cells].sum() / table.sum()
+                before = table.transpose(at.order)[at.cells].sum() / table.sum()
                 assert before == approx(workload.answers(D)[j], abs=1e-10), "in tune when it is visited"
-                at.view(table)[at.cells] *= np.exp(factors[j] * at.q)
+                table.transpose(at.order)[at.cells] *= np.exp(factors[j] * at.q)
                 listed.add_query(expected := np.zeros(workload.domain.size), workload, j, factors[j])
                 D = D * np.exp(expected)
                 D /= D.sum()
@@ -201,7 +201,7 @@ def test_queries_on_tables_are_answered_in_whichever_clique_they_lie_and_a_matri
     for j in range(asked.m):
         at, own = tree.support(asked, j), np.zeros(tree.size)
         homes.add(at.part)
-        assert (at.view(tree.junction.tables(beliefs)[at.part])[at.cells] * at.q).sum() == approx(answers[j])
+        assert (tree.junction.tables(beliefs)[at.part].transpose(at.order)[at.cells] * at.q).sum() == approx(answers[j])
         tree.add_query(own, asked, j, 2.0)
         assert np.array_equal(own, tree.reader(asked).adjoint(2.0 * (np.arange(asked.m) == j)))
     assert homes == {0, 1}

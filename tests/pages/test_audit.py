@@ -42,17 +42,19 @@ def test_the_page_opens_on_a_finished_game_with_its_picture():
     app, found = open_page("audit"), audits.opening().found
     right, allowed = audits.guesses(found)
     assert (found.budget, times_in_100(allowed)) == (Budget(1.0, 1e-9), "54 times in 100"), "as other pages have it"
-    told = f"**Passes.** Two invented tables, one person apart, were released {found.runs:,} times each at ε = 1. "
-    told += f"A program that knows everyone else guessed which: right {100 * right:.1f} times in 100. "
-    told += f"Promised: at most 54, luck may add {(chance := 100 / np.sqrt(found.runs)):.0f}."
-    assert told in plainly(app.success[0].value)
-    assert figures(app)[0]["layout"]["annotations"][0]["text"] == f"luck: +{chance:.0f}"
+    assert np.interp(-found.line, -found.thresholds, found.hits + found.false_alarms) == approx(1, abs=0.03)
+    assert (
+        f"**Passes.** Anna is ill in one invented table, healthy in its twin. Each was released {found.runs:,} times "
+        f"at ε = 1. A program that knows everyone else guessed which: right {100 * right:.1f} times in 100. "
+        f"Promised: at most 54, luck may add {(chance := 100 / np.sqrt(found.runs)):.2g}."
+    ) in plainly(app.success[0].value)
+    assert figures(app)[0]["layout"]["annotations"][0]["text"] == f"luck: +{chance:.2g}"
     (points,) = plotted(app)
     assert points["text"] == ["a coin: 50", f"right: {100 * right:.1f}", "promised: 54"]
     assert numbers(points["x"]) == approx([50, round(100 * right, 1), 54]), "as said, the promise rounded up"
     promised, pale = (zone["x1"] for zone in figures(app)[0]["layout"]["shapes"])
-    assert pale - promised == approx(200 * np.sqrt(0.25 / found.runs))
-    assert audits.pile_table(found).iloc[:, 1:].sum().tolist() == approx([1, 1])
+    assert pale - promised == approx(chance)
+    assert list(audits.pile_table(found).iloc[:, 1:].sum()) == approx([1, 1])
     assert app.selectbox(key="audit-algorithm").options == [cls.about.title for cls in QUERIES.values()]
 
 
@@ -89,11 +91,10 @@ def test_a_kept_promise_is_consistent_and_its_curve_stands_under_the_limit():
 def test_the_planted_bug_is_caught():
     app = played(500, bug=True, epsilon=3.0, delta=0.01)
     assert re.search(
-        r"Fails, the promise is broken.\*\* .* right [\d.]+ times in 100. Promised: at most \d+, luck may add 4",
+        r"Fails, the promise is broken.\*\* .* right [\d.]+ times in 100. Promised: at most \d+, luck may add 4.5. "
+        r".* ε is at least [\d.]+. Promised was 3.",
         plainly(app.error[0].value),
     )
-    assert "ε is at least" in wrong(app)
-    assert "Promised was 3." in wrong(app)
     assert "catches the planted bug" in said(app)
     assert "the promise allows no more than" in captions(app)
 
@@ -118,10 +119,11 @@ def test_a_breach_that_only_transcripts_show_is_one():
     assert Judged(found, None).kept
 
 
-def test_a_promise_that_cannot_be_made_is_refused_in_words():
-    app = played(delta=0.0)
-    assert "delta=0" in wrong(app)
-    assert not figures(app)
+def test_a_promise_that_cannot_be_made_is_refused_in_words_below_which_the_last_game_stays():
+    last = figures(app := played(bug=True))
+    assert "delta=0" in wrong(press(put(app, audit_delta=0.0), "Play your own game"))
+    assert "Below is the last finished game. Anna" in captions(app)
+    assert figures(app) == last
 
 
 def test_the_curves_begin_and_end_where_they_must():
@@ -143,7 +145,7 @@ def test_the_caption_of_a_breach_quotes_the_point_of_the_breach():
     frame = audits.curves(found)
     told = "At 1.0% false alarms the second table is recognised 20.0% of the time; the promise allows no more than"
     assert audits.telling(found, frame) == told + " 4.0%."
-    kept = replace(found, epsilon_low=0.5)
+    kept = replace(found, epsilon_low=0.99)
     assert audits.telling(kept, frame).startswith("At 30.0% false alarms the second table is recognised 80.0%")
     assert audits.telling(kept, frame).endswith("; the promise allows no more than 83.0%.")
 

@@ -73,11 +73,11 @@ def test_every_step_and_the_distance_at_every_step_are_drawn():
 def test_a_person_reads_how_near_how_private_and_what_may_be_published():
     app = watched(pe_rounds=3)
     first, *_, last = numbers(traces(app, 1)["measured"]["y"])  # of two repeats median and mean are one
-    assert heading(app, 1) == f"Points are {last:.1f} km off on average: {1.5 * last:.0f} minutes by ambulance"
+    assert heading(app) == f"Done: random points became a map, {last:.1f} km off"
+    assert heading(app, 1) == f"From {first:.1f} to {last:.1f} km in 3 steps"
     assert app.subheader[1].help == "Measured; no theorem promises it for so few points."
-    assert f"Done after 3 steps; before: {first:.1f} km." in captions(app)
-    tile = next(m.value for m in app.markdown if m.value.startswith("Someone who knows"))
-    assert "**guesses right at most 54 times in 100**" in tile, "as on other pages"
+    assert f"On average {last:.1f} km: {1.5 * last:.0f} minutes by ambulance" in captions(app)
+    assert "**guesses right at most 54 times in 100**" in said(app), "as on other pages"
     assert f"Good for: areas over {np.ceil(2 * last):.0f} km wide" in said(app)
     assert "open “My places”" in said(app)
 
@@ -86,7 +86,7 @@ def test_the_worst_point_s_distance_from_any_real_one_is_said():
     problem, rows = points("clusters", 100)
     last = Run(PE(rounds=3, release="weights"), problem, rows, Budget(1, 1e-9)).finish().release
     away = [10 * np.hypot(*(rows.values - point).T).min() for point in last.points[last.weights > 0]]
-    assert f"The farthest is {max(away):.1f} km off." in captions(watched(pe_rounds=3))
+    assert f"the farthest point is {max(away):.1f} km off." in captions(watched(pe_rounds=3))
 
 
 def test_every_preset_runs():

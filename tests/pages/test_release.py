@@ -75,15 +75,15 @@ def opened(folder, page="release", **query):
 
 def test_before_a_folder_is_named_the_page_shows_the_plan_and_the_button_says_what_is_missing(tmp_path):
     app = opened(None)
-    assert everything(app).count("Of a new budget · this release 8%") == 2  # what was used before is not known
+    assert everything(app).count("New budget · this release 8%") == 2  # what was used before is not known
     assert "guesses right at most 54 times in 100" in shown(app)
     assert button(app, f"{NOW} (first: a folder in step 1)").disabled
-    assert "it fails. It fixes the whole budget (Settings)." in said(app)
-    assert "After 12 such releases: right at most 63 times in 100." in said(app)
+    assert "Uses 8% of the budget, even if it fails." in said(app)
+    assert "the budget: 12 such releases. After 12, a guess is right at most 63 times in 100." in captions(app)
     put(app, epsilon=0.01)
-    assert "After 100 such releases: right at most" in said(app)  # no more, whose exact sum would take minutes
+    assert "After 100, a guess is right at most" in captions(app)  # no more, whose exact sum would take minutes
     put(app, epsilon=3.0)  # the whole of it
-    assert "it fails. It fixes the whole budget (Settings)." in said(app)
+    assert "The first release fixes the budget." in captions(app)
     for folder in ("/no/such/folder", "\0", "~nobody-at-all/x", "a" * 900, "![x](http://evil.example)"):
         put(app, ledger_folder=folder)
         assert "There is no folder" in wrong(app)
@@ -95,7 +95,7 @@ def test_before_a_folder_is_named_the_page_shows_the_plan_and_the_button_says_wh
 
 def test_the_errors_foretold_are_those_of_the_noise_and_use_no_data(tmp_path):
     first, second = (go(uploaded(content), "release", tmp_path) for content in (PEOPLE, PEOPLE.replace(b"a", b"b")))
-    tiles = [m for m in first.markdown if "Typical error" in m.value or "19 of 20" in m.value]
+    tiles = [m for m in first.markdown if "Expected error" in m.value or "19 of 20" in m.value]
     assert len(tiles) == 2
     assert not any(c.value == release_request.CAUTION for c in first.caption)  # Explore pays as a release does
     assert [m.value for m in second.markdown] == [m.value for m in first.markdown]
@@ -178,7 +178,7 @@ def test_a_second_press_of_the_same_button_finds_its_token_used(tmp_path, monkey
 
 def test_a_further_release_is_a_new_plan_on_what_is_left(tmp_path):
     app = opened(tmp_path)
-    sized = [m.value for m in app.markdown if m.value.startswith(("Typical error", "19 of 20 answers"))]
+    sized = [m.value for m in app.markdown if m.value.startswith(("Expected error", "19 of 20 answers"))]
     assert len(sized) == 2
     release(app)
     told, kept = captions(app), made(app)
@@ -189,7 +189,7 @@ def test_a_further_release_is_a_new_plan_on_what_is_left(tmp_path):
     assert sorted(listed) == sorted(release_files.WORDS[name] for name in {*kept} - set(release_files.FIRST))
     go(go(app, "explore"), "release", tmp_path)
     assert made(app) is kept
-    assert "you may publish all files" in said(app)
+    assert "you may publish everything" in said(app)
     assert NOW not in labels(app)
     assert "This release is in the budget record" in told
     assert set(sized) <= {m.value for m in app.markdown}, "the accuracy foretold is the accuracy stated"
@@ -511,7 +511,7 @@ def test_the_stakeholder_view_shows_no_real_value_on_any_page(tmp_path):
         "setting", "value", "why", "what", "mechanism", "times", "each", "together (ρ)",
         "ε", "δ", "protects", "model", "year", "variant", "name", "curator",  # of public deployments
     }  # fmt: skip
-    assert "Typical error" not in said(app)
+    assert "Expected error" not in said(app)
     go(app, "compare")
     assert not figures(run_comparison(app))
     assert not app.dataframe

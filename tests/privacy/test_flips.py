@@ -110,7 +110,7 @@ class Points:
         self.points = list(points)
 
     def integers(self, _high, size):
-        return np.array([self.points.pop(0)] * (size or 1))
+        return np.array([self.points.pop(0) for _ in range(1 if size is None else size)], dtype=np.int64)
 
 
 def test_a_selection_is_kept_exactly_where_its_point_lies_within_its_probability():

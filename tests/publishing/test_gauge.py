@@ -35,4 +35,4 @@ def test_a_release_that_does_not_fit_is_said_and_drawn_in_another_colour():
 
 
 def test_where_no_record_is_named_nothing_is_said_of_what_was_used():
-    assert gauge(None, 0.1)[1] == "Of a new budget · this release 10% · left 90%, about 9 more"
+    assert gauge(None, 0.1)[1] == "New budget · this release 10% · left 90%, about 9 more"

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,17 +20,18 @@ from dpcore.theory.meaning import Promise, times_in_100
 
 from ..charts import base as charts
 from ..charts import privacy
-from ..jobs import Work, let_go, owned
-from ..shell import QUIET, controls, panel, show_tiles
+from ..jobs import Work, let_go, owned, watch
+from ..shell import QUIET, controls, panel, session, show_tiles
 
 RUNS = [500, 1000, 2000, 4000, 10_000, 40_000]
 DELTAS = [*controls.DELTAS, 0.02, 0.05, 0.1]  # a promise nobody should make, but a sharp game
 DRAWN = 200  # points of a curve
 HALF = "half-sensitivity"
-GAME = "game"  # its name in a session
+GAME, LAST = "game", "last-game"  # the names in a session of the one that is played, and of the last finished one
 OPENING, DELTA = 1.0, 1e-9  # of the game that the page opens with: those that other pages open with
 FILE = Path(__file__).parents[3] / "assets" / "audit.json"  # that game, made by `python -m tests.making`
 PILES = 24  # bars
+HEALTHY, ILL = "Anna healthy", "Anna ill"  # the names of the first and the second table: answers to two questions
 LESSONS = {  # what to learn from a game, by whether a bug was planted and whether the promise was kept
     (True, False): "**The game catches the planted bug.** The noise was half of what the plan says. The release looks "
     "better and its card states the same ε. Only a game like this one notices. The package's tests play it against "
@@ -73,6 +75,14 @@ def opening() -> Judged:
     return Judged(Audit(**found, **budget), AuditResult(**evidence, **budget))
 
 
+def shown() -> tuple[Judged, Any]:
+    """Return the last finished game, and something true if none is asked for beside it; draw how far that one is."""
+    game, now = session().held.get(GAME), st.session_state
+    if game and watch(game, "audit") and game.result:
+        now[LAST] = game.result
+    return now.get(LAST, opening()), not game or game.result
+
+
 def settings() -> None:
     """Draw the widgets, and the button that plays."""
     near = st.container(key="in-sight")
@@ -104,9 +114,10 @@ def settings() -> None:
 
 
 def picture(found: Audit) -> None:
-    """Draw how often a guess is right beside what is promised, and the two piles of releases."""
+    """Draw how often a guess is right beside what is promised, and the two piles of releases with their overlap."""
     st.plotly_chart(scale(found), key="scale", alt=score(found), config=QUIET)
-    summary = "The more the piles overlap, the better the protection."
+    overlap = min(2 - 2 * guesses(found)[0], 1)
+    summary = f"The piles overlap by {overlap:.0%}: the more, the less a release says about Anna."
     panel(piles(found), summary, pile_table(found), "piles")
 
 
@@ -138,9 +149,9 @@ def score(found: Audit) -> str:
     """Say how often the guesser was right, how often the promise allows, and what chance may do."""
     measured, limit = in_100(found)
     return (
-        f"Two invented tables, one person apart, were released {found.runs:,} times each at ε = "
+        f"Anna is ill in one invented table, healthy in its twin. Each was released {found.runs:,} times at ε = "
         f"{found.budget.epsilon:g}. A program that knows everyone else guessed which: right {measured:g} times in 100. "
-        f"Promised: at most {limit}, luck may add {luck(found):.0f}."
+        f"Promised: at most {limit}, luck may add {luck(found):.2g}."
     )
 
 
@@ -157,7 +168,7 @@ def scale(found: Audit) -> go.Figure:
     )  # fmt: skip
     for end in (allowed, allowed + chance):
         out.add_shape(type="rect", x0=50, x1=end, y0=-1, y1=1, fillcolor=charts.REAL, opacity=0.1, line_width=0)
-    out.add_annotation(x=allowed + chance, y=0, text=f"luck: +{chance:.0f}", xanchor="left", showarrow=False)
+    out.add_annotation(x=allowed + chance, y=0, text=f"luck: +{chance:.2g}", xanchor="left", showarrow=False)
     room = (max(allowed, right) - 50) / 2 + chance
     out.update_xaxes(title="right guesses in 100", range=[50 - room, max(allowed, right) + room])
     return charts.finish(out.update_yaxes(range=[-3, 3], visible=False), 118).update_layout(margin_t=8)
@@ -166,30 +177,28 @@ def scale(found: Audit) -> go.Figure:
 def pile_table(found: Audit) -> pd.DataFrame:
     """Return the share of each table's releases in `PILES` equal steps of the test's score.
 
-    Scores are in standard deviations from the line between the piles.
+    Scores are differences from the line between the piles.
     """
-    ends = np.quantile(found.thresholds, [0.005, 0.995])
-    edges = np.linspace(*ends, PILES + 1) if ends[0] < ends[1] else np.array([ends[0] - 0.5, ends[0] + 0.5])
-    at = np.clip(found.thresholds, edges[0], edges[-1])
+    at = np.clip(found.thresholds, *np.quantile(found.thresholds, [0.005, 0.995]))
+    edges = np.histogram_bin_edges(at, PILES)
     counts = {
         name: np.histogram(at, edges, weights=np.diff(share, prepend=0.0))[0]
-        for name, share in (("first table", found.false_alarms), ("second table", found.hits))
+        for name, share in ((HEALTHY, found.false_alarms), (ILL, found.hits))
     }
-    middle = (edges[:-1] + edges[1:]) / 2 - found.line
-    return pd.DataFrame({"score": middle / (np.std(found.thresholds) or 1.0), **counts})
+    return pd.DataFrame({"score": (edges[:-1] + edges[1:]) / 2 - found.line, **counts})
 
 
 def piles(found: Audit) -> go.Figure:
     """Draw both piles as bars, and the line at which the guess changes."""
     frame, out = pile_table(found), go.Figure()
     for name, look in (
-        ("first table", {"color": charts.REAL, "opacity": 0.5}),
-        ("second table", {"color": "rgba(0, 0, 0, 0)", "line": {"color": charts.SYNTHETIC, "width": 2}}),
+        (HEALTHY, {"color": charts.REAL, "opacity": 0.5}),
+        (ILL, {"color": "rgba(0, 0, 0, 0)", "line": {"color": charts.SYNTHETIC, "width": 2}}),
     ):
         out.add_bar(x=frame["score"], y=frame[name], name=name, marker=look, hovertemplate="%{y:.1%}<extra></extra>")
-    out.add_vline(x=0, line={"color": charts.GREY, "width": 2}, annotation_text="here the guess is second →")
+    out.add_vline(x=0, line={"color": charts.GREY, "width": 2}, annotation_text="here the guess is “ill” →")
     out.update_layout(barmode="overlay", bargap=0)
-    out.update_xaxes(title="looks like the second table →", showticklabels=False)
+    out.update_xaxes(title="looks as if Anna were ill →", showticklabels=False)
     room = [0, frame.iloc[:, 1:].max(axis=None) * 1.2]  # for the words above the bars
     return charts.finish(out.update_yaxes(title="share of releases", tickformat=".0%", range=room), 255)
 
@@ -215,7 +224,9 @@ def explain(played: Judged) -> None:
     found = played.found
     title = ALGORITHMS[found.algorithm].about.title
     st.markdown(
-        LESSONS[found.bug == HALF, played.kept], help=f"Algorithm: {title}. Each table has {found.records:,} rows."
+        LESSONS[found.bug == HALF, played.kept],
+        help=f"Algorithm: {title}. Each table has {found.records:,} rows and two yes/no questions, healthy and ill. "
+        "Anna says yes to one of them.",
     )
 
 

@@ -72,7 +72,7 @@ def named_ends(lines: Sequence[End], seen: np.ndarray, height: float, *, log: bo
     ends = [float(at(line[2])) for line in lines]
     places = [(end - low) / max(high - low, 1e-9) * 0.6 * height for end in ends]
     names = [short(name).split("\n") for name, *_ in lines]
-    finals = spread(places, [17.0 * len(name) for name in names])
+    finals = spread(places, [6 + 17.0 * len(name) for name in names])
     return [
         {
             "x": 1, "xref": "x domain", "y": end, "xanchor": "left", "ax": LEADER, "ay": place - final,

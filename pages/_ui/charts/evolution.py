@@ -17,7 +17,7 @@ def step(private: np.ndarray, V: np.ndarray, weights: np.ndarray, box: tuple[np.
 
     Private points (n, 2) are left, candidates V (r, 2) right; a dot's area is its weight.
     """
-    low, high = (np.asarray(end, dtype=float) for end in box)
+    low, high = box
     margin = 0.03 * (high - low)
     titles = ("<b>Real</b><br>an example; yours stay with you", "<b>Invented</b><br>goes out in a release")
     figure = make_subplots(1, 2, subplot_titles=titles, horizontal_spacing=0.03).update_annotations(font=TEXT)
@@ -38,7 +38,7 @@ def step(private: np.ndarray, V: np.ndarray, weights: np.ndarray, box: tuple[np.
         type="circle", x0=low[0], x1=high[0], y0=low[1], y1=high[1], line_color=GREY, row="all", col="all"
     )  # fmt: skip
     plain = {"constrain": "domain", "showgrid": False, "zeroline": False, "showticklabels": False}
-    across, up = ([low[i] - margin[i], high[i] + margin[i]] for i in (0, 1))
+    across, up = zip(low - margin, high + margin, strict=True)
     figure.update_xaxes(range=across, **plain)
     figure.update_yaxes(range=up, **plain)
     for number in ("", "2"):
@@ -51,9 +51,8 @@ def distances(records: pd.DataFrame) -> go.Figure:
     """Draw the distance against t: the median over repeats and their range."""
     figure = go.Figure()
     by = records.groupby("t")["distance"]
-    middle, low, high = by.median(), by.min(), by.max()
-    if records["seed"].nunique() > 1:
-        band(figure, middle.index, low, high, SYNTHETIC, opacity=0.18, name="range over repeats", showlegend=False)
+    middle = by.median()
+    band(figure, middle.index, by.min(), by.max(), SYNTHETIC, opacity=0.18, name="range over repeats", showlegend=False)
     figure.add_scatter(
         x=middle.index, y=middle, mode="lines+markers", name="measured", line={"color": SYNTHETIC}, marker_size=7,
         showlegend=False,

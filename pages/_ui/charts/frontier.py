@@ -84,8 +84,9 @@ def frontier(
         side = "left" if at**2 > edges[0] * edges[1] else "right"  # there is more room
         figure.add_scatter(
             x=[at, at], y=[value, ends[0]], mode="lines+markers+text", showlegend=False, hoverinfo="skip",
-            text=["", f"<b>good enough&nbsp;<br>from ε = {at:g} on</b>&nbsp;"], textposition=f"top {side}",
-            line={"color": GREY, "dash": "dot"}, marker={"symbol": "star", "size": [20, 0], "opacity": 1}
+            text=["", f"<b>promised&nbsp;<br>good enough&nbsp;<br>from ε = {at:g} on</b>&nbsp;"],
+            textposition=f"top {side}", line={"color": GREY, "dash": "dot"},
+            marker={"symbol": "star", "size": [20, 0], "opacity": 1},
         )  # fmt: skip
     words = "privacy budget (ε): smaller protects more"
     figure.update_xaxes(title=words, range=np.log10(edges), **log_axis({*planned} - {star and star[0]}))

@@ -11,19 +11,18 @@ from .base import GREY, REAL, SHADES, SYNTHETIC, THIRD, curves, finish
 from .frontier import look, over_epsilon
 
 
-def density(law: LineLaw, column: str) -> go.Figure:
-    """The law of the protected value with the part that holds nine of ten, and the real value as a line."""
+def density(law: LineLaw, column: str, example: float) -> go.Figure:
+    """The law of the protected value with the part that holds nine of ten; the real value and an example as lines."""
     figure = go.Figure()
     figure.add_scatter(
         x=law.x, y=law.density, mode="lines", fill="tozeroy", line={"color": SYNTHETIC, "width": 1.5},
         hovertemplate="%{x:.5g}: %{y:.3g}<extra></extra>",
     )  # fmt: skip
-    figure.add_vline(
-        x=law.truth,
-        line={"color": REAL, "dash": "dash"},
-        annotation_text=f"real value: {law.truth:.4g}",
-        annotation_position="top",
-    )
+    for x, name, side, line in (
+        (law.truth, "real value", "right", {"color": REAL, "dash": "dash"}),
+        (example, "protected", "left", {"color": SYNTHETIC}),
+    ):
+        figure.add_vline(x, line=line, annotation={"text": f"{name}: {x:.4g}", "xanchor": side, "yanchor": "bottom"})
     figure.add_vrect(x0=law.low, x1=law.high, fillcolor=SYNTHETIC, opacity=0.15, line_width=0)
     figure.update_xaxes(title=figure_text(column))
     figure.update_yaxes(rangemode="tozero", title="likelier →", showticklabels=False, showgrid=False)

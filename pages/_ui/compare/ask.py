@@ -13,8 +13,9 @@ from dpcore.algorithms.base import make_plan
 from dpcore.experiments.foretold import public_noise
 from dpcore.experiments.frontier import RUNS
 from dpcore.intervals.usefulness import foreseen, foreseen_sizes, uses
-from dpcore.numbers import brief
+from dpcore.numbers import brief, noun
 from dpcore.params import build
+from dpcore.publishing.tiles import foretold
 from dpcore.tags import Tag
 from dpcore.theory.meaning import Promise, guess_tile
 from dpcore.theory.noise import all_within, reach
@@ -22,7 +23,7 @@ from dpcore.types import by_name, value_object
 from dpcore.workloads import Workload
 
 from ..jobs import watch
-from ..shell import Table, controls, heading, peek, row, session, show_tiles, stakeholder
+from ..shell import Table, controls, heading, meaning, peek, row, session, show_tiles, stakeholder
 from .solve import CONFIDENTIAL, TOLERANCES, Solving, points_words, show
 from .sweeps import TITLES, Sweep
 
@@ -108,11 +109,12 @@ def front_door(table: Table, workload: Workload, kinds: Sequence[str], delta: fl
             "Simulated releases can tell."
         )
         return Goal(tolerance, share)
-    with row():
+    words = meaning("frontier", "workload", "sampling floor", "point")
+    with row(key="found"):
         if found.epsilon is None:
             heading(f"No ε of the sliders is enough with {TITLES[found.name]}")
         else:
-            heading(f"★ A privacy budget of ε = {controls.number(found.epsilon)} is enough")
+            heading(f"★ Budget ε = {controls.number(found.epsilon)} is enough with {TITLES[found.name]}", words=words)
             _take(found.epsilon, delta, found.name)
     with st.container(key="asked-words"):
         _told(table, problem, found, tolerance, share, delta)
@@ -129,7 +131,8 @@ def _told(
 ) -> None:  # fmt: skip
     """Tiles: how near all answers are, and a guess about a person; what the release is good for; how that is known."""
     epsilon = found.epsilon or controls.EPSILONS[-1]
-    near = f"{problem.n * tolerance:,.0f} of {problem.n:,} rows"
+    who = noun(table.unit.most_rows)
+    near = f"{problem.n * tolerance:,.0f} of {problem.n:,} {who}"
     often = f"in {share_words(share)}"
     if found.epsilon is None:
         often = f"in only {_percent(found.chance)} of releases, even at ε = {controls.number(epsilon)}"
@@ -137,14 +140,13 @@ def _told(
     plan = make_plan(algorithm, problem, Budget(epsilon, delta))
     guess = Promise(epsilon, delta) if table.trial else Promise.of_plan(plan, adaptive=algorithm.adaptive)
     known = foreseen(problem, plan)
-    tiles = [(f"All {problem.workload.m:,} answers within", near, often), guess_tile(guess.guess())]
-    if sizes := foreseen_sizes(known, problem.workload):
-        tiles.insert(0, ("Typical error", f"{problem.n * sizes[0]:,.0f} rows", f"{100 * sizes[0]:.2g} points"))
+    typical = foretold(foreseen_sizes(known, problem.workload), None, problem.n, who)[:1]
+    tiles = [*typical, (f"All {problem.workload.m:,} answers within", near, often), guess_tile(guess.guess())]
     place = show_tiles(tiles, uses(known, problem.n).sentence)
     with place.popover(":material/info:", type="tertiary", help="How this is known"):
         st.caption(
             f"With {TITLES[found.name]}, {_percent(found.chance)} of releases at this ε are so near. The noise's "
-            f"standard deviation is {100 * found.sigma:.2g} points (≈ {problem.n * found.sigma:,.0f} rows), "
+            f"standard deviation is {100 * found.sigma:.2g} points (≈ {problem.n * found.sigma:,.0f} {who}), "
             f"δ = {brief(delta)}. The fitted table is usually more accurate. Only simulated releases can tell: see "
             "Ranking."
         )

@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from dpcore.evaluation.run import Comparison, subgroups
+from dpcore.numbers import noun
 from dpcore.types import value_object
 
 from ..shell import clean, question, shared
@@ -52,7 +53,7 @@ def choose(sweep: Sweep, n: int) -> Measure:
         truth = st.segmented_control(
             "The truth is", [truth, "its population"], default=truth, required=True, key="truth", bind="query-params"
         )
-    unit = f"points (1 = {n / 100:,g} rows)"
+    unit = f"points (1 = {n / 100:,g} {noun(sweep.problem.group)})"
     if truth == "this table":
         return Measure(f"{kind}, {unit}", _of(name), name)
     return Measure(f"{kind} in the population, {unit}", _of(f"population_{name}"), name, population=True)

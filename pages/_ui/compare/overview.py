@@ -14,7 +14,7 @@ from dpcore.algorithms import solving
 from dpcore.algorithms.forecasts import in_bytes
 from dpcore.evaluation.diagnosis import baselines, draw, empirical
 from dpcore.evaluation.run import Comparison
-from dpcore.experiments.frontier import middles, regret, step_frontier
+from dpcore.experiments.frontier import middles, regret
 from dpcore.numbers import brief, points
 from dpcore.params import build
 from dpcore.tags import Tag
@@ -93,16 +93,6 @@ def enough(sweep: Sweep, asked: Goal | None) -> float | None:
     return asked.enough or min(worst.index[worst <= asked.tolerance], default=None)
 
 
-def finding(sweep: Sweep, asked: Goal | None) -> str:
-    """What trials say at the one ε where it was tried, else the question that they answer."""
-    at, middle = enough(sweep, asked), sweep.middles("max_error")
-    if middle.empty or at not in set(middle["epsilon"]):
-        return "How far off is the worst answer?"
-    best = middle[middle["epsilon"] == at].nsmallest(2, "error").itertuples()
-    off = [f"{TITLES[run.algorithm]} {points(run.error)} points off" for run in best]
-    return f"Worst answer in trials at ε = {at:g}: {', '.join(off)}."
-
-
 @peek
 def panel(
     sweep: Sweep, measure: Measure, other: tuple[str, Comparison] | None, look: DeltaGenerator, asked: Goal | None
@@ -116,7 +106,6 @@ def panel(
     if not len(middle):
         st.info("No finished run has this error yet.")
         return None
-    found = step_frontier(middle)
     least = unbiased.line(sweep, middle)
     with look:
         wanted = st.multiselect("Lines to compare with", LINES, key="lines", bind="query-params")
@@ -130,7 +119,7 @@ def panel(
         levels = {f"within {points_words(asked.tolerance)}": zone} | levels
         own = {epsilon: 100 * off for epsilon, off in asked.reached.items() if min(planned) <= epsilon <= max(planned)}
         if own:
-            curves |= {f"promised in {100 * asked.share:g}%": (np.array([*own]), np.array([*own.values()]))}
+            curves |= {f"promised, {100 * asked.share:g}%": (np.array([*own]), np.array([*own.values()]))}
         if asked.enough in own:
             star = asked.enough, own[asked.enough]
     if other is not None and measure.name is not None and not measure.population:
@@ -141,7 +130,9 @@ def panel(
         dots.dropna(subset=["error"]), middle, levels, frontier.look(list(solving(QueryRelease))),
         title=measure.words, curves=curves, titles=TITLES, planned=planned, zone=zone, star=star,
     )  # fmt: skip
-    summary = _best(sweep, measure, found, enough(sweep, asked))
+    summary = _best(sweep, measure, middle, enough(sweep, asked))
+    if star is not None:
+        summary += " Trials can be lucky: only the grey line is promised."
     event = st.plotly_chart(
         figure, key="frontier", alt=summary, config=QUIET, on_select="rerun", selection_mode="points"
     )
@@ -153,18 +144,21 @@ def panel(
     return next(same, None)
 
 
-def _best(sweep: Sweep, measure: Measure, found: pd.DataFrame, at: float | None) -> str:
-    """Which algorithm is best, and how good it is: at an ε if it was tried there, else at the largest.
+def _best(sweep: Sweep, measure: Measure, middle: pd.DataFrame, at: float | None) -> str:
+    """Which algorithm is best, and how good it and the next are: at an ε if it was tried there, else at the largest.
 
-    Where the measure asks it of all, how good is said as how large a sample is as exact.
+    Where the measure asks it of all, how good is also said as how large a sample is as exact.
     """
-    best = pd.concat([found[found["epsilon"] == at], found[::-1]]).iloc[0]
-    reached = f"off by {best['error']:.3g} points"
+    tried = middle[middle["epsilon"] == (at if at in set(middle["epsilon"]) else middle["epsilon"].max())]
+    best, *others = tried.nsmallest(2, "error").itertuples()
+    words = f"In trials at ε = {best.epsilon:g}, {TITLES[best.algorithm]} is best: "
+    words += f"{measure.words.partition(',')[0]} {best.error:.2g} points"
+    words += "".join(f" ({TITLES[other.algorithm]}: {other.error:.2g})" for other in others)
     if measure.name is not None and not measure.population:
         runs = sweep.middles("as_exact_as_sample").set_index(["algorithm", "epsilon"])["error"]
-        if (same := runs.get((best["algorithm"], best["epsilon"]))) is not None:
-            reached = f"as exact as asking {points(same)}% of people"
-    return f"Best at ε = {best['epsilon']:g}: {TITLES[best['algorithm']]}, {reached}."
+        if (same := runs.get((best.algorithm, best.epsilon))) is not None:
+            words += f", as exact as asking {points(same)}% of people"
+    return f"{words}."
 
 
 def lines(dots: pd.DataFrame) -> pd.DataFrame:

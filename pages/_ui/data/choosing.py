@@ -116,9 +116,7 @@ def _take_upload() -> None:
 def upload_schema(current: Table) -> None:
     """A schema from a file."""
     key = f"schema-file-{current.version}"
-    st.file_uploader(
-        "Bring what you stated before (schema.json)", ["json"], key=key, on_change=_take_schema, args=(key,)
-    )
+    st.file_uploader("Bring such a file again (schema.json)", ["json"], key=key, on_change=_take_schema, args=(key,))
 
 
 def _take_schema(key: str) -> None:
@@ -138,7 +136,7 @@ def download_schema(current: Table) -> None:
     """The schema as a file."""
     text = json.dumps(current.schema, indent=2, ensure_ascii=False)
     st.download_button(
-        "Download what is stated (schema.json)", text, "schema.json", "application/json", on_click="ignore"
+        "Download what the grid says (schema.json)", text, "schema.json", "application/json", on_click="ignore"
     )
 
 

@@ -124,7 +124,7 @@ def needs(current: Table) -> Iterator[Decision]:
     for fixes, same in alike.items():
         names = [problem.column for problem in same]
         if same[0].open:
-            words = f"Without public values or a range: {_columns(names)}. Copy them from a form into the grid, or"
+            words = f"Without public values or a range: {_columns(names)}. Type them into the grid, or choose:"
             yield Decision(words, names, OPEN)
         else:
             words = same[0].what if len(same) == 1 else f"In {_columns(names)} {WRONG[fixes[0]]}: {few(names)}"

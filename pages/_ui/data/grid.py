@@ -67,7 +67,7 @@ def grid(current: Table, busy: bool) -> None:
     rows["column"] = rows["column"].map(distinct(rows["column"], 18))
     if bars and any(charts := _charts(current)):
         session().look(current)
-        rows.insert(3, BARS, charts)
+        rows.insert(1, BARS, charts)
     whose = f"{Tag.PEEK.capitalize()}." if current.uploaded else "This sample is public."
     whose = f"How often values occur in the first {ROWS:,} rows. {whose}"
     hidden = {"way", *(() if more else ("missing", "out of range", "from")), *(() if any(rows["next"]) else ("next",))}

@@ -128,11 +128,10 @@ def _draw(mine: Runs, name: str, n: int) -> None:
         for (line, x), result in mine.results
         for record in result.records
     ]
-    grouped = pd.DataFrame(lines).groupby(["line", "x"], sort=False)["w1"]
+    grouped = pd.DataFrame(lines).groupby(["line", "x"])["w1"]
     found = grouped.agg(mean="mean", error=lambda v: v.std(ddof=1) / len(v) ** 0.5, runs="size").reset_index()
     known = pd.read_csv(REFERENCE)
     reference = known[(known["figure"] == name) & (known["n"] == n)].drop(columns=["figure", "n"])
-    found = found.sort_values(["line", "x"], kind="stable") if figure.every != 1 else found
     heading(figure.question)
     merged = found.merge(reference, on=["line", "x"], how="left", suffixes=("", "_reference"))
     both = merged.dropna(subset="mean_reference")

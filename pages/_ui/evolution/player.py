@@ -61,12 +61,19 @@ def watch_it() -> None:
     found = {}
     for (what, _), result in mine.results:
         found.setdefault(what, []).append(result)
-    if "path" in found and "start" in found:
-        with place:
-            _player(rows, found["start"][0], found["path"][0], below_it, under)
-    if mine.ended and "curve" in found and "start" in found:
+    if "path" not in found or "start" not in found:
+        return
+    said, done = "Random points are becoming a map like the real one", mine.ended and "curve" in found
+    if done:
+        off = results.curves(found["start"] + found["curve"])
+        off["distance"] = off["w1"] / problem.diameter * WIDTH
+        by = off.groupby("t")["distance"].median()
+        said = f"Done: random points became a map, {by.iloc[-1]:.1f} km off"
+    with place:
+        _player(rows, found["start"][0], found["path"][0], said, below_it, under)
+    if done:
         with side:
-            _curve(found, problem)
+            _curve(found["curve"][0], problem, off, by)
         with experts:
             results.accounts(next(job for (what, _), job in mine.jobs if what == "curve" and job.results))
 
@@ -109,16 +116,17 @@ def _wanted(
 
 
 @peek
-def _player(rows: Rows, start: Result, path: Result, place: Any, under: Any) -> None:
-    """Draw what evolves; what plays it goes to its `place`, and what is seen in words `under` that."""
-    heading("Random points evolve into a map like the real one")
+def _player(rows: Rows, start: Result, path: Result, said: str, place: Any, under: Any) -> None:
+    """Draw what evolves below a finding; what plays it goes to its `place`, and what is seen in words `under` that."""
+    heading(said)
     releases = [start.release, *path.path]
     steps = [(release.points, release.weights) for release in releases]
-    _plays(np.repeat(rows.values, rows.weights, axis=0), steps, place)
     V, weights = steps[-1]
-    away = np.linalg.norm(V[weights > 0, None] - rows.values, axis=2).min(axis=1) * WIDTH / 2  # the disc's radius is 1
-    summary = "Each real point votes for the nearest invented one. Noise adds false votes, also far away."
-    summary += f" Large points have many votes, × none. The farthest is {away.max():.1f} km off."
+    V, weights = steps[-1] = V[weights > 0], weights[weights > 0]  # what goes out
+    _plays(np.repeat(rows.values, rows.weights, axis=0), steps, place)
+    away = np.linalg.norm(V[:, None] - rows.values, axis=2).min(axis=1) * WIDTH / 2  # the disc's radius is 1
+    summary = "Each real point votes for the nearest invented one. Noise adds false votes: the farthest point is "
+    summary += f"{away.max():.1f} km off. Points without votes (×) drop out."
     lines = [
         pd.DataFrame({"t": t, "x": V[w > 0, 0], "y": V[w > 0, 1], "weight": w[w > 0]}) for t, (V, w) in enumerate(steps)
     ]
@@ -161,19 +169,14 @@ def _plays(private: np.ndarray, steps: list[tuple[np.ndarray, np.ndarray]], plac
 
 
 @peek
-def _curve(found: dict[str, list[Result]], problem: PointRelease) -> None:
-    """Draw W1 against t as km; a theorem whose error exceeds the map's width is a sentence, not a line."""
-    frame = results.curves(found["start"] + found["curve"])
-    settled = found["curve"][0].summary["parameters"]
-    D, d = problem.diameter, problem.d
-    frame["distance"] = frame["w1"] / D * WIDTH
-    by = frame.groupby("t")["distance"].median()
-    first, last = float(by.iloc[0]), float(by.iloc[-1])
+def _curve(result: Result, problem: PointRelease, off: pd.DataFrame, by: pd.Series) -> None:
+    """Draw the km against t; a theorem whose error exceeds the map's width is a sentence, not a line."""
+    settled, D = result.summary["parameters"], problem.diameter
+    first, last = by.iloc[0], by.iloc[-1]
     noise = {name: settled[name] for name in ("alpha", "sigma", "levels", "samples")}
-    err = theory.error(**noise, d=d, D=D)
-    words = "Shaded: all repeats." if err < D else "Measured; no theorem promises it for so few points."
-    heading(f"Points are {last:.1f} km off on average: {60 * last / SPEED:.0f} minutes by ambulance", words=words)
-    useful = f"**Good for: areas over {np.ceil(2 * last):.0f} km wide.**"
-    st.markdown(f"{useful} Not for: streets or homes.")
-    summary = f"Done after {by.index[-1]} steps; before: {first:.1f} km. Map: {WIDTH} km wide, at {SPEED} km an hour."
-    results.panel(evolution_charts.distances(frame), summary, frame, "distance")
+    promised = theory.error(**noise, d=problem.d, D=D) < D
+    words = "Shaded: all repeats." if promised else "Measured; no theorem promises it for so few points."
+    heading(f"From {first:.1f} to {last:.1f} km in {by.index[-1]} steps", words=words)
+    st.markdown(f"**Good for: areas over {np.ceil(2 * last):.0f} km wide.** Not for: streets or homes.")
+    summary = f"On average {last:.1f} km: {60 * last / SPEED:.0f} minutes by ambulance at {SPEED} km an hour."
+    results.panel(evolution_charts.distances(off), summary, off, "distance")

@@ -96,8 +96,7 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
     name = plain(column)
     unit = ({} if table.uploaded else UNITS).get(column, f"in {name}")
     with left:
-        asked = f"Below which {name} do {level:.0%} of the rows lie?"
-        heading(f"What is the median {name}?" if level == 0.5 else asked)
+        title = st.container()
         spend = controls.budget(experts)
     words = "A small μ lets the answer roam, a large one pulls it to the middle of the public range. 1: as theory says."
     factor = experts.select_slider(
@@ -118,27 +117,29 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
         f"n = {problem.n:,}, G = {problem.G:g}, R = {problem.R:g}, μ = {law.mu:.3g}, k = {law.k:.4g} in the first "
         f"step ({how}). Mean error added {law.excess:.3g}."
     )
+    asked = f"median {name}" if level == 0.5 else f"value with {level:.0%} of {name} below it"
+    with title:
+        heading(f"Protected {asked}: within {_off(law):.3g} {unit}, 9 times in 10")
     with left:
         cautions(spend, table)
         frame = pd.DataFrame({clean(column): law.x, "density": law.density})
-        panel(learning_charts.density(law, column), "Shaded: 9 of 10 protected values.", frame, "density")
-        _answer(problem, spend, law, unit)
+        example = np.interp(0.7, np.cumsum(law.density) / law.density.sum(), law.x)  # it moves with the curve
+        panel(learning_charts.density(law, column, example), "Shaded: 9 of 10 protected values.", frame, "density")
+        _answer(problem, spend, law, unit, example)
     with right:
         off = session().memo(
             "price", (table.version, column, level, spend.delta, *chosen.values()),
             lambda: [_off(line_law(problem, rows, Budget(e, spend.delta), **chosen)) for e in EPSILONS],
         )  # fmt: skip
-        heading("What does privacy cost?")
+        heading(f"Privacy costs up to {_off(law):.3g} {unit}")
         frame = pd.DataFrame({"epsilon": EPSILONS, "off": off})
-        summary = (
-            f"Off by {_off(law):.3g} {unit} now, by {off[0]:.2g} at ε = {EPSILONS[0]:g}, "
-            f"by {off[-1]:.2g} at ε = {EPSILONS[-1]:g}."
-        )
+        summary = f"At ε = {EPSILONS[0]:g} it costs {off[0]:.2g} {unit}, at ε = {EPSILONS[-1]:g} still {off[-1]:.2g}."
         figure = over_budget(frame, {"off": "9 of 10 values"}, f"off by at most, {unit}")
         figure.add_scatter(x=[spend.epsilon], y=[_off(law)], mode="markers", marker={"size": 10, "color": SYNTHETIC})
         panel(figure, summary, frame, "price")
         with st.container(key="next", width="content"):
-            st.page_link("pages/release.py", label="**To publish, make a release**", icon=":material/publish:")
+            st.page_link("pages/release.py", label="**Publish a protected table**", icon=":material/publish:")
+        st.caption("This page only tries out. A released table has a median, too.")
     if experts.open:
         with experts:
             parts(
@@ -155,24 +156,21 @@ def _off(law: LineLaw) -> float:
     return max(law.truth - law.low, law.high - law.truth)
 
 
-def _answer(problem: RiskMinimisation, spend: Budget, law: LineLaw, unit: str) -> None:
-    """Draw tiles: a protected value for example, how far off it may be, and a guess about a person; and what it serves.
+def _answer(problem: RiskMinimisation, spend: Budget, law: LineLaw, unit: str, example: float) -> None:
+    """Draw tiles: an example of a protected value, how far off it may be, a guess about a person; and what it serves.
 
     Two protected values that are each off by less than half of their difference are told apart.
     """
     algorithm = build(ALGORITHMS["regularized_exponential"], {"stages": str(law.stages)})
     promise = Promise.of_plan(algorithm.plan(problem, spend), adaptive=algorithm.adaptive)
-    example = np.interp(0.7, np.cumsum(law.density) / law.density.sum(), law.x)  # it moves with the curve
     (low,), (high,) = problem.region.corners
-    off = _off(law)
-    tiles = [
-        ("Protected value, for example", f"{example:.4g}", f"9 of 10: {law.low:.4g}–{law.high:.4g}"),
-        ("9 of 10 are off by", f"{off:.3g} {unit} at most", f"public range {low:g}–{high:g}"),
-        guess_tile(promise.guess()),
-    ]
     show_tiles(
-        tiles,
-        f"Good for: the value within {off:.3g} {unit}, 9 times in 10. Not for: differences under {2 * off:.3g} {unit}.",
+        [
+            ("Protected value, for example", f"{example:.4g}", f"9 of 10: {law.low:.4g}–{law.high:.4g}"),
+            ("9 of 10 are off by", f"{_off(law):.3g} {unit} at most", f"public range {low:g}–{high:g}"),
+            guess_tile(promise.guess()),
+        ],
+        f"Good for: saying “about {example:.3g}”. Not for: comparing groups under {2 * _off(law):.3g} {unit} apart.",
     )
 
 

@@ -50,6 +50,7 @@ class Lesson:
     answers: Sequence[str]
     decide: Callable[[Medians], LessonFinding] | None
     explanation: str
+    key: str = ""  # the name of the lesson in an address, if it is among Explore's
     settings: dict[str, str] = field(default_factory=dict)
     task: str = ""  # what a class does, on the card
     known: Place = (1.0, 0)
@@ -61,11 +62,6 @@ class Lesson:
     marks: Sequence[float] = ()
     finding: str = ""
     words: Sequence[str] = ()  # of the glossary, explained beside the question
-
-    @property
-    def key(self) -> str:
-        """The name of the lesson in an address, "" for one that is not among Explore's."""
-        return next((key for key, lesson in LESSONS.items() if lesson is self), "")
 
     def link(self, *, large: bool) -> str:
         """Return the address of the lesson, relative to the app, in `large` type or not."""
@@ -119,7 +115,7 @@ def written() -> dict[str, Lesson]:
     for key, said in tomllib.loads(Path(__file__).with_name("lessons.toml").read_text(encoding="utf-8")).items():
         why = said.pop("explanation").format(usual=usual, stronger=stronger)
         bars = [Bar(**bar) for bar in said.pop("bars")]
-        found[key] = Lesson(decide=RULES.get(key), explanation=why, bars=bars, **said)
+        found[key] = Lesson(key=key, decide=RULES.get(key), explanation=why, bars=bars, **said)
     return found
 
 

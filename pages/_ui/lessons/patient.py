@@ -20,5 +20,5 @@ def problem() -> None:
     noisy = published()
     st.markdown(
         f"A hospital publishes **{EXACT[0]}** ill people, then **{EXACT[1]}**. Only Anna came in between: she is ill. "
-        f"With noise it publishes **{noisy[0]}**, then **{noisy[1]}**: nobody can be sure."
+        f"With noise: **{noisy[0]}**, then **{noisy[1]}**. Nobody can be sure. Now guess each “?”."
     )

@@ -29,7 +29,7 @@ PROMISED = (
     "No real row. "
 )
 MEASURED = "- **Schema**, as measured by this release; later releases use it as public\n"
-PUBLISH = "**After signing, you may publish all files.**"
+PUBLISH = "**After signing, you may publish everything.**"
 
 
 def promise(rows: int, *, measured: bool = False) -> None:

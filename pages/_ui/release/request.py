@@ -52,7 +52,8 @@ NEIGHBOURS = "Neighbours, the tables that nobody must be able to tell apart, dif
 
 def dataset(table: Table, sets: Sequence[DataSet], place: DeltaGenerator, experts: DeltaGenerator) -> dict[str, Any]:
     """The name in the ledger and, for a new one, its total budget; as fields of a ReleaseRequest."""
-    name = place.text_input(
+    beside = place.container(horizontal=True)
+    name = beside.text_input(
         "Data set", dataset_name(table), max_chars=LONGEST_NAME, key=dataset_key(table),
         help="One name for all tables about the same people. The budget record knows the rows again, in any order.",
         persist_state="session",
@@ -61,8 +62,15 @@ def dataset(table: Table, sets: Sequence[DataSet], place: DeltaGenerator, expert
     fields = {"dataset": name, "total": None, "new_version": False}
     if found is None:
         words = "Fixed at the first release, for all releases of this data set together. It can never be changed."
-        epsilon = experts.number_input(
-            "Budget of all releases (ε)", 0.01, 1000.0, 3.0, key="total-epsilon", help=words, persist_state="session"
+        epsilon = beside.number_input(
+            "Whole budget (ε)",
+            0.01,
+            1000.0,
+            3.0,
+            key="total-epsilon",
+            help=words,
+            persist_state="session",
+            width=170,
         )
         delta = experts.select_slider(
             "Failure probability of all releases together (δ)", controls.DELTAS, 1e-6, controls.number,
@@ -142,25 +150,28 @@ def verdict(ready: PreparedRelease, of: tuple) -> None:
         st.caption(CAUTION)
 
 
-def share(ready: PreparedRelease, sets: Sequence[DataSet] | None, head: DeltaGenerator) -> tuple[str, str]:
+def share(ready: PreparedRelease, sets: Sequence[DataSet] | None, head: DeltaGenerator) -> str:
     """Draw in the `head` the shares of the budget used before and by this release; returns the latter in words.
 
-    The second part says whether it fixes the whole budget, and how often a guess is right after as many such releases
+    Below, say whether it fixes the whole budget, and how often a guess is right after as many such releases
     as that bears, or after the most that Guarantee speaks of. `sets` is None where no budget record is named.
     """
     request = ready.request
     found = dataset_of(sets or (), request.dataset)
     if found is None and request.total is None:
-        return "its share", ""
+        return "its share"
     lifetime = Lifetime.fixed_by(request.total, ready.events) if found is None else found.lifetime  # type: ignore[arg-type]
     spent = None if sets is None else 0.0 if found is None else found.spent
     with head:
         mine = shared_gauge.draw(request.dataset or "", lifetime, spent, ready.events)
     many = how_many(1.0, lifetime.cost(ready.events) / lifetime.capacity)
-    after = " It fixes the whole budget (Settings)." * (found is None)
     seen = min(many, controls.MOST_RELEASES)
     guess = Promise(request.budget.epsilon, request.budget.delta, ready.events, seen).guess()
-    return mine, after + f" After {seen} such releases: right at most {times_in_100(guess)}." * (many > 1)
+    words = "The first release fixes the budget" if found is None else "The whole budget"
+    if many > 1:
+        words += f": {many:,} such releases. After {seen}, a guess is right at most {times_in_100(guess)}"
+    st.caption(f"{words}.")
+    return mine
 
 
 def preview(ready: PreparedRelease, ledger: Path | None, of: tuple, sets: Sequence[DataSet]) -> None:

@@ -67,7 +67,7 @@ STYLE = """<style>
   .st-key-in-sight {position: fixed; inset: auto 0 0 0; z-index: 100; flex-flow: row wrap; align-items: center;
     gap: 0 0.5rem; padding: 0.5rem 0.8rem; background: light-dark(white, #181614); border-top: 1px solid #8886;}
   .st-key-in-sight > * {flex: 1 1 0; width: auto;}
-  .st-key-in-sight > :has([data-testid="stSlider"]) {flex-basis: 100%; order: -1;}}
+  .st-key-in-sight > :has([data-testid="stSlider"], [data-testid="stMarkdown"]) {flex-basis: 100%; order: -1;}}
 .st-key-in-sight button:disabled {color: inherit !important;}
 [data-collapsed="true"] :is([data-testid="stSidebarNav"], [data-testid="stSidebarHeader"]) {visibility: hidden;}
 @media (max-width: 767px) {[data-testid="stExpandSidebarButton"] {width: auto !important;}

@@ -10,7 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from pages._ui.learning.quantile import PARTS
-from tests.hands import sees, sized, still
+from tests.hands import idle, sees, sized, still
 from tests.helpers import parametrize
 
 PAGES = ["/", "/data", "/explore", "/compare", "/release", "/guarantee", "/audit", "/evolution", "/learning"]
@@ -27,7 +27,8 @@ def settle(page, server, path):
     if name == "/":
         expect(page.locator(".drag-bar span").first).to_be_visible()
     if name == "/compare":
-        expect(page.get_by_role("button", name="Run the comparison")).to_be_visible(timeout=90_000)
+        expect(page.get_by_role("tab", name="Report")).to_be_visible(timeout=90_000)
+        idle(page, timeout=90_000)
     if name not in ("/", "/data", "/release", "/glossary"):
         expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
     if name == "/explore":

@@ -159,8 +159,8 @@ MUTANTS = {
     ),
     "all of a first batch": (  # a cap on a rejection loop
         "privacy/mechanisms.py",
-        "        kept = np.concatenate([kept, found[heads]])",
-        "        kept = np.concatenate([kept, found])",
+        "np.concatenate([found[heads], exponential(",
+        "np.concatenate([found, exponential(",
         f"{P}/test_flips.py::test_a_selection_is_kept_exactly_where_its_point_lies_within_its_probability",
     ),
     "no noise where nothing is near the level": (  # a data-dependent early stop
