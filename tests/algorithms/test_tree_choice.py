@@ -92,14 +92,20 @@ def found(junction, pairs=()):
 def test_pairs_that_were_drawn_are_measured_and_others_where_noise_hides_little():
     junction = junction_tree(DOMAIN.shape, [(0, 1, 2), (3,)])
     at, tables = found(junction, [(0, 2)]), inside_cliques(TABLES, junction)
-    assert worth_measuring(tables, at, Gaussian(1.0), 1e9).axes == tables.axes, "next to no noise"
+    assert worth_measuring(tables, at, Gaussian(1.0), 1e9).axes == ((3,), (0, 1), (0, 2), (1, 2), (0, 1, 2))
     assert worth_measuring(tables, at, Gaussian(1.0), 1e-9).axes == ((0, 2),), "nothing but noise"
     kept = worth_measuring(tables, at, Gaussian(1.0), 1500)
     assert kept.axes == ((3,), (0, 1), (0, 2)), "six cells, five; 80 and 240 are too many, unless they were drawn"
     noise = expected(Gaussian(1.0), 3, 1500)
     assert max(at.hidden(axes, noise) for axes in ((3,), (0, 1))) <= WORTH < at.hidden((1, 2), noise)
-    nothing = found(junction)
-    assert len(worth_measuring(tables, nothing, Gaussian(1.0), 1e-9).axes) == 1, "something is always measured"
+    assert len(worth_measuring(tables, found(junction), Gaussian(1.0), 1e-9).axes) == 1, "something is always measured"
+
+
+def drawing(pairs, hides, cells, *charges):
+    """A plan that draws so many pairs."""
+    choices = {"pairs": pairs, "hides": hides, "cells": cells}
+    draw = Charge("select", BoundedRange(0.1), pairs, name=PAIRS)
+    return Plan(Budget(10_000, 1e-6), (*charges, draw), tuple(Choice(*one, "") for one in choices.items()))
 
 
 def test_pairs_are_drawn_by_what_noise_does_not_hide_of_them_each_once():
@@ -119,9 +125,7 @@ def test_pairs_are_drawn_by_what_noise_does_not_hide_of_them_each_once():
             return int(np.argmin(statistic.penalties))
 
     alone = (Charge("measure", Gaussian(float(size)), name=single(size)) for size in (2, 3, 5, 40))
-    choices = (Choice("pairs", 6, ""), Choice("hides", 0.02, ""), Choice("cells", 100, ""))
-    plan = Plan(Budget(10_000, 1e-6), (*alone, Charge("select", BoundedRange(0.1), 6, name=PAIRS)), choices)
-    chosen = choose_tree(TABLES, 500, plan, Script())
+    chosen = choose_tree(TABLES, 500, drawing(6, 0.02, 100, *alone), Script())
     for a, part in SHARES.items():
         assert chosen.shares[a] == approx(part, abs=FLOOR)
         assert chosen.pool.facts[a,][1] == approx(part, abs=1e-8)
@@ -143,14 +147,11 @@ def test_what_measured_pairs_already_say_is_not_drawn_again(monkeypatch):
     weak = np.where(np.eye(3), 26_000, 12_000).ravel()
     values = [(x, x, x, *own) for x in range(3) for own in itertools.product(range(3), repeat=2)]
     curator = Exact(QueryRelease(tables, 3 * weak.sum()), Rows(np.array(values), np.tile(weak, 3)))
-    choices = (Choice("pairs", 3, ""), Choice("hides", 1e-4, ""), Choice("cells", 100_000, ""))
     single_charge = Charge("measure", Gaussian(1.0), 5, name=single(3))
-    drawing = Charge("select", BoundedRange(0.1), 3, name=PAIRS)
 
     def ties(batches):
         batch = Charge("measure", Gaussian(1.0), batches, name=BATCH)
-        plan = Plan(Budget(10_000, 1e-6), (single_charge, drawing, batch), choices)
-        chosen = choose_tree(tables, 500, plan, curator)
+        chosen = choose_tree(tables, 500, drawing(3, 1e-4, 100_000, single_charge, batch), curator)
         assert all(chosen.junction.home(axes) is not None for axes in chosen.pool.facts)
         return chosen.pairs
 
@@ -168,11 +169,12 @@ def test_what_measured_pairs_already_say_is_not_drawn_again(monkeypatch):
 
 
 def test_a_pair_is_cut_where_it_loses_less_than_its_cells_are_worth():
-    """Columns 0 and 2 are mostly what 1 is, and 2 is what 0 is in a share t of the rows; 3 is what 1 is."""
+    """Columns 0 and 2 are mostly what 1 is, but in a share t of the rows 2 is the sum of both; 3 is what 1 is."""
     lean = 0.1 + 0.6 * np.eye(3, 4)
 
     def model(t, *tables, zeros=()):
-        law = np.einsum("ba,bac,bd->abcd", lean / 3, (1 - t) * lean[:, None] + t * np.eye(4), np.eye(3))
+        moved = np.eye(4)[np.add.outer(range(3), range(4)) % 4]
+        law = np.einsum("ba,bac,bd->abcd", lean / 3, (1 - t) * lean[:, None] + t * moved, np.eye(3))
         tree = junction_tree(law.shape, tables)
         beliefs = [projected(law, range(4), clique).ravel() for clique in tree.cliques]
         return Graphical(SimpleNamespace(zeros=zeros), tree, np.concatenate(beliefs))
@@ -182,6 +184,6 @@ def test_a_pair_is_cut_where_it_loses_less_than_its_cells_are_worth():
         # 24 of 60 cells go.
         lost = np.abs(cut.table((0, 2)) - D.table((0, 2))).sum()
         assert trimmed(D) == (cut if lost < CUT * 24 / 60 else D).junction
-    assert lost > CUT
+    assert lost > 0.2
     for kept in (model(0, (0, 1, 2), (2, 3), zeros=[(0, 2)]), model(0, (0, 1, 2), (0, 2, 3))):
         assert trimmed(kept) == kept.junction, "(0, 2) holds a constraint, or 3 as well"
