@@ -126,51 +126,42 @@ def compare_questions(
     found = measured_shares(known, [first, second], n, check_level(level))
     value = None if estimate is None else _compared(kind, *estimate)
     if any(found.missing):
-        return _from_parts(known, (first, second), n, kind, text, value, level)
-    a, b = (float(share) for share in found.shares)
-    how, z = _how(known.laplace), quantile(level, laplace=known.laplace)
-    bands: list[Band | None] = []
-    for covariance in (found.noise, found.noise + found.sampling):
-        if kind == "difference":
-            band = _band(a - b, covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1], z)
-            bands.append(_inside(band, -1, 1))
-        elif kind == "ratio":
-            bands.append(_fieller(a, b, covariance, z))
-        else:
-            band, careful = _odds(a, b, covariance, z, quantile((1 + level) / 2, laplace=known.laplace))
-            bands.append(band)
-            how += "; conservative: near 0 or 1" if careful and "conservative: near" not in how else ""
-    return _of_two(text, value, _compared(kind, a, b), bands, second, level, how)
+        unbiased, (how, bands) = None, _from_parts(known, (first, second), n, kind, level)
+    else:
+        a, b = (float(share) for share in found.shares)
+        unbiased, how, bands = _compared(kind, a, b), _how(known.laplace), []
+        z = quantile(level, laplace=known.laplace)
+        for covariance in (found.noise, found.noise + found.sampling):
+            if kind == "difference":
+                band = _band(a - b, covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1], z)
+                bands.append(_inside(band, -1, 1))
+            elif kind == "ratio":
+                bands.append(_fieller(a, b, covariance, z))
+            else:
+                band, careful = _odds(a, b, covariance, z, quantile((1 + level) / 2, laplace=known.laplace))
+                bands.append(band)
+                how += "; conservative: near 0 or 1" if careful and "conservative: near" not in how else ""
+    if bands[0] is None:
+        how, bands = f"cannot be bounded: noise does not tell ({second.text}) apart from 0", []
+    elif bands[1] is None:
+        how += "; not bounded for the population, where it may be 0"
+    return _interval(text, level, how, value, unbiased, *bands)
 
 
 def _from_parts(
-    known: UnbiasedAnswers, asked: tuple[Question, Question], n: float, kind: str, text: str, value: float | None,
-    level: float,
-) -> Interval:  # fmt: skip
-    """The comparison of two questions by their own intervals, each at half the error, so at least the stated
-    level.
+    known: UnbiasedAnswers, asked: Sequence[Question], n: float, kind: str, level: float
+) -> tuple[str, list[Any]]:
+    """How two questions are compared by their own intervals, and the bands of table and population, None where
+    unbounded: each interval at half the error, so at least the stated level.
     """
     each = [_answer(known, question, n, None, (1 + level) / 2) for question in asked]
     unknown = next((one for one in each if one.low is None), None)
     if unknown:
-        return _interval(text, level, unknown.how, value)
+        return unknown.how, [OPEN, OPEN]
     a, b = ((one.low, one.high) for one in each)
     people = ((one.population_low, one.population_high) for one in each)
     bands = [_apart(kind, *both) for both in ((a, b), tuple(people))]  # type: ignore[arg-type]
-    return _of_two(text, value, None, bands, asked[1], level, next(o.how for o in each if o.unbiased is None))
-
-
-def _of_two(
-    text: str, value: float | None, unbiased: float | None, bands: Sequence[Band | None], second: Question,
-    level: float, how: str,
-) -> Interval:  # fmt: skip
-    """The interval for two compared questions, from bands of table and population: None where unbounded."""
-    if bands[0] is None:
-        how = f"cannot be bounded: noise does not tell ({second.text}) apart from 0"
-        bands = None, None
-    elif bands[1] is None:
-        how += "; not bounded for the population, where it may be 0"
-    return _interval(text, level, how, value, unbiased, *bands)
+    return next(one.how for one in each if one.unbiased is None), bands
 
 
 def independent(protects: Mapping[str, Any]) -> float:
