@@ -22,10 +22,9 @@ def variants():
     return [*out, *(("private_evolution", preset) for preset in PRESETS.values())]
 
 
-def quarter(n, seed=0, radius=1.0):
-    """Points of the quarter disc, or of the whole disc where the radius is below 1, as in the paper's Figure 4."""
-    X = Ball(np.zeros(2), radius).uniform(n, seeded(seed))
-    return X if radius < 1 else np.abs(X)
+def quarter(n, seed=0):
+    """Points of the quarter disc, as in the paper's Figure 4."""
+    return np.abs(Ball(np.zeros(2), 1.0).uniform(n, seeded(seed)))
 
 
 def task(X, region=BALL):

@@ -23,12 +23,18 @@ START = 90  # seconds a server may take to answer
 OURS = ("STREAMLIT_", "DPCORE_")  # settings of the machine the tests run on stay out
 
 
-def eventually(what, seconds=90):
+def eventually(what):
     """Wait until something comes true."""
-    until = time.monotonic() + seconds
+    until = time.monotonic() + 90
     while not what():
         assert time.monotonic() < until
         time.sleep(0.5)
+
+
+def processor(process):
+    """Seconds of a core that a process has used."""
+    fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def free_port():
@@ -98,7 +104,7 @@ def documented():
     return dict(pair.split("=", 1) for pair in [*shlex.split(env), *given])
 
 
-def handshake(port, *, host=None, origin=None, timeout=60):
+def handshake(port, *, host=None, origin=None):
     """The status of the answer to a WebSocket's opening: 101 when it is let in."""
     headers = {
         "Host": host or f"127.0.0.1:{port}", "Upgrade": "websocket", "Connection": "Upgrade",
@@ -106,7 +112,7 @@ def handshake(port, *, host=None, origin=None, timeout=60):
         "Sec-WebSocket-Protocol": "streamlit",
     } | ({"Origin": origin} if origin else {})  # fmt: skip
     address = f"http://127.0.0.1:{port}/_stcore/stream"
-    with requests.get(address, headers=headers, timeout=timeout, stream=True) as answer:
+    with requests.get(address, headers=headers, timeout=60, stream=True) as answer:
         return answer.status_code
 
 
@@ -161,12 +167,17 @@ class Tab:
         self.wait()
         return self.text
 
-    def put(self, content, name="t.csv", file="f"):
+    def put(self, content, file="f"):
         """Upload bytes into this session, as an uploader would; the status of the answer."""
         place = f"http://127.0.0.1:{self.port}/_stcore"
         cookies = requests.get(f"{place}/health", timeout=60).cookies
         token = {"X-Xsrftoken": cookies["_streamlit_xsrf"].strip('"')}
-        sent = {"files": {name: (name, content, "text/csv")}, "headers": token, "cookies": cookies, "timeout": 120}
+        sent = {
+            "files": {"t.csv": ("t.csv", content, "text/csv")},
+            "headers": token,
+            "cookies": cookies,
+            "timeout": 120,
+        }
         try:
             return requests.put(f"{place}/upload_file/{self.session}/{file}", **sent).status_code
         except requests.ConnectionError:  # refused before all of it was sent

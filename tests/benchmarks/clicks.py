@@ -3,28 +3,20 @@
 python -m tests.benchmarks.clicks --tabs 30
 """
 
-import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from pathlib import Path
 
 from tests.benchmarks.frame import main
-from tests.serving import Tab, serving
+from tests.serving import Tab, processor, serving
 
 GOAL = 10.0  # seconds
 EMPTY = 3000  # bytes: a page has more
 PAGES = ("explore", "guarantee", "data", "compare", "release", "learning", "glossary", "audit", "lessons", "evolution")
 
 
-def processor(process):
-    """Seconds of a core that the server has used: what is left of the answer on a machine that others use too."""
-    fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def together(process, tabs, pages):
-    """All tabs click at once."""
+    """All tabs click at once; the server's processor time is what is left of it on a machine that others use too."""
 
     def one(number):
         clicked = pages(number)

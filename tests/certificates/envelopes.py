@@ -69,16 +69,16 @@ def draw(rng, d):
     return Instance(A, w / w.sum(), c, R, mu, k, bounded)
 
 
-def lowest(instance, rng, points=600):
+def lowest(instance, rng):
     """The envelope, and the smallest gap U − bound at points of it, of its rim and of K."""
     density, over = instance.density, envelope.envelope(instance.density)
     metric = over.M if isinstance(over, Radial) else over.P
     x, d = over.at, len(over.at)
     level = float(density.potential(x[None])[0])
     far = 2 * instance.R * math.sqrt(float(np.linalg.eigvalsh(metric)[-1]))
-    directions = np.linalg.solve(np.linalg.cholesky(metric).T, rng.normal(size=(d, points))).T
+    directions = np.linalg.solve(np.linalg.cholesky(metric).T, rng.normal(size=(d, 600))).T
     directions /= np.sqrt(((directions @ metric) * directions).sum(1))[:, None]
-    V = directions * (far * rng.random((points, 1)) ** rng.choice([0.01, 0.3, 1, 4], (points, 1)))
-    V = density.region.project(x + np.concatenate([V, over.draw(points // 3, rng)])) - x
+    V = directions * (far * rng.random((600, 1)) ** rng.choice([0.01, 0.3, 1, 4], (600, 1)))
+    V = density.region.project(x + np.concatenate([V, over.draw(200, rng)])) - x
     gap = density.potential(x + V) - level - np.maximum(over.bound(V), over.least)
     return Found(instance, over, float(gap.min(initial=0)) + ROUNDING + 1e-12 * abs(level))

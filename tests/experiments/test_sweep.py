@@ -46,10 +46,6 @@ def plan(algorithms=CHOSEN, budgets=BUDGETS, seeds=(0, 1)):
     return cases(algorithms, PROBLEM, budgets, seeds)
 
 
-def without_time(points):
-    return {p.key: {k: v for k, v in p.to_json().items() if k not in ("seconds", "memory")} for p in points}
-
-
 def test_every_point_holds_the_numbers_of_run():
     points = {p.key: p for p in sweep(plan(), PROBLEM, ROWS)}
     assert len(points) == 12
@@ -89,13 +85,14 @@ def test_nothing_to_do_repetitions_and_too_many_points_are_refused(budgets, seed
 
 @parametrize("where", ["here", "pool"])
 def test_a_refusal_is_a_point_and_the_rest_goes_on(pool, where):
-    points = list(sweep(plan(budgets=[Budget(1.0, 0.0)]), PROBLEM, ROWS, pool=pool if where == "pool" else None))
+    planned = plan(budgets=[Budget(1.0, 0.0)])
+    points = list(sweep(planned, PROBLEM, ROWS, pool=pool if where == "pool" else None))
     states = Counter((p.algorithm, p.state) for p in points)
     assert states == {("dpfw", "done"): 2, ("gaussian_maxent", "refused"): 2}
     refused = next(p for p in points if p.state == "refused")
     assert "delta=0" in refused.message
     assert (refused.errors, refused.seconds) == ({}, None)
-    assert still_to_run(plan(budgets=[Budget(1.0, 0.0)]), points) == [], "it would be refused again"
+    assert still_to_run(planned, points) == [], "it would be refused again"
 
 
 def test_a_point_that_breaks_is_recorded_without_the_words_of_the_bug(monkeypatch):
@@ -103,15 +100,14 @@ def test_a_point_that_breaks_is_recorded_without_the_words_of_the_bug(monkeypatc
         raise ZeroDivisionError("the record of Ada")
 
     monkeypatch.setattr(MWEM, "steps", broken)
-    points = list(sweep(plan({**CHOSEN, "mwem": MWEM()}, seeds=[0]), PROBLEM, ROWS))
+    planned = plan({**CHOSEN, "mwem": MWEM()}, seeds=[0])
+    points = list(sweep(planned, PROBLEM, ROWS))
     assert Counter((p.algorithm, p.state) for p in points)["mwem", "failed"] == 3
     assert sum(p.state == "done" for p in points) == 6
     failed = next(p for p in points if p.state == "failed")
     assert failed.message == in_words(ZeroDivisionError())
     assert "Ada" not in json.dumps(failed.to_json())
-    assert {c.name for c in still_to_run(plan({**CHOSEN, "mwem": MWEM()}, seeds=[0]), points)} == {"mwem"}, (
-        "tried again"
-    )
+    assert {c.name for c in still_to_run(planned, points)} == {"mwem"}, "tried again"
 
 
 def test_an_interrupt_inside_a_run_is_no_point():
@@ -159,14 +155,8 @@ def test_points_survive_json_and_nothing_else_is_a_point():
     for found in sweep(plan(seeds=[0]), PROBLEM, ROWS):
         assert SweepPoint.from_json(json.loads(json.dumps(found.to_json()))) == found
     good = found.to_json()
-    for bad in (
-        None,
-        {},
-        *(
-            good | change
-            for change in ({"state": "odd"}, {"seed": "0"}, {"more": 1}, {"errors": 3}, {"errors": {"a": "x"}})
-        ),
-    ):
+    odd = ({"state": "odd"}, {"seed": "0"}, {"more": 1}, {"errors": 3}, {"errors": {"a": "x"}})
+    for bad in (None, {}, *(good | change for change in odd)):
         with refused():
             SweepPoint.from_json(bad)
     for altered in (good | {key: odd} for key in good for odd in ({}, {"max_error": "x"}, -1)):
@@ -227,23 +217,17 @@ def arguments(table="c.csv", extra=(), **changes):
     return ["sweep", table, *(f"{k}={v}" for k, v in settings.items() if v is not None), *fast, *extra]
 
 
-def read(path="out.json"):
-    return read_json(path)
-
-
 def kept(path="out.json"):
     """The points of a file, but for clock and memory."""
-    return without_time(map(SweepPoint.from_json, read(path)["points"]))
-
-
-def keys(points):
-    return [(p["algorithm"], p["epsilon"], p["seed"]) for p in points]
+    points = map(SweepPoint.from_json, read_json(path)["points"])
+    return {p.key: {k: v for k, v in p.to_json().items() if k not in ("seconds", "memory")} for p in points}
 
 
 def test_the_command_writes_points_and_prints_means(here, capsys):
     told = cli(arguments(extra=["--csv", "out.csv"]))
-    file = read()
-    assert keys(file["points"]) == [(a, e, s) for a in ("dpfw", "mwem") for e in (0.3, 1) for s in (0, 1)]
+    file = read_json("out.json")
+    asked = [(p["algorithm"], p["epsilon"], p["seed"]) for p in file["points"]]
+    assert asked == [(a, e, s) for a in ("dpfw", "mwem") for e in (0.3, 1) for s in (0, 1)]
     assert file["task"]["n"] == 100
     assert file["tags"]["points"] == file["tags"]["table_sha256"] == "uses real data – do not publish"
     assert "uses real data" in told
@@ -257,7 +241,7 @@ def test_the_command_writes_points_and_prints_means(here, capsys):
     assert [float(r["max_error"]) for r in rows] == [p["errors"]["max_error"] for p in file["points"]]
     asked = "--queries=marginals:2 --algorithm=mwem --epsilon=1 --delta=1e-6 --seed=1 --set=rounds=3"
     cli(f"run c.csv --schema=c.json {asked} --json=run.json")
-    assert read("run.json")["final"] == file["points"][-1]["errors"]
+    assert read_json("run.json")["final"] == file["points"][-1]["errors"]
 
 
 def ran(monkeypatch):
@@ -284,7 +268,7 @@ def test_an_interrupted_sweep_keeps_what_is_done_and_resumes_with_the_rest(here,
     with monkeypatch.context() as patch:
         patch.setattr(command, "sweep", interrupted)
         assert main(arguments(extra=["--csv", "out.csv"])) == 130
-    file = read()
+    file = read_json("out.json")
     broken, *first = file["points"]
     assert len((here / "out.csv").read_text().splitlines()) == 1 + len(file["points"]) == 4
     assert not [*here.glob("*.part")]
@@ -293,7 +277,7 @@ def test_an_interrupted_sweep_keeps_what_is_done_and_resumes_with_the_rest(here,
     made = ran(monkeypatch)
     cli(arguments(extra=["--resume"]))
     assert len(made) == 6, "what failed is tried again"
-    points = read()["points"]
+    points = read_json("out.json")["points"]
     assert len(points) == 8
     assert {json.dumps(p) for p in first} <= {json.dumps(p) for p in points}, "bit for bit, seconds too"
     cli(arguments(json="once.json", jobs="2"))

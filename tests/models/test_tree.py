@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from dpcore import Explicit, InputError, Marginals, QueryRelease, TableQueries, domain_from_json
 from dpcore.algorithms.maximum_entropy import thinned
-from dpcore.algorithms.tree_choice import inside_cliques
 from dpcore.models.cells import Cells
 from dpcore.models.junction import JunctionTree, cells, fewest_cells, junction_tree
 from dpcore.models.tree import Tree
@@ -165,12 +164,6 @@ def test_rows_alike_in_the_largest_column_share_what_is_drawn_after_it_and_nothi
     spread, too, apart = (gaps[table].mean() for table in pairs.tables)
     assert max(spread, too) < most
     assert apart < 0.95
-
-
-def test_only_tables_inside_a_clique_are_measured():
-    domain = codes(2, 2, 2, 2)
-    chosen = inside_cliques(Marginals.all(domain, 3), junction_tree(domain.shape, [(0, 1, 2)]))
-    assert chosen.axes == ((3,), (0, 1), (0, 2), (1, 2), (0, 1, 2))
 
 
 def test_first_and_last_of_every_stage_are_shown():

@@ -28,8 +28,8 @@ def found(tolerance, share, group=1, delta=1e-9):
     return forecast(noises(asked, delta), asked.workload.m, tolerance, share)
 
 
-def sigma(epsilon, delta=1e-9):
-    return public_noise(ALGORITHMS["gaussian_maxent"](), problem(), Budget(epsilon, delta))
+def sigma(epsilon):
+    return public_noise(ALGORITHMS["gaussian_maxent"](), problem(), Budget(epsilon, 1e-9))
 
 
 @parametrize("tolerance, share", [(0.001, 0.999), (0.01, 0.95), (0.1, 0.5)])

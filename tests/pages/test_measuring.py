@@ -45,10 +45,10 @@ REAL = {"Show the real rows": True}
 MEASURE, TRY = "Measure them privately", "Try it: measure with noise that can be repeated"
 
 
-def brought(frame=None, schema=OPEN, **query):
+def brought(frame=None, **query):
     """The Data page with these people and a schema from a file."""
     app = opened((people() if frame is None else frame).to_csv(index=False).encode(), bars=False, **query)
-    return upload_schema(app, json.dumps(schema).encode())
+    return upload_schema(app, json.dumps(OPEN).encode())
 
 
 def everybody_else():

@@ -81,10 +81,10 @@ def test_a_coin_follows_the_fraction_that_is_meant_not_its_rounding():
 # Selections
 
 
-def by_the_paper(scores, scale):
+def by_the_paper(scale):
     """Algorithm 1 of McKenna, Sheldon 2020, over all orders."""
-    p, law = np.exp((scores - scores.max()) / scale), np.zeros(len(scores))
-    orders = list(itertools.permutations(range(len(scores))))
+    p, law = np.exp((SCORES - SCORES.max()) / scale), np.zeros(len(SCORES))
+    orders = list(itertools.permutations(range(len(SCORES))))
     for order in orders:
         left = 1.0
         for i in order:
@@ -95,12 +95,12 @@ def by_the_paper(scores, scale):
 
 @parametrize("scale", [0.25, 2.0])
 def test_all_coins_at_once_are_the_paper_s_algorithm(scale):
-    law = by_the_paper(SCORES, scale)
+    law = by_the_paper(scale)
     assert flip_law(SCORES, scale) == approx(law, rel=1e-12)
     rng = seeded(1)
     found = np.bincount([mechanisms.permute_and_flip(SCORES, scale, rng) for _ in range(8_000)], minlength=6)
     assert stats.chisquare(found, 8_000 * law).pvalue > 1e-3
-    assert stats.chisquare(found, 8_000 * by_the_paper(SCORES, 0.8 * scale)).pvalue < 1e-6
+    assert stats.chisquare(found, 8_000 * by_the_paper(0.8 * scale)).pvalue < 1e-6
 
 
 class Points:

@@ -44,8 +44,6 @@ def responses(epsilon, times):
 
 def delta_of(losses, chances, at, mu=0.0):
     """δ(at) of a law of losses, beside a Gaussian release of μ."""
-    if mu == 0:
-        return float((chances * -np.expm1(np.minimum(at - losses, 0))).sum())
     return float((chances * [gaussian_delta(at - loss, mu) for loss in losses]).sum())
 
 

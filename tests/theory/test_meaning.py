@@ -30,11 +30,11 @@ def moved(promise):
     return float(logit(float(promise.suspicion.removesuffix("%")) / 100) - logit(SUSPICION))
 
 
-def told(plan, *, adaptive=False):
+def told(plan):
     """The part of release.json that says what a plan promises."""
     promise = {"epsilon": plan.budget.epsilon, "delta": plan.budget.delta, "accounting": str(plan.accounting)}
     return {
-        "promise": promise | {"reserved": events_to_json(reserved(plan, adaptive))},
+        "promise": promise | {"reserved": events_to_json(reserved(plan, False))},
         "protects": {"unit": "one row"},
     }
 

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.hands import click, idle
-from tests.serving import eventually, serving
+from tests.serving import eventually, processor, serving
 
-TICKS = os.sysconf("SC_CLK_TCK")
 pytestmark = pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="this system shows no shared memory as files")
 
 
@@ -26,16 +25,15 @@ def blocks(pid):
     return set(re.findall(r"/dev/shm/psm\S+", maps)) & {f"/dev/shm/{name}" for name in os.listdir("/dev/shm")}
 
 
-def busy(pid, seconds=1.0):
+def busy(pid):
     """The share of a core that the workers of a server use: of the processes below it."""
 
     def used():
-        stats = [Path(f"/proc/{one}/stat").read_text().rsplit(") ", 1)[1].split() for one in family(pid)[1:]]
-        return sum(int(stat[11]) + int(stat[12]) for stat in stats) / TICKS
+        return sum(map(processor, family(pid)[1:]))
 
     before = used()
-    time.sleep(seconds)
-    return (used() - before) / seconds
+    time.sleep(1)
+    return used() - before
 
 
 def test_what_is_ended_in_mid_run_leaves_no_worker_busy_and_no_memory_held(chromium, tmp_path):

@@ -13,11 +13,11 @@ from tests.helpers import approx, parametrize, seeded
 from tests.privacy.test_samplers import PLANES, disc, flat, follows
 
 
-def rare(n=2000, d=6):
+def rare():
     """Records of a few rare categories, whose risk is far from a quadratic."""
     rng = seeded(3)
-    A = np.eye(d)[rng.choice(d, n, p=[0.5, 0.3, 0.15, 0.03, 0.015, 0.005])] * rng.uniform(0.3, 1, (n, 1))
-    return Risk(Logistic(), np.column_stack([A, np.where(rng.random(n) < 0.8, 1, -1)]), np.ones(n))
+    A = np.eye(6)[rng.choice(6, 2000, p=[0.5, 0.3, 0.15, 0.03, 0.015, 0.005])] * rng.uniform(0.3, 1, (2000, 1))
+    return Risk(Logistic(), np.column_stack([A, np.where(rng.random(2000) < 0.8, 1, -1)]), np.ones(2000))
 
 
 def test_the_fourth_moment_is_bounded_in_every_direction():

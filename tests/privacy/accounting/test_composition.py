@@ -28,8 +28,8 @@ from tests.privacy.enumeration import plan_of
 from tests.theory.test_accountants import delta_of, gaussian_delta, responses
 
 
-def rate(joint, epsilon, delta=1e-9):
-    return math.exp(joint.log_delta(epsilon, delta))
+def rate(joint, epsilon):
+    return math.exp(joint.log_delta(epsilon, 1e-9))
 
 
 def brute(x, span, draws, pure, pures, mu, steps):
