@@ -86,7 +86,7 @@ try:
             heading("Not ready" if missing else "Ready to release")
             why = f" (first: {' and '.join(missing)})" if missing else ""
             with st.container(key="in-sight"):
-                st.markdown(f"Uses {mine} of the budget, even if it fails.")
+                st.markdown(f"Uses {mine}, even if it fails.")
                 st.button(
                     f"Release: permanent{why}", type="primary", icon=":material/publish:", key="release-now",
                     disabled=bool(missing), on_click=desk.start, args=(desk.offer(of) * (not missing), ready, ledger),

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from ..errors import InputError
+from ..models.junction import JunctionTree
 from ..types import Array, Axes, frozen
 from ..workloads import Marginals, Workload
 
@@ -45,6 +46,10 @@ class Pool:
         """Add joint measurements of several tables, with standard deviations (m,) that are equal within a table."""
         for axes, table in tables.slices.items():
             self.add(axes, values[table], float(stddev[table.start]))
+
+    def keep(self, junction: JunctionTree) -> None:
+        """Drop the tables that no clique holds."""
+        self.facts = {axes: fact for axes, fact in self.facts.items() if junction.home(axes) is not None}
 
     @property
     def evidence(self) -> Evidence:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..models.cells import Cells
-from ..models.graphical import Graphical, divided
+from ..models.graphical import Graphical
 from ..models.junction import JunctionTree, cells, fewest_cells, junction_tree
 from ..models.structural import tied
 from ..models.tree import Tree
@@ -42,7 +42,7 @@ CHOOSING = 0.05  # share of ρ for drawing pairs
 PICKS, SCORE_NOISE = (1, 6), 0.05  # pairs drawn for each column: as many as keep the noise on their scores so low
 HIDDEN = 0.5  # share of what noise will hide of a table that is subtracted from a pair's score
 DRAWN = 4.0  # taken off the score of a pair that was drawn, so that it is the least: others are within −0.5..2
-CUT = 0.3  # L1 that a pair may lose for its cells, were they all that a tree has; see `trimmed`
+CUT = 0.3  # L1 that a pair may lose for its cells, were they all that a tree has
 CLEAR = 0.005  # most noise in a count, as `hides`, at which pairs are cut: at 0.009 the mean L1 was 2 % higher
 WORTH = 0.02  # of a table's mass, that noise may hide, for it to be measured beside the pairs that were drawn
 
@@ -311,39 +311,10 @@ def choose_tree(
             *_, (D, _) = staged(pool.evidence, weight, ITERATIONS, tree, start, known)
             fitted = Graphical(tables.domain, tree.junction, D)
             answers = fitted.answers(pairs)
-            junction = trimmed(fitted) if plan["hides"] <= CLEAR else junction
-            pool.facts = {axes: fact for axes, fact in pool.facts.items() if junction.home(axes) is not None}
+            junction = fitted.trimmed(CUT) if plan["hides"] <= CLEAR else junction
+            pool.keep(junction)
             ties = [axes for axes in ties if axes in pool.facts]
     return TreeFindings(pool, shares, junction, frozenset(ties))
-
-
-def trimmed(D: Graphical) -> JunctionTree:
-    """D's junction tree without pairs a, b that D nearly says without their tie, for the cells that they take.
-
-    One in a single clique C, and in no constraint, may go. Of the distributions on C∖a and C∖b in its place the nearest
-    to D keeps all of D's tables there, with a and b independent given the rest R of C. So their table loses ‖D_ab −
-    Σ_R D_aR D_bR/D_R‖₁, which may be CUT times the share of the tree's cells that goes. It follows from D alone.
-    """
-    left, kept = [*D.junction.cliques], [*D.domain.zeros]
-
-    def held(axes: Axes) -> bool:
-        return any(set(axes).issubset(other) for other in (*left, *kept))
-
-    while left:
-        clique = left.pop()
-        table, best = D.table(clique), (0.0, ())
-        for (i, a), (j, b) in combinations(enumerate(clique), 2):
-            if not held((a, b)):
-                one, two = table.sum(axis=j, keepdims=True), table.sum(axis=i, keepdims=True)
-                moved = table - one * divided(two, one.sum(axis=i, keepdims=True))
-                lost = np.abs(moved.sum(axis=tuple({*range(table.ndim)} - {i, j}))).sum()
-                freed = (table.size - one.size - two.size) / D.junction.cells
-                best = min(best, (lost - CUT * freed, (a, b)))
-        parts = [tuple(c for c in clique if c != gone) for gone in best[1]]
-        left += [part for part in parts if not held(part)]
-        if not parts:
-            kept.append(clique)
-    return junction_tree(D.junction.shape, kept)
 
 
 def measure_chosen(

@@ -15,7 +15,7 @@ from ..releases import systematic, within
 from ..tags import Paid
 from ..types import Array, Axes, Rng, frozen
 from ..workloads import Marginals, Workload
-from .junction import JunctionTree
+from .junction import JunctionTree, junction_tree
 
 Factor = tuple[Array, Axes]  # a table, and its columns in the order of its axes
 KEPT = 20_000_000  # cells of messages that are kept for other tables, all together
@@ -126,6 +126,34 @@ class Graphical(Paid):
             for a, code in zip(new, np.unravel_index(found, sizes), strict=True):
                 out[:, a] = code
         return out[rng.permutation(rows)]
+
+    def trimmed(self, worth: float) -> JunctionTree:
+        """The junction tree without pairs a, b that this D nearly says without their tie, for the cells that they take.
+
+        One in a single clique C, and in no constraint, may go. Of the distributions on C∖a and C∖b in its place the
+        nearest to D keeps all of D's tables there, with a and b independent given the rest R of C. So their table loses
+        ‖D_ab − Σ_R D_aR D_bR/D_R‖₁, which may be `worth` times the share of the tree's cells that goes.
+        """
+        left, kept = [*self.junction.cliques], [*self.domain.zeros]
+
+        def held(axes: Axes) -> bool:
+            return any(set(axes).issubset(other) for other in (*left, *kept))
+
+        while left:
+            clique = left.pop()
+            table, best = self.table(clique), (0.0, ())
+            for (i, a), (j, b) in combinations(enumerate(clique), 2):
+                if not held((a, b)):
+                    one, two = table.sum(axis=j, keepdims=True), table.sum(axis=i, keepdims=True)
+                    moved = table - one * divided(two, one.sum(axis=i, keepdims=True))
+                    lost = np.abs(moved.sum(axis=tuple({*range(table.ndim)} - {i, j}))).sum()
+                    freed = (table.size - one.size - two.size) / self.junction.cells
+                    best = min(best, (lost - worth * freed, (a, b)))
+            parts = [tuple(c for c in clique if c != gone) for gone in best[1]]
+            left += [part for part in parts if not held(part)]
+            if not parts:
+                kept.append(clique)
+        return junction_tree(self.junction.shape, kept)
 
 
 def divided(table: Array, by: Array) -> Array:

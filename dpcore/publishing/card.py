@@ -13,7 +13,7 @@ from .tiles import foretold
 
 OTHERS = "Facts about large groups can be learned, also about people outside the table."
 OUTSIDE = "Releases of the same people that are not in this budget record, here or elsewhere, are not counted."
-SEVERAL = "A person with several rows is protected for each row, not for all together."
+SEVERAL = "Someone with several rows is protected for each, not for all."
 UNCOVERED = "What they reveal about people is outside the promise."
 PEEKED = f"Ranges or values of columns were filled in from the data without protection. {UNCOVERED}"
 LOOKED = "Someone looked at the data before choosing what to release. What the choice itself reveals is not covered."

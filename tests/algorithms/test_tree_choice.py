@@ -25,7 +25,6 @@ from dpcore.algorithms.tree_choice import (
     pairs_of,
     single,
     single_charges,
-    trimmed,
     worth_measuring,
 )
 from dpcore.data.domain import projected
@@ -162,7 +161,7 @@ def test_what_measured_pairs_already_say_is_not_drawn_again(monkeypatch):
     batches = [axes for axes in measured if len(axes[0]) == 2]
     assert [len(axes) for axes in batches] == [1, 1, 1], "each batch is measured, and what it tied alone"
     assert len(set(batches)) == 3
-    monkeypatch.setattr(tree_choice, "trimmed", lambda D: junction_tree(D.junction.shape, []))
+    monkeypatch.setattr(Graphical, "trimmed", lambda D, _: junction_tree(D.junction.shape, []))
     assert len(ties(2)) == 2, "what was cut after a batch is held no more"
     monkeypatch.setattr(tree_choice, "CLEAR", 1e-5)
     assert len(ties(2)) == 3, "nothing is cut where noise is large"
@@ -183,7 +182,7 @@ def test_a_pair_is_cut_where_it_loses_less_than_its_cells_are_worth():
         D, cut = model(t, (0, 1, 2), (2, 3)), model(t, (0, 1), (1, 2), (2, 3))
         # 24 of 60 cells go.
         lost = np.abs(cut.table((0, 2)) - D.table((0, 2))).sum()
-        assert trimmed(D) == (cut if lost < CUT * 24 / 60 else D).junction
+        assert D.trimmed(CUT) == (cut if lost < CUT * 24 / 60 else D).junction
     assert lost > 0.2
     for kept in (model(0, (0, 1, 2), (2, 3), zeros=[(0, 2)]), model(0, (0, 1, 2), (0, 2, 3))):
-        assert trimmed(kept) == kept.junction, "(0, 2) holds a constraint, or 3 as well"
+        assert kept.trimmed(CUT) == kept.junction, "(0, 2) holds a constraint, or 3 as well"

@@ -62,7 +62,7 @@ def test_the_number_and_the_picture_follow_epsilon_and_the_releases():
     assert number_of(app) == np.ceil(100 * guarantee.gaussian_guess(0.5, gdp_mu(1.0, 1e-9))) == 54
     svg, words = picture(app)
     assert [svg.count(f"{HEAD_OF[look]}") for look in ("luck", "release", "wrong")] == [50, 4, 46]
-    assert "At most 54 are right: 50 by luck (grey), 4 by the release (arms up)" in words
+    assert "At most 54 are right: 50 by luck (grey), 4 by the release" in words
     promised = float(guarantee.best_guess(0.5, 1.0, 1e-9))
     assert f"alone allow any algorithm {times_in_100(promised)}" in app.subheader[0].help
     assert (

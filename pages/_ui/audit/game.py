@@ -39,8 +39,8 @@ LESSONS = {  # what to learn from a game, by whether a bug was planted and wheth
     (True, True): "**The game misses the planted bug this time.** The noise was half of what the plan says, and these "
     "games were too few to prove it. Play more games, or choose a larger δ.",
     (False, True): "**No breach was found.** The method treats every table alike, also yours. A result just below "
-    "the limit is as planned: more noise would only cost accuracy. A game can miss a small breach; the proof on "
-    "Guarantee rules it out.",
+    "the limit is as planned: more noise would only cost accuracy. A game can miss a small breach. It tests the "
+    "program; Guarantee proves the plan.",
     (False, False): "**No bug was planted, yet the bound exceeds the promise.** This happens by chance in one game of "
     "a thousand. Play again with another repeat number, and report it if it stays.",
 }
@@ -175,12 +175,12 @@ def scale(found: Audit) -> go.Figure:
 
 
 def pile_table(found: Audit) -> pd.DataFrame:
-    """Return the share of each table's releases in `PILES` equal steps of the test's score.
+    """Return the share of each table's releases in `PILES` equal steps of the score, but for the farthest in 100.
 
     Scores are differences from the line between the piles.
     """
-    at = np.clip(found.thresholds, *np.quantile(found.thresholds, [0.005, 0.995]))
-    edges = np.histogram_bin_edges(at, PILES)
+    at = found.thresholds
+    edges = np.histogram_bin_edges(at, PILES, np.quantile(at, [0.005, 0.995]))
     counts = {
         name: np.histogram(at, edges, weights=np.diff(share, prepend=0.0))[0]
         for name, share in ((HEALTHY, found.false_alarms), (ILL, found.hits))

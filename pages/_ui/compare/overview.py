@@ -131,7 +131,7 @@ def panel(
         title=measure.words, curves=curves, titles=TITLES, planned=planned, zone=zone, star=star,
     )  # fmt: skip
     summary = _best(sweep, measure, middle, enough(sweep, asked))
-    summary += " Trials can be lucky: only the grey line is promised." * bool(star)
+    summary += " Trials (marks) can be lucky: the grey line is promised." * bool(star)
     event = st.plotly_chart(
         figure, key="frontier", alt=summary, config=QUIET, on_select="rerun", selection_mode="points"
     )

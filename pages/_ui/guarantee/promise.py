@@ -48,7 +48,7 @@ def promised(budget: Budget, times: int, planned: Planned | None = None) -> Prom
 def picture(right: float) -> None:
     """Draw the two worlds, the release between them, and 100 guesses, and say what is seen."""
     most = times_in_100(right).split()[0]
-    others = f"{float(most) - 50:g} by the release (arms up)"
+    others = f"{float(most) - 50:g} by the release"
     words = f"At most {most} are right: 50 by luck (grey), {others}. Unprotected: all 100."
     st.html(promise.two_worlds(math.ceil(float(most)), words))
     st.caption(words)
@@ -67,7 +67,9 @@ def verdict(budget: Budget, times: int, planned: Planned | None, right: float, t
         f"**Example:** “this patient has diabetes”. {alone.suspicion_words}",
         help=_may_fail(alone.failure, budget.delta) or None,
     )
-    rows = SEVERAL if table.unit.person is None else plain(f"Protected is {table.unit.words}.", 200)
+    rows = f"{SEVERAL} Change this on Data."
+    if table.unit.person is not None:
+        rows = plain(f"Protected is {table.unit.words}.", 200)
     st.markdown(f"**Not promised:** {OTHERS} {rows}")
 
 

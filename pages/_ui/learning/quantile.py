@@ -131,7 +131,7 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
             "price", (table.version, column, level, spend.delta, *chosen.values()),
             lambda: [_off(line_law(problem, rows, Budget(e, spend.delta), **chosen)) for e in EPSILONS],
         )  # fmt: skip
-        heading(f"Privacy costs up to {_off(law):.3g} {unit}")
+        heading(f"Privacy costs up to {_off(law):.3g} {unit}, 9 times in 10")
         frame = pd.DataFrame({"epsilon": EPSILONS, "off": off})
         summary = f"At ε = {EPSILONS[0]:g} it costs {off[0]:.2g} {unit}, at ε = {EPSILONS[-1]:g} still {off[-1]:.2g}."
         figure = over_budget(frame, {"off": "9 of 10 values"}, f"off by at most, {unit}")
@@ -139,7 +139,7 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
         panel(figure, summary, frame, "price")
         with st.container(key="next", width="content"):
             st.page_link("pages/release.py", label="**Publish a protected table**", icon=":material/publish:")
-        st.caption("This page only tries out. A released table has a median, too.")
+        st.caption("A released table has its own median.")
     if experts.open:
         with experts:
             parts(
@@ -164,13 +164,15 @@ def _answer(problem: RiskMinimisation, spend: Budget, law: LineLaw, unit: str, e
     algorithm = build(ALGORITHMS["regularized_exponential"], {"stages": str(law.stages)})
     promise = Promise.of_plan(algorithm.plan(problem, spend), adaptive=algorithm.adaptive)
     (low,), (high,) = problem.region.corners
+    off = _off(law)
     show_tiles(
         [
             ("Protected value, for example", f"{example:.4g}", f"9 of 10: {law.low:.4g}–{law.high:.4g}"),
-            ("9 of 10 are off by", f"{_off(law):.3g} {unit} at most", f"public range {low:g}–{high:g}"),
+            ("9 of 10 are off by", f"{off:.3g} {unit} at most", f"public range {low:g}–{high:g}"),
             guess_tile(promise.guess()),
         ],
-        f"Good for: saying “about {example:.3g}”. Not for: comparing groups under {2 * _off(law):.3g} {unit} apart.",
+        f"Good for: saying “{example - off:.3g} to {example + off:.3g}”. "
+        f"Not for: comparing groups under {2 * off:.3g} {unit} apart.",
     )
 
 

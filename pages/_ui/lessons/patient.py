@@ -19,6 +19,6 @@ def problem() -> None:
     """Say what two exact counts tell about the patient who came between them, and what noise hides."""
     noisy = published()
     st.markdown(
-        f"A hospital publishes **{EXACT[0]}** ill people, then **{EXACT[1]}**. Only Anna came in between: she is ill. "
-        f"With noise: **{noisy[0]}**, then **{noisy[1]}**. Nobody can be sure. Now guess each “?”."
+        f"A hospital publishes **{EXACT[0]}** ill people, then **{EXACT[1]}**. Only Anna came in between: "
+        f"all know she is ill. With random changes (noise): **{noisy[0]}**, then **{noisy[1]}**. Nobody can be sure."
     )

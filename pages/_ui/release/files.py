@@ -22,7 +22,7 @@ from ..shell import heading, plain, show_tiles
 WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))  # by name
 FIRST = ("card.html", "synthetic.csv")  # each has a button of its own, all others one list
 PROMISED = (
-    "- **Card** your board signs\n"
+    "- **Card** to sign\n"
     "- **{rows:,} synthetic row{s}**\n"
     "- **Answers** to questions\n"
     "- **Proof** anyone can check\n\n"

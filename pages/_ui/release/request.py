@@ -169,7 +169,8 @@ def share(ready: PreparedRelease, sets: Sequence[DataSet] | None, head: DeltaGen
     guess = Promise(request.budget.epsilon, request.budget.delta, ready.events, seen).guess()
     words = "The first release fixes the budget" if found is None else "The whole budget"
     if many > 1:
-        words += f": {many:,} such releases. After {seen}, a guess is right at most {times_in_100(guess)}"
+        words += f": {many:,} such releases, as they add up slowly. "
+        words += f"After {seen}, a guess is right at most {times_in_100(guess)}"
     st.caption(f"{words}.")
     return mine
 

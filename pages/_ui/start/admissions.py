@@ -107,5 +107,5 @@ def _said(epsilon: float, error: float, worst: float, guess: float, n: int, hidd
         words
         if hidden
         else f"{words} The worst bar is off by **{points(error)} points** ({round(n * error):,} "
-        f"people), up to {points(worst)} in {len(SEEDS)} repeats."
+        f"people), in {len(SEEDS)} repeats by up to {points(worst)} ({round(n * worst):,})."
     )
