@@ -103,7 +103,9 @@ def _answer(known: UnbiasedAnswers, question: Question, n: float, estimate: floa
         bands = compatible_bounds(known, question, n, level)
         if bands is None:
             return _interval(question.text, level, f"cannot be bounded: {_unmeasured(found.missing)}", estimate)
-        return _interval(question.text, level, _parts(found.missing), estimate, None, *bands)
+        how = f"conservative: {_unmeasured(found.missing)}, and every table is allowed that agrees with what was; "
+        how += "population: sampling of n independent rows added"
+        return _interval(question.text, level, how, estimate, None, *bands)
     share, z = float(found.shares[0]), quantile(level, laplace=known.laplace)
     bands = [_inside(_band(share, float(both[0, 0]), z), 0, 1) for both in (found.noise, found.noise + found.sampling)]
     return _interval(question.text, level, _how(known.laplace), estimate, share, *bands)
@@ -268,14 +270,6 @@ def _interval(
 ) -> Interval:  # fmt: skip
     """The interval with the bands of the table and of the population, which has no ends without them."""
     return Interval(text, estimate, unbiased, *(table or OPEN), *(people or OPEN), level, how)
-
-
-def _parts(missing: Sequence[str]) -> str:
-    """The words that say how an interval was found, where only parts of a question were measured."""
-    return (
-        f"conservative: {_unmeasured(missing)}, and every table is allowed that agrees with what was; population: "
-        "sampling of n independent rows added"
-    )
 
 
 def _unmeasured(missing: Sequence[str]) -> str:
