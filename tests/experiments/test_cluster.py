@@ -49,7 +49,7 @@ def parts(tmp_path_factory):
     return ParquetSource(path), domain_from_json(dict.fromkeys("abcdefgh", 20))
 
 
-def counted_on(cluster, parts, watch=lambda _rows: None):
+def counted_on(cluster, parts, watch):
     source, domain = parts
     tables = list(itertools.combinations(range(8), 3))
     with closing(connect(cluster.scheduler_address)) as client:

@@ -29,10 +29,10 @@ from tests.pages.headless import (
 )
 
 
-def played(runs=500, bug=False, **sliders):
+def played(bug=False, **sliders):
     """The page after a game."""
     chosen = {f"audit-{key}": value for key, value in sliders.items()}
-    return press(put(open_page("audit"), audit_runs=runs, audit_bug=bug, **chosen), "Play your own game")
+    return press(put(open_page("audit"), audit_runs=500, audit_bug=bug, **chosen), "Play your own game")
 
 
 def test_the_page_opens_on_a_finished_game_with_its_picture():
@@ -69,7 +69,7 @@ def test_a_game_that_is_kept_is_the_one_that_was_played(monkeypatch, tmp_path):
 
 
 def test_a_kept_promise_is_consistent_and_its_curve_stands_under_the_limit():
-    app = played(500, delta=0.01)
+    app = played(delta=0.01)
     assert "Passes." in app.success[0].value
     values = [float(value) for value in re.findall(r"ε[^*]*\*\*([\d.]+)\*\*", plainly(said(app)))]
     assert values[0] == approx(1, abs=1e-3)
@@ -86,7 +86,7 @@ def test_a_kept_promise_is_consistent_and_its_curve_stands_under_the_limit():
 
 
 def test_the_planted_bug_is_caught():
-    app = played(500, bug=True, epsilon=3.0, delta=0.01)
+    app = played(bug=True, epsilon=3.0, delta=0.01)
     assert re.search(
         r"Fails, the promise is broken.\*\* .* right [\d.]+ times in 100. Promised: at most \d+, luck may add 4.5. "
         r".* ε is at least [\d.]+. Promised was 3.",
