@@ -50,8 +50,7 @@ class Histogram(Paid):
 
         This rounds far closer than independent draws, whose error 1/√rows would hide the algorithm's own.
         """
-        cells = systematic(self.D, rows, rng)
-        return self.domain.published(self.domain.codes_of(cells), rng)
+        return self.domain.published(self.domain.codes_of(systematic(self.D, rows, rng)), rng)
 
 
 @frozen

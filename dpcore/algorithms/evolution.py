@@ -3,6 +3,7 @@
 One loop; the paper's Algorithms 1, 2, 3 and section 4.2 are settings of it, `evolution_parts.PRESETS`.
 """
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -82,8 +83,8 @@ class PrivateEvolution(Algorithm):
         if self.multiplicity and self.post != "threshold":
             raise InputError(f"multiplicity={self.multiplicity} goes with post=threshold only, not {self.post}")
         n, d, D = problem.effective_n, problem.d, problem.diameter
-        factor, word = (2, "2 ") if self.schedule == "paper" else (1, "")
-        best = theory.voting_rounds(n=n, epsilon=budget.epsilon, factor=factor)
+        factor, word = (2, "2 ") if self.schedule == "paper" else (1, "")  # one is better
+        best = max(1, round(factor * math.log(max(n * budget.epsilon, 1.0))))
         rounds = self.settled("rounds", best, f"{word}ln(nε), rounded: votes get noisier with every step more")
         T = rounds.value
         spend: Any = noise_share(budget, 1 / max(T, 1))

@@ -39,13 +39,6 @@ def product(evidence: Evidence, model: Tree) -> Array:
     return model.reader(singles).adjoint(np.log(np.concatenate(shares)))
 
 
-def base_of(evidence: Evidence, model: Tree, start: Array | PublicStart | None) -> Array:
-    """The potentials (size,) from which a fit starts: a public start's, else the noisy 1-way marginals' product."""
-    if isinstance(start, PublicStart):
-        return model.potentials(start)
-    return product(evidence, model) if start is None else start
-
-
 def staged(
     evidence: Evidence,
     weight: float,
@@ -63,7 +56,9 @@ def staged(
     `known` is what an earlier fit to fewer tables found: this one goes on from there, and leaves there what it finds.
     With `weighed` the first stage weighs tables by their `signals`. Not where tables were drawn for what they tell.
     """
-    theta = base_of(evidence, model, start)
+    if isinstance(start, PublicStart):
+        start = model.potentials(start)
+    theta = product(evidence, model) if start is None else start
     stages = stages_of(evidence.workload)
     for number, workload in enumerate(stages, start=1):
         own, share = summed(evidence, workload), 1 if number == len(stages) else FIRST_STAGE

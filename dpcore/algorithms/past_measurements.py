@@ -49,7 +49,7 @@ def balanced_rounds(
 
 
 def measured_rounds(
-    problem: QueryRelease, budget: Budget, rules: Rules, measure: str, most: int = MOST_ROUNDS, fewest: int = 1
+    problem: QueryRelease, budget: Budget, rules: Rules, measure: str, most: int, fewest: int = 1
 ) -> Choice:
     """The rounds by `balanced_rounds`, where each measures a query, or for "marginal" its whole table.
 
@@ -182,8 +182,7 @@ class Queries:
         A query measured c times counts once, with the mean answer and sigma²/c.
         """
         fact = self.facts.pop(j, None) or Fact(self.model.support(self.workload, j))
-        precision = max(sigma, TINY) ** -2.0
-        fact.hear(float(y[0]), precision)
+        fact.hear(float(y[0]), max(sigma, TINY) ** -2.0)
         self.facts[j] = fact
         D, parts = D.copy(), {fact.at.part for fact in self.facts.values()}
         for _ in range(self.sweeps[last]):

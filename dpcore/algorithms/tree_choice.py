@@ -182,8 +182,19 @@ def chosen_tables(
 
 
 def finding_charges(tables: Marginals, n: float, budget: Budget) -> tuple[int, float, tuple[Charge, ...]]:
-    """The number of pairs to draw, the share for 1-way tables, and the charges for both."""
-    times, share = draws_of(tables, n, budget), single_share(tables, n, budget)
+    """The number of pairs to draw, the share for 1-way tables, and the charges for both.
+
+    T draws have noise of scale 2Δ/(nε₀) = 4/(n √(8 share ρ/T)) on scores. The share keeps the mean L1 noise of 1-way
+    tables low, clipped to its range: with s the columns' sizes and S = Σ s^⅔, `single_charges` leave
+    Σ E|noise| = √(2/π) S^1.5/(n √(share ρ)).
+    """
+    columns, pairs = len(singles_of(tables).tables), len(pairs_of(tables).tables)
+    clear = 8 * CHOOSING * budget.rho * (SCORE_NOISE * n / 4) ** 2
+    times = min(round(min(max(clear, PICKS[0] * columns), PICKS[1] * columns)), pairs)
+    sizes = Counter(tables.domain.shape_of(columns_read(tables)))
+    powers = sum(count * size ** (2 / 3) for size, count in sizes.items())
+    needed = 2 / math.pi * powers**3 / ((columns * SINGLE_NOISE * n) ** 2 * budget.rho)
+    share = min(max(needed, SINGLES[0]), SINGLES[1])
     draw = Charge("select", select_once(budget, CHOOSING / times), times, TableErrors, PAIRS)
     return times, share, (*single_charges(tables, budget, share), draw)
 
@@ -204,24 +215,6 @@ def expected(spend: Gaussian | Pure, tables: float, n: float) -> float:
     if isinstance(spend, Pure):
         return 2 * tables / (n * spend.epsilon)
     return math.sqrt(2 / math.pi) * math.sqrt(2 * tables) / (n * spend.mu)
-
-
-def draws_of(tables: Marginals, n: float, budget: Budget) -> int:
-    """The number of pairs to draw: T draws have noise of scale 2Δ/(nε₀) = 4/(n √(8 share ρ/T)) on scores."""
-    columns, pairs = len(singles_of(tables).tables), len(pairs_of(tables).tables)
-    clear = 8 * CHOOSING * budget.rho * (SCORE_NOISE * n / 4) ** 2
-    return min(round(min(max(clear, PICKS[0] * columns), PICKS[1] * columns)), pairs)
-
-
-def single_share(tables: Marginals, n: float, budget: Budget) -> float:
-    """The share of ρ for 1-way tables that keeps their mean L1 noise low, clipped to its range.
-
-    With s the columns' sizes and S = Σ s^⅔, `single_charges` leave Σ E|noise| = √(2/π) S^1.5/(n √(share ρ)).
-    """
-    sizes = Counter(tables.domain.shape_of(columns_read(tables)))
-    powers = sum(count * size ** (2 / 3) for size, count in sizes.items())
-    needed = 2 / math.pi * powers**3 / ((sizes.total() * SINGLE_NOISE * n) ** 2 * budget.rho)
-    return min(max(needed, SINGLES[0]), SINGLES[1])
 
 
 def single_charges(tables: Marginals, budget: Budget, share: float) -> tuple[Charge, ...]:
@@ -325,7 +318,7 @@ def choose_tree(
 
 
 def measure_chosen(
-    tables: Marginals, n: float, plan: Plan, curator: TableCurator, start: Array | PublicStart | None = None
+    tables: Marginals, n: float, plan: Plan, curator: TableCurator, start: Array | PublicStart | None
 ) -> tuple[Pool, Tree]:
     """The noisy answers of a chosen tree's tables, and the model on that tree, of at most plan["cells"] cells.
 

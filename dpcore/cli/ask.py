@@ -26,7 +26,7 @@ from ..errors import written_out
 from ..evaluation.run import compare
 from ..intervals.further import Further, further
 from ..intervals.known import combined, components, values_of
-from ..intervals.linked import Linked, linked
+from ..intervals.linked import linked
 from ..intervals.questions import KINDS, Interval, adaptively, answer, compare_questions, independent
 from ..intervals.stored import from_arrays
 from ..parsing.questions import Question, understand
@@ -67,7 +67,10 @@ def execute(chosen: Namespace) -> None:
     domain, n = known.domain, independent(releases[0].facts["protects"])
     if chosen.linked:
         test = linked(known, chosen.linked, n)
-        print(json.dumps(asdict(test), indent=1) if chosen.json else _of_link(test))
+        said = test.words
+        if test.p_value is not None:
+            said += f" p = {test.p_value:.3g}, from {test.repeats} tables"
+        print(json.dumps(asdict(test), indent=1) if chosen.json else said)
         return
     questions = [understand(text, domain) for text in chosen.questions]
     for question in questions:
@@ -108,11 +111,6 @@ def line(interval: Interval) -> str:
         people = f"population {interval.population_low:.4g} to {interval.population_high:.4g}"
     table = f"table {interval.low:.4g} to {interval.high:.4g}"
     return f"{asked}: {value}, {table}, {people} at {interval.level:g} ({interval.how})"
-
-
-def _of_link(test: Linked) -> str:
-    """A test result in one line."""
-    return test.words if test.p_value is None else f"{test.words} p = {test.p_value:.3g}, from {test.repeats} tables"
 
 
 def _more(facts: Json, known: UnbiasedAnswers, question: Question, chosen: Namespace) -> Further:

@@ -42,7 +42,11 @@ def execute(chosen: Namespace) -> None:
     problem, rows = read_task(
         chosen.task, domain, table, radius=chosen.radius, region=chosen.region, group=unit.most_rows
     )
-    runs = each_run(chosen, lambda seed: Run(algorithm, problem, rows, budget, seed=seed, every=_every), summary)
+    runs = each_run(
+        chosen,
+        lambda seed: Run(algorithm, problem, rows, budget, seed=seed, every=lambda rounds: max(1, rounds // 20)),
+        summary,
+    )
     first = runs[0]
     about = f"n={first['n']} d={first['d']} loss={first['loss']} {first['region']}"
     about += f" R={first['R']:.6g} G={first['G']:.6g}"
@@ -50,11 +54,6 @@ def execute(chosen: Namespace) -> None:
     print("released parameter" + f" (seed {first['seed']}):" * (len(runs) > 1))
     for name, value in zip(first["names"], first["parameter"], strict=True):
         print(f"  {name}: {value:.6g}")
-
-
-def _every(rounds: int) -> int:
-    """The number of steps between two comparisons of a run with the truth."""
-    return max(1, rounds // 20)
 
 
 def summary(run: Run) -> Json:

@@ -195,5 +195,4 @@ def in_order(values: Array, lows: Array, redraw: Callable[[Array], Array]) -> tu
 
 def _falls(values: Array) -> Array:
     """A mask of the rows in which some number is below an earlier one."""
-    before = np.fmax.accumulate(values, axis=1)
-    return np.asarray((values < before).any(axis=1))
+    return np.asarray((values < np.fmax.accumulate(values, axis=1)).any(axis=1))

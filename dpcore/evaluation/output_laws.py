@@ -263,8 +263,7 @@ def neighbour_curve(budget: Budget, epsilons: Array, n: int) -> tuple[Array, flo
     for moved in (0, 1):
         b = np.repeat([-1.0, 1.0], [n // 2 + moved, n - n // 2 - moved])
         U = _density(problem, Rows(b[:, None], np.ones(n)), plan)
-        height = -(U.k * (risk_values(U.risk, x) + U.mu * x * x / 2))
-        laws.append(softmax(height))
+        laws.append(softmax(-(U.k * (risk_values(U.risk, x) + U.mu * x * x / 2))))
     p, q = laws
     return np.array([max(_beyond(p, q, e), _beyond(q, p, e)) for e in epsilons]), float(plan["s"])
 

@@ -100,10 +100,8 @@ class Run:
         self.seed = seed
         self.plan = make_plan(algorithm, problem, budget) if plan is None else plan
         self.every = every(self.plan["rounds"]) if callable(every) else every
-        noise, own, draws = generators(seed)
+        noise, self._own, self._draws = generators(seed)
         self._curator = curator_of(problem, rows, self.plan, noise)
-        self._own = own
-        self._draws = draws
         self.truth = TRUTHS[type(problem)](problem, rows, population)
         self.records: list[Record] = []
         self.release: Release | None = None

@@ -19,7 +19,7 @@ def explore_schema(
     unit: PrivacyUnit,
     division: Division,
     *,
-    seed: int = 0,
+    seed: int,
     told: Watch = unwatched,
 ) -> MeasuredSchema:
     """The open columns of a table, measured with the schema's part of a budget and the noise of a seed.

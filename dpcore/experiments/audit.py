@@ -296,8 +296,7 @@ def _accounted(cost: float, plan: Plan) -> float:
     """The ε at δ that the plan's accounting gives for an additive cost."""
     if cost <= 0 or plan.accounting in (Accounting.OPTIMAL, Accounting.PLD):
         return 0.0  # these count releases; a test bounds no such number, and the direct bound is left
-    failure = plan.sums.failure
-    sums = Sums(cost, cost, cost, failure)  # only the accounting's own is read
+    sums = Sums(cost, cost, cost, plan.sums.failure)  # only the accounting's own is read
     return sums.epsilon(plan.budget.delta, plan.accounting)
 
 

@@ -30,11 +30,6 @@ class Asked:
     more: tuple = ()
 
 
-def true_value(statistic: Any, rows: Rows) -> Array:
-    """The exact value to which noise is added."""
-    return statistic.value(Answers(statistic.workload).value(rows) if isinstance(statistic, SomeAnswers) else rows)
-
-
 def gaussian_score(asked: Asked, first: Rows, second: Rows) -> tuple[Array, float, float]:
     """The w, c and μ² of the log likelihood ratio log p₂(y)/p₁(y) = w · y − c of an output y under two tables.
 
@@ -43,7 +38,8 @@ def gaussian_score(asked: Asked, first: Rows, second: Rows) -> tuple[Array, floa
     """
     statistic, n = asked.question, first.n
     sigma = noise_scale(statistic, asked.spend, n)
-    a, b = (true_value(statistic, rows) for rows in (first, second))
+    whole = isinstance(statistic, SomeAnswers)  # a part of them is read off all answers
+    a, b = (statistic.value(Answers(statistic.workload).value(rows) if whole else rows) for rows in (first, second))
     if not isinstance(statistic, CellAnswers):
         return ratio(a, b, (b - a) / sigma**2)
     A = np.column_stack([statistic.postprocess(cell) for cell in np.eye(len(a))])

@@ -22,7 +22,7 @@ from ..schemas.plan import SchemaPlan, divide, plan_schema
 from ..types import Array, unwatched
 from .audit import BUGS, hit_rates
 from .likelihood import ratio
-from .transcripts import MOST, SHARES, SPARE, TRANSCRIPTS, TRUST, AuditResult, Noise, check_asked, judged
+from .transcripts import MOST, SHARES, SPARE, TRUST, AuditResult, Noise, check_asked, judged
 
 NAME = "schema"
 FAR, OFTEN, SURE = 1e6, "a", 12.0  # standard deviations above the threshold
@@ -30,11 +30,7 @@ COLUMNS = (OpenColumn(name="number", kind="numeric"), OpenColumn(name="text", ki
 
 
 def transcribe_schema(
-    budget: Budget,
-    *,
-    transcripts: int = TRANSCRIPTS,
-    bug: str = "none",
-    seed: int = 0,
+    budget: Budget, *, transcripts: int, bug: str = "none", seed: int = 0
 ) -> tuple[AuditResult, AuditResult]:
     """The evidence on μ and δ₀ from a number and a category column measured with the whole budget.
 

@@ -201,8 +201,7 @@ def point_rows(region: Bounded, names: Sequence[str], frame: pd.DataFrame) -> Ro
         raise InputError(f"the table has no single column {absent[0]!r}; its columns are {', '.join(place)}")
     X = np.column_stack([_numbers(frame.iloc[:, place.index(name)], name) for name in names])
     inside = region.project(X)
-    gaps = np.linalg.norm(inside - X, axis=1)
-    outside = gaps > ROOM * region.diameter
+    outside = np.linalg.norm(inside - X, axis=1) > ROOM * region.diameter
     if outside.any():
         row = int(outside.argmax())
         where = ", ".join(f"{value:g}" for value in X[row])

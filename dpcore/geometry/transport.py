@@ -191,8 +191,7 @@ def _near(X: Array, Y: Array) -> Array:
         return np.arange(p * q)
     to, back = min(NEIGHBOURS, q), min(NEIGHBOURS, p)
     j = KDTree(Y).query(X, to)[1].reshape(p, to)
-    i = KDTree(X).query(Y, back)[1].reshape(q, back)
-    return _both_ways(j, i)
+    return _both_ways(j, KDTree(X).query(Y, back)[1].reshape(q, back))
 
 
 def _likely(X: Array, a: Array, Y: Array, b: Array, most: int) -> Array:
@@ -219,8 +218,7 @@ def _likely(X: Array, a: Array, Y: Array, b: Array, most: int) -> Array:
     j = np.argpartition(reduced, to - 1, axis=1)[:, :to]
     reduced -= reduced.min(axis=1)[:, None]
     back = min(most, p)
-    i = np.argpartition(reduced, back - 1, axis=0)[:back].T
-    return _both_ways(j, i)
+    return _both_ways(j, np.argpartition(reduced, back - 1, axis=0)[:back].T)
 
 
 def _both_ways(j: Array, i: Array) -> Array:

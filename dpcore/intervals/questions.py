@@ -103,7 +103,9 @@ def _answer(known: UnbiasedAnswers, question: Question, n: float, estimate: floa
         bands = compatible_bounds(known, question, n, level)
         if bands is None:
             return _interval(question.text, level, f"cannot be bounded: {_unmeasured(found.missing)}", estimate)
-        return _interval(question.text, level, _parts(found.missing), estimate, None, *bands)
+        how = f"conservative: {_unmeasured(found.missing)}, and every table is allowed that agrees with what was; "
+        how += "population: sampling of n independent rows added"
+        return _interval(question.text, level, how, estimate, None, *bands)
     share, z = float(found.shares[0]), quantile(level, laplace=known.laplace)
     bands = [_inside(_band(share, float(both[0, 0]), z), 0, 1) for both in (found.noise, found.noise + found.sampling)]
     return _interval(question.text, level, _how(known.laplace), estimate, share, *bands)
@@ -126,51 +128,42 @@ def compare_questions(
     found = measured_shares(known, [first, second], n, check_level(level))
     value = None if estimate is None else _compared(kind, *estimate)
     if any(found.missing):
-        return _from_parts(known, (first, second), n, kind, text, value, level)
-    a, b = (float(share) for share in found.shares)
-    how, z = _how(known.laplace), quantile(level, laplace=known.laplace)
-    bands: list[Band | None] = []
-    for covariance in (found.noise, found.noise + found.sampling):
-        if kind == "difference":
-            band = _band(a - b, covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1], z)
-            bands.append(_inside(band, -1, 1))
-        elif kind == "ratio":
-            bands.append(_fieller(a, b, covariance, z))
-        else:
-            band, careful = _odds(a, b, covariance, z, quantile((1 + level) / 2, laplace=known.laplace))
-            bands.append(band)
-            how += "; conservative: near 0 or 1" if careful and "conservative: near" not in how else ""
-    return _of_two(text, value, _compared(kind, a, b), bands, second, level, how)
+        unbiased, (how, bands) = None, _from_parts(known, (first, second), n, kind, level)
+    else:
+        a, b = (float(share) for share in found.shares)
+        unbiased, how, bands = _compared(kind, a, b), _how(known.laplace), []
+        z = quantile(level, laplace=known.laplace)
+        for covariance in (found.noise, found.noise + found.sampling):
+            if kind == "difference":
+                band = _band(a - b, covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1], z)
+                bands.append(_inside(band, -1, 1))
+            elif kind == "ratio":
+                bands.append(_fieller(a, b, covariance, z))
+            else:
+                band, careful = _odds(a, b, covariance, z, quantile((1 + level) / 2, laplace=known.laplace))
+                bands.append(band)
+                how += "; conservative: near 0 or 1" if careful and "conservative: near" not in how else ""
+    if bands[0] is None:
+        how, bands = f"cannot be bounded: noise does not tell ({second.text}) apart from 0", []
+    elif bands[1] is None:
+        how += "; not bounded for the population, where it may be 0"
+    return _interval(text, level, how, value, unbiased, *bands)
 
 
 def _from_parts(
-    known: UnbiasedAnswers, asked: tuple[Question, Question], n: float, kind: str, text: str, value: float | None,
-    level: float,
-) -> Interval:  # fmt: skip
-    """The comparison of two questions by their own intervals, each at half the error, so at least the stated
-    level.
+    known: UnbiasedAnswers, asked: Sequence[Question], n: float, kind: str, level: float
+) -> tuple[str, list[Any]]:
+    """How two questions are compared by their own intervals, and the bands of table and population, None where
+    unbounded: each interval at half the error, so at least the stated level.
     """
     each = [_answer(known, question, n, None, (1 + level) / 2) for question in asked]
     unknown = next((one for one in each if one.low is None), None)
     if unknown:
-        return _interval(text, level, unknown.how, value)
+        return unknown.how, [OPEN, OPEN]
     a, b = ((one.low, one.high) for one in each)
     people = ((one.population_low, one.population_high) for one in each)
     bands = [_apart(kind, *both) for both in ((a, b), tuple(people))]  # type: ignore[arg-type]
-    return _of_two(text, value, None, bands, asked[1], level, next(o.how for o in each if o.unbiased is None))
-
-
-def _of_two(
-    text: str, value: float | None, unbiased: float | None, bands: Sequence[Band | None], second: Question,
-    level: float, how: str,
-) -> Interval:  # fmt: skip
-    """The interval for two compared questions, from bands of table and population: None where unbounded."""
-    if bands[0] is None:
-        how = f"cannot be bounded: noise does not tell ({second.text}) apart from 0"
-        bands = None, None
-    elif bands[1] is None:
-        how += "; not bounded for the population, where it may be 0"
-    return _interval(text, level, how, value, unbiased, *bands)
+    return next(one.how for one in each if one.unbiased is None), bands
 
 
 def independent(protects: Mapping[str, Any]) -> float:
@@ -277,14 +270,6 @@ def _interval(
 ) -> Interval:  # fmt: skip
     """The interval with the bands of the table and of the population, which has no ends without them."""
     return Interval(text, estimate, unbiased, *(table or OPEN), *(people or OPEN), level, how)
-
-
-def _parts(missing: Sequence[str]) -> str:
-    """The words that say how an interval was found, where only parts of a question were measured."""
-    return (
-        f"conservative: {_unmeasured(missing)}, and every table is allowed that agrees with what was; population: "
-        "sampling of n independent rows added"
-    )
 
 
 def _unmeasured(missing: Sequence[str]) -> str:

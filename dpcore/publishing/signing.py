@@ -32,8 +32,7 @@ class Key:
         files = hashes(folder)
         signed = {"files": files, "format": 1, "key": self.public}
         signed["signature"] = self._private.sign(statement(files, self.public)).hex()
-        text = json.dumps(signed, indent=1, sort_keys=True) + "\n"
-        (folder / SIGNED).write_text(text, encoding="utf-8")
+        (folder / SIGNED).write_text(json.dumps(signed, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def key_of(ledger: Path) -> Key:

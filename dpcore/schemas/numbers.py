@@ -196,7 +196,8 @@ def quantile_cuts(leaves: Leaves, first: int, last: int, bins: int) -> tuple[Arr
 
     A cell that surely holds half a bin's rows is a bin of its own; what is beyond an end belongs to the cell there.
     """
-    below = _rising(np.append(0.0, np.cumsum(leaves.counts)))
+    sums = np.append(0.0, np.cumsum(leaves.counts))  # below: halfway between rising curves above and below
+    below = (np.maximum.accumulate(sums) + np.minimum.accumulate(sums[::-1])[::-1]) / 2
     below[: first + 1], below[last:] = 0.0, below[-1]
     edges, below = leaves.edges[first : last + 1], np.maximum(below[first : last + 1], 0.0)
     inside, total = np.diff(below), below[-1]
@@ -216,11 +217,6 @@ def quantile_cuts(leaves: Leaves, first: int, last: int, bins: int) -> tuple[Arr
 def even_cuts(low: float, high: float, bins: int) -> Array:
     """The cuts between bins of equal width."""
     return _short(np.linspace(low, high, bins + 1)[1:-1], high - low)
-
-
-def _rising(sums: Array) -> Array:
-    """The monotone curve halfway between the smallest above `sums` and the largest below."""
-    return (np.maximum.accumulate(sums) + np.minimum.accumulate(sums[::-1])[::-1]) / 2
 
 
 def _short(numbers: Array, width: float) -> Array:

@@ -8,11 +8,6 @@ Source of all, unless another is named: Gonzalez, Fanti, Ramdas 2025, "Private E
 import math
 
 
-def voting_rounds(*, n: float, epsilon: float, factor: float = 1.0) -> int:
-    """The number of steps T = factor · ln(nε), rounded, at least 1: 2 in the paper's simulations, 1 is better."""
-    return max(1, round(factor * math.log(max(n * epsilon, 1.0))))
-
-
 def variation_constant(d: int) -> float:
     """The constant c_d = (√d + ln 2)² + ln 2 of Lemma D.1, a bound on E max(‖N‖², ‖N'‖²) of two normal vectors."""
     return (math.sqrt(d) + math.log(2)) ** 2 + math.log(2)

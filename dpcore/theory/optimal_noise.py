@@ -104,8 +104,7 @@ def least_rmse(workload: Workload, budget: Budget, n: float) -> float | None:
     """
     if budget.delta == 0 or (variance := least_variance(workload)) is None:
         return None
-    spend = gaussian_share(budget)
-    return math.sqrt(variance / workload.m) / (n * spend.mu)
+    return math.sqrt(variance / workload.m) / (n * gaussian_share(budget).mu)
 
 
 def against_line(rmse: float, least: float) -> str:

@@ -174,17 +174,13 @@ def _classes(tables: dict[tuple[int, ...], Any], shape: tuple[int, ...]) -> tupl
         for columns in classes:
             b = columns[0]
             alike = shape[a] == shape[b] and len(holding[a]) == len(holding[b])
-            if alike and all(_exchanged(axes, a, b) in tables for axes in holding[a] if b not in axes):
+            exchanged = (tuple(sorted(b if x == a else x for x in axes)) for axes in holding[a] if b not in axes)
+            if alike and all(axes in tables for axes in exchanged):
                 columns.append(a)
                 break
         else:
             classes.append([a])
     return tuple(map(tuple, classes))
-
-
-def _exchanged(axes: Axes, a: int, b: int) -> Axes:
-    """The columns with b in the place of a, in rising order."""
-    return tuple(sorted(b if x == a else x for x in axes))
 
 
 def _kernel(m: int, n: int, most: int) -> Array:

@@ -27,8 +27,7 @@ class ReadInOrder(Source):
         counted = {axes: np.zeros(domain.cells(axes), dtype=np.int64) for axes in cover(tables, domain.shape)}
         n = 0
         for chunk in self.chunks(names, *share):
-            codes = [chunk.encode(column) for column in domain.columns]
-            add(counted, codes, domain.shape)
+            add(counted, [chunk.encode(column) for column in domain.columns], domain.shape)
             n += chunk.rows
             watch(n)
         return Tally(n, narrowed(counted, tables, domain.shape))
