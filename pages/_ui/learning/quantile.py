@@ -171,7 +171,7 @@ def _answer(problem: RiskMinimisation, spend: Budget, law: LineLaw, unit: str, e
             ("9 of 10 are off by", f"{off:.3g} {unit} at most", f"public range {low:g}–{high:g}"),
             guess_tile(promise.guess()),
         ],
-        f"Good for: saying “{example - off:.3g} to {example + off:.3g}”. "
+        f"Good for: saying “about {round(float(example), -int(np.floor(np.log10(max(off, 1e-9))))):g}”. "
         f"Not for: comparing groups under {2 * off:.3g} {unit} apart.",
     )
 

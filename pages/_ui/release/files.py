@@ -25,7 +25,7 @@ PROMISED = (
     "- **Card** to sign\n"
     "- **{rows:,} synthetic row{s}**\n"
     "- **Answers** to questions\n"
-    "- **Proof** anyone can check\n\n"
+    "- **Proof** to check\n\n"
     "No real row. "
 )
 MEASURED = "- **Schema**, as measured by this release; later releases use it as public\n"

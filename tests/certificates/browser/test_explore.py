@@ -24,7 +24,7 @@ def verdict(page):
 
 def upload(page, path, schema):
     page.locator(".st-key-upload input[type=file]").set_input_files(path)
-    sees(page, "Copy them from a form into the grid")
+    sees(page, "Type them into the grid")
     click(page, "tab", "File and schema")
     field = page.locator("[class*=st-key-schema-file] input[type=file]")
     expect(field).to_have_count(1)
