@@ -70,8 +70,13 @@ def noun(rows_each: int) -> str:
 
 def amount(probability: float, n: float, noun: str) -> str:
     """A difference of probabilities in points and, as seen by whoever counts, in people: `0.44 points ≈ 88 people`."""
+    return f"{points(probability)} points ≈ {counted(probability, n, noun)}"
+
+
+def counted(probability: float, n: float, noun: str) -> str:
+    """A difference of probabilities in people or rows, to two significant digits below 10."""
     many = probability * n
-    return f"{points(probability)} points ≈ {f'{many:,.0f}' if many >= 10 else f'{many:.2g}'} {noun}"
+    return f"{f'{many:,.0f}' if many >= 10 else f'{many:.2g}'} {noun}"
 
 
 def machine_memory() -> float:

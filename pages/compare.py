@@ -66,7 +66,7 @@ if stakeholder():
     st.stop()
 look = st.sidebar.expander("For experts", icon=":material/monitoring:")
 with look:
-    measure = measures.choose(sweep, sweep.problem.n)
+    measure = measures.choose(sweep)
 
 ranking, where, concluded, purposed, others_tab, meeting = st.tabs(
     TABS, key="details", on_change="rerun", bind="query-params"

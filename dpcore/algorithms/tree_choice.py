@@ -311,9 +311,10 @@ def choose_tree(
             *_, (D, _) = staged(pool.evidence, weight, ITERATIONS, tree, start, known)
             fitted = Graphical(tables.domain, tree.junction, D)
             answers = fitted.answers(pairs)
-            junction = fitted.trimmed(CUT) if plan["hides"] <= CLEAR else junction
-            pool.keep(junction)
-            ties = [axes for axes in ties if axes in pool.facts]
+            if plan["hides"] <= CLEAR:
+                junction = fitted.trimmed(CUT)
+                pool.keep(junction)
+                ties = [axes for axes in ties if axes in pool.facts]
     return TreeFindings(pool, shares, junction, frozenset(ties))
 
 

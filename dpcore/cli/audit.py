@@ -16,7 +16,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
 
-from .. import InputError, QueryRelease
+from .. import Budget, InputError, QueryRelease
 from ..algorithms import solving
 from ..experiments.audit import BUGS, CONFIDENCE, MOST_RUNS, RUNS, audit, short
 from ..experiments.schema_transcripts import NAME as SCHEMA
@@ -75,16 +75,7 @@ def execute(chosen: Namespace) -> int:
             seen = f"  {_seen(evidence)}" if evidence else ""
             print(f"{found.algorithm:<24} {low}{seen}  {'consistent' if judged.kept else 'BROKEN'}", flush=True)
         else:
-            about = f"{found.runs} runs on each of two tables of {found.records} rows, bug: {found.bug}"
-            print(f"{found.algorithm}, {about}")
-            at = f"delta={brief(budget.delta)} ({found.accounting})"
-            print(f"promised:     epsilon = {found.promised:.4f} at {at}")
-            print(f"at least:     epsilon ≥ {found.epsilon_low:.4f} ({CONFIDENCE:.1%} confidence, any mechanism)")
-            beside = f"({CONFIDENCE:.1%} confidence, by the same accounting)"
-            print(f"              epsilon ≥ {found.accounted_low:.4f} {beside}")
-            if evidence is not None:
-                _tell_transcripts(evidence)
-            print(CONSISTENT if judged.kept else BROKEN)
+            _tell(judged, budget)
     return 0 if kept else 1
 
 
@@ -131,6 +122,17 @@ def _seen(evidence: AuditResult) -> str:
     )
     share = f"{evidence.low / evidence.promised:.0%}"
     return f"{symbol} {evidence.promised:.4f}, shown {evidence.low:.4f} ({share})"
+
+
+def _tell(judged: Judged, budget: Budget) -> None:
+    found = judged.found
+    print(f"{found.algorithm}, {found.runs} runs on each of two tables of {found.records} rows, bug: {found.bug}")
+    print(f"promised:     epsilon = {found.promised:.4f} at delta={brief(budget.delta)} ({found.accounting})")
+    print(f"at least:     epsilon ≥ {found.epsilon_low:.4f} ({CONFIDENCE:.1%} confidence, any mechanism)")
+    print(f"              epsilon ≥ {found.accounted_low:.4f} ({CONFIDENCE:.1%} confidence, by the same accounting)")
+    if judged.evidence is not None:
+        _tell_transcripts(judged.evidence)
+    print(CONSISTENT if judged.kept else BROKEN)
 
 
 def _tell_transcripts(evidence: AuditResult) -> None:

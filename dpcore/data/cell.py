@@ -83,10 +83,7 @@ def distinct(cells: pd.Series) -> tuple[Array, list[str]]:
         except NO_TIME:  # some of them
             return codes, [_in_zone(pd.DatetimeIndex(values), i) for i in range(len(values))]
     found: dict[tuple[type, str], int] = {}
-    texts = (
-        None if v is None or v is pd.NA or v is pd.NaT or (isinstance(v, float) and v != v) else text_of(v)
-        for v in cells.astype(object).tolist()
-    )
+    texts = (None if _is_none(v) else text_of(v) for v in cells.astype(object).tolist())
     codes = [-1 if text is None else found.setdefault((type(text), text), len(found)) for text in texts]
     return np.array(codes, dtype=np.int64), [text for _, text in found]
 
@@ -124,3 +121,7 @@ def _in_zone(times: pd.DatetimeIndex, place: int) -> str:
         return text_of(times[place])
     except NO_TIME:
         return f"{times.tz_convert(None)[place]}+00:00"
+
+
+def _is_none(value: object) -> bool:
+    return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and value != value)

@@ -137,7 +137,7 @@ def open_schema_from_json(schema: Any) -> OpenSchema:
                     f"constraint {number}: column {unknown[0]!r} is to be measured, so that nothing can be said of its "
                     "values yet; drop the constraint, or give the column's bounds or values"
                 )
-    probe = domain_from_json({**schema, "columns": {n: known.get(n) or _probe(n, s) for n, s in columns.items()}})
+    probe = domain_from_json({**schema, "columns": {n: known.get(n) or _probe(s) for n, s in columns.items()}})
     own = {c.name: _open(c, columns[c.name]) for c in probe.columns if c.name not in known}
     measured = tuple(name for name in probe.names if name in own or name in probe.measured)
     placed = tuple(own[c.name].placeholder if c.name in own else c for c in probe.columns)
@@ -176,7 +176,7 @@ def is_private(spec: Any) -> bool:
     return isinstance(spec, Mapping) and PRIVATE in (spec.get("values"), spec.get("bounds"), spec.get("bins"))
 
 
-def _probe(name: Any, spec: Json) -> Json:
+def _probe(spec: Json) -> Json:
     """A closed column of the same kind and reading, whose checks find errors in the open one."""
     return _kept(spec) | (
         {"values": [OTHER]} if spec.get("kind") == "categorical" else {"low": 0, "high": 1, "bins": 1}

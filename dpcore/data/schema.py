@@ -45,9 +45,8 @@ def domain_from_json(schema: Any) -> Domain:
     if not isinstance(schema.get("columns"), Mapping):
         raise InputError('the schema has no "columns" object')
     if unknown := set(schema) - {"columns", "peeked", "constraints", "measured", "file"}:
-        first = sorted(unknown)[0]
         raise InputError(
-            f"the schema has an unknown key {first!r}; it may have columns, constraints, file, measured, peeked"
+            f"the schema has an unknown key {min(unknown)!r}; it may have columns, constraints, file, measured, peeked"
         )
     domain = constrained(_domain(schema["columns"], bool(schema.get("peeked", False))), schema.get("constraints"))
     measured = schema.get("measured", [])
@@ -108,8 +107,7 @@ def _column(name: Any, spec: Any) -> Column:
     if not isinstance(spec, Mapping):
         raise InputError(f"column {name!r}: its description must be a JSON object, not {spec!r}")
     if unknown := set(spec) - KEYS:
-        first = sorted(map(str, unknown))[0]
-        raise InputError(f"column {name!r}: unknown key {first!r}; allowed: {', '.join(sorted(KEYS))}")
+        raise InputError(f"column {name!r}: unknown key {min(map(str, unknown))!r}; allowed: {', '.join(sorted(KEYS))}")
     spec = dict(spec)
     if isinstance(spec.get("kind"), str) and spec["kind"] in ADVICE:
         raise InputError(f"column {name!r}: {ADVICE[spec['kind']]}")

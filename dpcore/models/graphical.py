@@ -146,7 +146,7 @@ class Graphical(Paid):
                 if not held((a, b)):
                     one, two = table.sum(axis=j, keepdims=True), table.sum(axis=i, keepdims=True)
                     moved = table - one * divided(two, one.sum(axis=i, keepdims=True))
-                    lost = np.abs(moved.sum(axis=tuple({*range(table.ndim)} - {i, j}))).sum()
+                    lost = np.abs(projected(moved, clique, (a, b))).sum()
                     freed = (table.size - one.size - two.size) / self.junction.cells
                     best = min(best, (lost - worth * freed, (a, b)))
             parts = [tuple(c for c in clique if c != gone) for gone in best[1]]

@@ -1,6 +1,6 @@
 """The tiles of a verdict, for pages and cards alike: how far off, and as exact as which sample."""
 
-from ..numbers import amount
+from ..numbers import counted, points
 
 Tile = tuple[str, str, str]  # what is measured, its value, and what to compare that with
 
@@ -15,8 +15,8 @@ def foretold(sizes: tuple[float, float] | None, exact: float | None, n: int, nou
 
 def error(name: str, gap: float, n: int, noun: str, where: str = "") -> Tile:
     """The tile of one error in people or rows, beside it the same in points and the question that has it."""
-    of_all, counted = amount(gap, n, noun).split(" ≈ ")
-    return name, counted, f"{of_all}, {where}" if where else of_all
+    of_all = f"{points(gap)} points"
+    return name, counted(gap, n, noun), f"{of_all}, {where}" if where else of_all
 
 
 def exactness(share: float | None, n: int, noun: str) -> list[Tile]:

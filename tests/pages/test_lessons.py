@@ -36,6 +36,7 @@ def test_the_first_lesson_s_factor_by_hand():
 def test_what_is_drawn_was_made_by_the_lessons_settings_and_comes_out_alike_again(lesson):
     kept = kept_runs()[lesson.key]
     assert {"settings": kept["settings"], "bars": kept["bars"]} == lesson.asked()
+    assert lesson.unit == "%" or f"points of {making.sample_table(lesson.settings['sample']).n // 100} " in lesson.shows
     assert np.shape(kept["shares"]) == (len(SEEDS), len(STOPS), len(lesson.bars))
     ((again,),) = making.shares(lesson, (0,), (0.3,))  # other draws, after a change, are no other law
     at = lesson.shares[:, STOPS.index(0.3)]

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -75,12 +74,12 @@ def opening() -> Judged:
     return Judged(Audit(**found, **budget), AuditResult(**evidence, **budget))
 
 
-def shown() -> tuple[Judged, Any]:
-    """Return the last finished game, and something true if none is asked for beside it; draw how far that one is."""
+def shown() -> tuple[Judged, bool]:
+    """Return the last finished game, and whether no other one is asked for; draw how far that one is."""
     game, now = session().held.get(GAME), st.session_state
     if game and watch(game, "audit") and game.result:
         now[LAST] = game.result
-    return now.get(LAST, opening()), not game or game.result
+    return now.get(LAST, opening()), not game or bool(game.result)
 
 
 def settings() -> None:

@@ -133,6 +133,11 @@ def over_budget(frame: pd.DataFrame, lines: dict[str, str], unit: str) -> go.Fig
     return figure.update_yaxes(rangemode="tozero").update_layout(margin_t=8)
 
 
+def in_points(n: int, noun: str) -> str:
+    """Return the name of an axis of points, with how many people one is."""
+    return f"points (1 = {n / 100:,g} {noun})"
+
+
 def guessed(bars: dict[str, float], unit: str, *, hidden: bool) -> go.Figure:
     """Draw bars with their values, shares in `unit`; in place of the last one a question mark if it is `hidden`."""
     values = [100 * value for value in bars.values()]

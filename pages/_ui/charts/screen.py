@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 
 from ..shell import figure_text, short_names
-from .base import BARS, DIVERGING, ERROR, GREY, LINES, SHADES, TEXT, named_ends, room, ticks
+from .base import BARS, DIVERGING, ERROR, GREY, LINES, SHADES, TEXT, in_points, named_ends, room, ticks
 
 HEIGHT = 240
 MARGIN = {"l": 4, "r": 4, "t": 24, "b": 4}
@@ -69,7 +69,7 @@ def convergence_chart(
     return _small(
         lines,
         xaxis=_axis(title, rangemode="tozero"),
-        yaxis=_axis(_points(n, noun), type="log", dtick="D2", tickformat="~g"),
+        yaxis=_axis(in_points(n, noun), type="log", dtick="D2", tickformat="~g"),
         shapes=[rule | {"x0": at, "x1": at} for at in stages],
         annotations=[place | {"x": at, "text": STAGE} for at in stages] + notes,
         showlegend=False,
@@ -128,7 +128,7 @@ def questions(
     return _small(
         [dots, *band],
         xaxis=_axis("one dot an answer, from worst to best", type="log", dtick=1, tickformat=",d"),
-        yaxis=_axis(_points(n, noun), rangemode="tozero"),
+        yaxis=_axis(in_points(n, noun), rangemode="tozero"),
         dragmode="select", selectdirection="h", showlegend=False,
     )  # fmt: skip
 
@@ -222,11 +222,6 @@ def pair(
 
 def _axis(title: str, **more: Any) -> Spec:
     return {"title": {"text": title}, "tickfont": TEXT} | more
-
-
-def _points(n: int, noun: str) -> str:
-    """The name of an axis of points, with how many people one is."""
-    return f"points (1 = {n / 100:,g} {noun})"
 
 
 def _small(data: list[Spec], **layout: Any) -> go.Figure:

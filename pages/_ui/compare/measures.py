@@ -9,6 +9,7 @@ from dpcore.evaluation.run import Comparison, subgroups
 from dpcore.numbers import noun
 from dpcore.types import value_object
 
+from ..charts.base import in_points
 from ..shell import clean, question, shared
 from .sweeps import Dot, Sweep
 
@@ -38,8 +39,8 @@ class Measure:
     population: bool = False
 
 
-def choose(sweep: Sweep, n: int) -> Measure:
-    """The widgets, and the measure they say of tables of `n` rows."""
+def choose(sweep: Sweep) -> Measure:
+    """The widgets, and the measure they say."""
     kind = st.selectbox("Error of", list(KINDS), key="measure", bind="query-params")
     if kind == "one question":
         return _one_question(sweep)
@@ -53,7 +54,7 @@ def choose(sweep: Sweep, n: int) -> Measure:
         truth = st.segmented_control(
             "The truth is", [truth, "its population"], default=truth, required=True, key="truth", bind="query-params"
         )
-    unit = f"points (1 = {n / 100:,g} {noun(sweep.problem.group)})"
+    unit = in_points(sweep.problem.n, noun(sweep.problem.group))
     if truth == "this table":
         return Measure(f"{kind}, {unit}", _of(name), name)
     return Measure(f"{kind} in the population, {unit}", _of(f"population_{name}"), name, population=True)

@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpcore import Domain, InputError, Marginals
 from dpcore.data.column import OTHER
 from dpcore.evaluation.run import Comparison, compare, pairs_with, subgroups
-from dpcore.numbers import points
+from dpcore.numbers import counted, points
 from dpcore.tags import Tag
 
 from ..charts import base
@@ -134,8 +134,9 @@ def marginals(shown: Shown, place: DeltaGenerator, _: DeltaGenerator) -> Told:
     own = places[column]
     pair = replace(both, workload=single, real=both.real[own], synthetic=both.synthetic[own])
     frame = pd.DataFrame({"value": labels, "real": pair.real, "synthetic": pair.synthetic})
-    size, people = shown.words(pair.gaps.max()).split(" ≈ ")
-    words = f"One column: {people} off. Most at {clean(labels[int(pair.worst(1)[0])])}: {size}."
+    gap = pair.gaps.max()
+    words = f"One column: {counted(gap, shown.n, shown.noun)} off. "
+    words += f"Most at {clean(labels[int(pair.worst(1)[0])])}: {points(gap)} points."
     if shown.pinned is not None:
         frame["pinned A"] = shown.pinned[0].release.answers(single)
     frame, more = ranged(
@@ -165,8 +166,8 @@ def pair(shown: Shown, place: DeltaGenerator, _: DeltaGenerator) -> Told:
     index = pd.DataFrame([(a, b) for a in first.labels for b in second.labels], columns=pd.Index(["first", "second"]))
     frame = index.assign(real=both.real, synthetic=both.synthetic)
     where = " and ".join(map(clean, index.iloc[int(both.worst(1)[0])]))
-    size, people = shown.words(both.gaps.max()).split(" ≈ ")
-    words = f"Two columns: {people} off. Most at {where}: {size}."
+    gap = both.gaps.max()
+    words = f"Two columns: {counted(gap, shown.n, shown.noun)} off. Most at {where}: {points(gap)} points."
     frame, more = ranged(shown, frame, two, both, INTERVALS, "Nothing was measured about both together.")
     axes, labels = tuple(chosen), (first.labels, second.labels)
     if sum(map(len, first.labels)) < sum(map(len, second.labels)):  # what is long has room at the side

@@ -246,7 +246,7 @@ def _stages(result: Result, own: pd.DataFrame) -> list[tuple[int, str]]:
         name = note[0] if note else ""
         if i and name != before:
             spent = own["epsilon_spent"].iloc[i] - own["epsilon_spent"].iloc[i - 1]
-            words = f"At step {int(own['t'].iloc[i])} refining begins. Errors may jump before they settle."
+            words = f"At step {int(own['t'].iloc[i])}. Errors may jump before they settle."
             words += f" It costs ε = {spent:.2g} more." if spent else " It uses no budget."
             found.append((i, words))
         before = name

@@ -151,7 +151,7 @@ def chart(key: str, *words: str) -> Callable[[Callable[..., Told]], Callable[[S]
                     return
                 finding, _, rest = summary.partition(". ")
                 with title:
-                    heading(finding)
+                    heading(plain(finding, 400))
                 st.caption(plain(rest, 400))
                 with details:
                     st.caption(f"{plain(more, 1000)}\n\n{meaning(*words)}")
