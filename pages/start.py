@@ -38,7 +38,7 @@ with right.container(key="doors"):
     for key, page, label, icon, words, query in (
         ("table", "pages/data.py", "Use my table", ":material/upload:",
          f"CSV, Excel or Parquet. Only in {here()}'s memory until you close the tab.", {}),
-        ("sample", "pages/explore.py", "Try an example", ":material/query_stats:",
+        ("sample", "pages/explore.py", "Try a sample", ":material/query_stats:",
          this_table, {"sample": start.SAMPLE, **at}),
         ("class", "pages/lessons.py", "Teach a class", ":material/school:",
          "Guess, move the bars, see who was right.", {}),
