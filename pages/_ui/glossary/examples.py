@@ -8,11 +8,11 @@ import streamlit as st
 from dpcore import ALGORITHMS, Budget, QueryRelease
 from dpcore.algorithms.base import make_plan
 from dpcore.evaluation.run import pairs_with
-from dpcore.numbers import amount, points
 from dpcore.privacy.accounting import gdp_epsilon, gdp_mu
 from dpcore.theory.meaning import Promise, delta_words, one_in, times_in_100
 
 from ..lessons import patient
+from ..lessons.answers import said
 from ..lessons.lesson import DELTA, LESSONS
 from ..lessons.moving import STOPS
 from ..shell import number, sample_table
@@ -23,7 +23,7 @@ TOGETHER = 4  # releases
 
 def medians(lesson: str) -> dict[float, list[float]]:
     """Return what the bars of a lesson are in the median of its repeats, by ε."""
-    return dict(zip(STOPS, np.median(LESSONS[lesson].shares, axis=0).tolist(), strict=True))
+    return dict(zip(STOPS, np.median(LESSONS[lesson].values, axis=0).tolist(), strict=True))
 
 
 @st.cache_data(show_spinner=False)
@@ -39,7 +39,6 @@ def examples() -> dict[str, str]:
     (exact, _), (noisy, _) = patient.EXACT, patient.published()
     typical, sampled = medians("epsilon"), medians("population")
     at = f"ε = {number(EPSILON)}"
-    off = amount(typical[EPSILON][0], rows, "people")
     return {
         "ε": f"With Gaussian noise at {at} someone who knows everyone else guesses right at most "
         f"{times_in_100(promise.guess())} (a coin: 50).",
@@ -47,11 +46,11 @@ def examples() -> dict[str, str]:
         "composition": f"{TOGETHER} releases of Gaussian noise at {at} use ε = {together:.3g} in all.",
         "disagreement": f"Titanic at ε = 0.3: {LESSONS['small-groups'].found().words}.",
         "α": f"α = {number(algorithm.alpha)}, unless you choose.",
-        "frontier": f"Census: {points(typical[0.1][0])} points at ε = 0.1, {points(typical[1.0][0])} at ε = 1.",
+        "frontier": f"Census: off by {said(typical[0.1][0], 'people')} at ε = 0.1, by {said(typical[1.0][0], 'people')} at ε = 1.",
         "noise": f"At {at} a count moves by about {1 / mu:.0f} people: {exact} patients become {noisy}.",
         "release": f"For example {noisy} patients, not the exact {exact}.",
-        "sampling floor": f"Census at ε = 10: off by {points(sampled[10.0][0])} points from the table, by "
-        f"{points(sampled[10.0][1])} from the population.",
-        "synthetic table": f"At {at} the answers of the census' copy are off by {off}.",
+        "sampling floor": f"Census at ε = 10: off by {said(sampled[10.0][0], 'people')} from the table, by "
+        f"{said(sampled[10.0][1], 'people')} from the population.",
+        "synthetic table": f"At {at} the answers of the census' copy are off by {said(typical[EPSILON][0], 'people')}.",
         "trial": f"Known noise of {noisy - exact:+d}, taken off {noisy}, is {exact} again.",
     }
