@@ -17,7 +17,7 @@ CARDS = (  # a card opens on the rest of its meaning and on its example; the fir
     ".words details {{position: relative; border: 1px solid #8885; border-radius: 0.5rem; overflow-wrap: anywhere; "
     "padding: 1rem 2rem 1rem 1rem; min-height: 8rem}}"
     ".words summary {{list-style: none; cursor: pointer}} .words img {{float: right; margin: 0 0 0.5rem 1rem}}"
-    ".words summary::after {{content: '+'; position: absolute; bottom: 0.5rem; right: 0.75rem}}"
+    ".words summary::after {{content: '+'; position: absolute; bottom: 0; right: 0.75rem; font-size: 1.5rem}}"
     ".words [open] summary::after {{content: '–'}}"
     "@media (min-width: 1200px) {{.words > :first-child {{grid-column: span 2}}}}"
     "@media (max-width: 640px) {{.words {{gap: 0.5rem}} .words details {{padding: 0.5rem 2rem 0.5rem 1rem; "
@@ -30,9 +30,9 @@ def card(word: str, said: str, means: str) -> str:
     """Return a card: what people say, the expert's word, the first sentence of its meaning; the rest and an example."""
     first, stop, rest = escape(means).partition(". ")
     example = escape(GLOSSARY[word].get("example") or examples()[word])
-    opened = " open" if asked or word in ("ε", "release") else ""
+    opened = " open" if asked or word in ("ε", "composition") else ""
     return (
-        f'<details{opened}><summary><img src="{picture(GLOSSARY[word]["picture"])}" alt="" width="56">'
+        f'<details{opened}><summary><img src="{picture(GLOSSARY[word]["picture"])}" alt="" width="64">'
         f"<b>{escape(said)} ({escape(word)})</b><br>{first}{stop.strip()}</summary>"
         f"<div>{rest} <i>{example}</i></div></details>"
     )

@@ -59,8 +59,7 @@ def test_the_lessons_begin_with_one_patient_and_lead_to_each_of_them():
     for lesson, drawn in zip(LESSONS.values(), figures(app.run()), strict=True):
         (bars,) = drawn["data"]
         known, hidden = (
-            np.median(lesson.values[:, STOPS.index(epsilon), place])
-            for epsilon, place in (lesson.known, lesson.hidden)
+            np.median(lesson.values[:, STOPS.index(epsilon), place]) for epsilon, place in (lesson.known, lesson.hidden)
         )
         assert numbers(bars["x"])[:2] == approx([known, hidden if lesson is seen else 0.0])
         assert (bars["text"][1] == "<b>?</b>") is (lesson is not seen), "the answer is no part of the question"

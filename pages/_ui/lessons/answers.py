@@ -23,7 +23,7 @@ def nearest(ratio: float, marks: Sequence[float]) -> int:
     return min(range(len(marks)), key=lambda i: abs(math.log(ratio / marks[i])))
 
 
-def said(value: float, unit: str) -> str:
+def in_unit(value: float, unit: str) -> str:
     """Return what a bar is in words, rounded alike wherever it is said."""
     return f"{value:.1%}" if unit == "%" else counted(value, 1, unit)
 
@@ -37,8 +37,8 @@ def ratio(
     """
     values = {name: medians[epsilon][place] for name, (epsilon, place) in (("known", known), ("hidden", hidden))}
     times = values["hidden"] / values["known"]
-    told = {name: said(value, unit) for name, value in values.items()}
-    return LessonFinding(nearest(times, marks), words.format(**told, ratio=f"{max(times, 1 / times):.2g}"))
+    said = {name: in_unit(value, unit) for name, value in values.items()}
+    return LessonFinding(nearest(times, marks), words.format(**said, ratio=f"{max(times, 1 / times):.2g}"))
 
 
 def sampling(medians: Medians) -> LessonFinding:

@@ -19,7 +19,7 @@ from dpcore.types import value_object
 from ..charts.base import guessed
 from ..shell import QUIET, link, meaning, number, sample_table
 from . import moving
-from .answers import LessonFinding, Medians, Place, ratio, rule, said, sampling
+from .answers import LessonFinding, Medians, Place, in_unit, ratio, rule, sampling
 
 FILE = Path(__file__).parents[3] / "assets" / "lessons.json"  # made by `python -m tests.making`
 SEEDS = (0, 1, 2, 3, 4)
@@ -104,7 +104,7 @@ class Lesson:
         named = self.known[0] == self.hidden[0]
         names = [self.bars[bar].name if named else f"ε = {number(at)}" for at, bar in (self.known, self.hidden)]
         alike = (one.seen for one in LESSONS.values() if one.settings["sample"] == self.settings["sample"])
-        figure = guessed(names, self.seen, [said(bar, self.unit) for bar in self.seen], max(max(alike)))
+        figure = guessed(names, self.seen, [in_unit(bar, self.unit) for bar in self.seen], max(max(alike)))
         st.plotly_chart(figure, key=f"card-{self.key}", alt=self.task, config=QUIET)
 
 

@@ -8,7 +8,7 @@ import streamlit as st
 
 from ..charts.drag import Frames, drag
 from ..shell import EPSILONS, below, give, number, peek
-from .answers import said
+from .answers import in_unit
 
 STOPS = [epsilon for epsilon in EPSILONS if epsilon >= 0.1]  # what happens below dwarfs the rest
 
@@ -26,7 +26,7 @@ def frames(title: str, names: Sequence[str], values: np.ndarray, unit: str) -> F
 
 def _said(names: Sequence[str], values: np.ndarray, unit: str) -> str:
     """Return what the bars show in words, rounded as they are."""
-    return "; ".join(f"{name}: {said(value, unit)}" for name, value in zip(names, values, strict=True))
+    return "; ".join(f"{name}: {in_unit(value, unit)}" for name, value in zip(names, values, strict=True))
 
 
 @peek
