@@ -52,8 +52,10 @@ with words:
 with algorithms:
     about = {name: cls.about for name, cls in ALGORITHMS.items()}
     names = [name for name, a in about.items() if asked in f"{name} {a.title} {a.brief}".casefold()] or list(about)
-    found = [about[name] for name in names]
-    listed = [{"algorithm": a.title, "in short": a.brief, "cost": a.cost, "source": a.source} for a in found]
+    listed = [
+        {"algorithm": a.title, "in short": a.brief, "cost": a.cost, "source": a.source}
+        for a in map(about.__getitem__, names)
+    ]
     st.dataframe(listed, hide_index=True)
     name = st.selectbox("Show one", names, format_func=lambda name: about[name].title, key="glossary-algorithm")
     st.markdown(

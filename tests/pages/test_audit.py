@@ -119,7 +119,7 @@ def test_a_breach_that_only_transcripts_show_is_one():
 def test_a_promise_that_cannot_be_made_is_refused_in_words_below_which_the_last_game_stays():
     last = figures(app := played(bug=True))
     assert "delta=0" in wrong(press(put(app, audit_delta=0.0), "Apply and play"))
-    assert "Below is the last finished game. " in captions(app)
+    assert "Below is the last finished game." in captions(app)
     assert figures(app) == last
 
 

@@ -35,9 +35,9 @@ def examples() -> dict[str, str]:
         for epsilon in (0.1, EPSILON, 3.0)
     }
     right = ", ".join(f"{times_in_100(p.guess()).split()[0]} at ε = {number(e)}" for e, p in promises.items())
+    alone = Promise(EPSILON, DELTA)  # of any algorithm
     events = promises[EPSILON].events
     whole = Lifetime.fixed_by(WHOLE, events)
-    alone = Promise(EPSILON, DELTA)  # of any algorithm
     (exact, _), (noisy, _) = patient.EXACT, patient.published()
     typical, sampled = medians("epsilon", EPSILON)[0], medians("population", 10.0)
     at = f"ε = {number(EPSILON)}"

@@ -35,10 +35,10 @@ def ratio(
 
     `words` name both values in their unit, and if they like how many times the larger one is the smaller.
     """
-    values = {name: medians[epsilon][place] for name, (epsilon, place) in (("known", known), ("hidden", hidden))}
-    times = values["hidden"] / values["known"]
-    said = {name: in_unit(value, unit) for name, value in values.items()}
-    return LessonFinding(nearest(times, marks), words.format(**said, ratio=f"{max(times, 1 / times):.2g}"))
+    before, after = (medians[epsilon][place] for epsilon, place in (known, hidden))
+    times = after / before
+    said = {"known": in_unit(before, unit), "hidden": in_unit(after, unit), "ratio": f"{max(times, 1 / times):.2g}"}
+    return LessonFinding(nearest(times, marks), words.format(**said))
 
 
 def sampling(medians: Medians) -> LessonFinding:
