@@ -12,7 +12,7 @@ from pages._ui.shell import heading, here, line, plain, session, stakeholder
 TABS = ("File and schema", "Rows", "Impossible combinations", "For experts")
 
 current = choosing.choose_table()
-st.caption(plain(current.source))
+st.caption(plain(current.source, 400))
 memory.remember(current)
 place = decisions.decide(current)
 line(current)  # once it is known who is protected

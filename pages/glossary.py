@@ -42,7 +42,7 @@ asked = st.text_input(
     "Search", key="glossary-search", placeholder="Search for a word, a letter or an algorithm",
     label_visibility="collapsed",
 ).casefold()  # fmt: skip
-words, algorithms, letters, tags = st.tabs(("Words", "Algorithms", "Letters", "What the labels mean"))
+words, algorithms, letters, tags = st.tabs(("Words", "Algorithms", "Letters", "Labels"))
 with words:
     rows = [(word, entry["plain"], entry["means"]) for word, entry in GLOSSARY.items()]
     found = [row for row in rows if asked in " ".join(row).casefold()]

@@ -45,7 +45,7 @@ def test_the_page_opens_on_a_finished_game_with_its_picture():
         f"(+{(chance := 100 / np.sqrt(found.runs)):.2g} luck).**"
     ) in plainly(app.success[0].value)
     assert f"released {found.runs:,} times at ε = 1." in captions(app)
-    assert f"up to {chance:.2g}: only above {54 + chance:.3g} would it show a breach." in captions(app)
+    assert f"up to {chance:.2g}: only above {54 + chance:.3g} suggests a breach." in captions(app)
     (points,) = plotted(app)
     assert points["text"] == [f"{100 * right:.1f} of 100 right", "54 allowed"]
     assert numbers(points["x"]) == approx([round(100 * right, 1), 54]), "as said, the promise rounded up"
@@ -76,7 +76,7 @@ def test_a_kept_promise_is_consistent_and_its_curve_stands_under_the_limit():
     assert 0 <= min(values[1:]) <= max(values[1:]) <= values[0]
     _, _, figure, transcripts = figures(app)
     assert [t["name"] for t in figure["data"]] == ["this game", "limit by ε and δ", "limit by the plan's μ", "a coin"]
-    assert "can miss a small breach. The page Guarantee shows the reasoning." in said(app)
+    assert "can miss a small breach. Guarantee shows the reasoning." in said(app)
     assert [t["name"][:8] for t in transcripts["data"]] == ["measured", "promised", "shown wi", "a coin"]
     share = re.search(
         r"show μ ≥ ([\d.]+) with 99% confidence: (\d+)% of the ([\d.]+) that the plan uses", captions(app)

@@ -187,7 +187,7 @@ def test_a_file_that_was_read_wrongly_is_read_again_by_one_click():
 def test_a_sample_is_in_use_as_a_whole_and_its_forecast_names_algorithms_by_title_and_code():
     app = opened(None, sample="census")
     age = np.histogram(table(app).frame["age"][:2000].astype(int), (17, 25, 35, 45, 55, 65, 75, 91))[0]
-    assert [*grid(app)["age"]["how often"]] == [*age], "a bar is a group"
+    assert [*grid(app)["age"]["how often"]] == [*age]
     assert {row["state"] for row in grid(app).values()} == {"ready"}
     assert explore(app)[0]
     assert not any("can serve it" in frame.value for frame in app.dataframe)

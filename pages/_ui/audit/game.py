@@ -38,8 +38,8 @@ LESSONS = {  # what to learn from a game, by whether a bug was planted and wheth
     (True, True): "**The game misses the planted bug this time.** The noise was half of what the plan says, and these "
     "games were too few to prove it. Play more games, or choose a larger δ.",
     (False, True): "**No breach was found.** The method treats every table alike, also yours. A result just below "
-    "the limit is as planned: more noise would only cost accuracy. This tests the software by trying it and can miss a "
-    "small breach. The page Guarantee shows the reasoning.",
+    "the limit is as planned: more noise only costs accuracy. This tests the software by trying it, and can miss a "
+    "small breach. Guarantee shows the reasoning.",
     (False, False): "**No bug was planted, yet the bound exceeds the promise.** This happens by chance in one game of "
     "a thousand. Play again with another repeat number, and report it if it stays.",
 }
@@ -118,7 +118,7 @@ def picture(found: Audit) -> None:
     st.caption(
         f"Anna is ill in one invented table, healthy in its twin. Each was released {found.runs:,} times at ε = "
         f"{found.budget.epsilon:g}. A program that knows everyone else guessed which. Luck moves that by up to "
-        f"{chance:.2g}: only above {float(in_100(found)[1]) + chance:.3g} would it show a breach."
+        f"{chance:.2g}: only above {float(in_100(found)[1]) + chance:.3g} suggests a breach."
     )
     st.plotly_chart(scale(found), key="scale", alt=score(found), config=QUIET)
     overlap = min(2 - 2 * guesses(found)[0], 1)

@@ -54,7 +54,7 @@ def choose_table() -> Table:
             st.selectbox("Sample", list(SAMPLES), None, words.get, key="sample", on_change=_take_sample)
         on_server.offer()
         if table().uploaded:
-            st.button("Forget my table", icon=":material/delete:", on_click=forget, type="tertiary")
+            st.button("Forget my table", on_click=forget, type="tertiary")
     if public_host():
         st.warning(
             "This server can be reached by others, and whoever runs it can see what you upload. Upload only what "

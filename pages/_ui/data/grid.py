@@ -50,7 +50,7 @@ GRID = {
     "what it is": st.column_config.SelectboxColumn(
         options=[ASIDE, *TAKEN], required=True, help="Choose what it is. A column that is not used is never read."
     ),
-    "from": st.column_config.TextColumn(disabled=True),
+    **dict.fromkeys(("state", "from"), st.column_config.TextColumn(disabled=True)),
 } | {
     which: st.column_config.SelectboxColumn(options=["refuse", own, "other"], required=True, format_func=POLICIES.get)
     for which, own in (("missing", "category"), ("out of range", "clip"))
@@ -74,7 +74,6 @@ def grid(current: Table, busy: bool) -> None:
     hidden = {"way", *(() if more else ("missing", "out of range", "from")), *(() if any(rows["next"]) else ("next",))}
     shown = GRID | {
         "public values or range": st.column_config.TextColumn(width=420, help=PUBLIC),
-        "state": st.column_config.TextColumn(disabled=True),
         BARS: st.column_config.BarChartColumn(
             width="small", y_min=0, help=f"How often values occur in the first {ROWS:,} rows. {whose}"
         ),

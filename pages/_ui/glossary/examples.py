@@ -43,7 +43,7 @@ def examples() -> dict[str, str]:
     at = f"ε = {number(EPSILON)}"
     return {
         "ε": f"Right guesses of 100, by someone who knows everyone else: at most {right}. A coin: 50. "
-        "This is for Gaussian noise, with which Explore and Release begin.",
+        "With Gaussian noise, as on Explore.",
         "δ": f"At δ = {delta_words(DELTA)} a suspicion may rise further than promised {one_in(alone.failure)}.",
         "composition": f"{how_many(whole.capacity, whole.cost(events))} releases of {at} fit into a whole budget of "
         f"{number(WHOLE.epsilon)}, as Release begins: they add up slowly.",
