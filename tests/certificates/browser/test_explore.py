@@ -79,6 +79,6 @@ def test_two_sessions_do_not_see_each_other(page, server, chromium, people):
     upload(page, *people)
     other = chromium.new_context().new_page()
     visit(other, server, "/data", "Data")
-    sees(other, "Invented: 20,000 people drawn from known probabilities")
+    sees(other, "20,000 people drawn from known probabilities")
     assert other.get_by_text("people.csv").count() == 0
     other.context.close()
