@@ -62,7 +62,7 @@ def convergence_chart(
         lines.append(_line(ends, flat, "simple noise", line, n, noun) | {"mode": "lines"})
     upon = {"xref": "x", "yref": "y domain"}
     rule = upon | {"type": "line", "y0": 0, "y1": 1, "line": {"color": GREY, "width": 1}}
-    place = upon | {"y": 1, "yanchor": "top", "xanchor": "left", "showarrow": False, "font": TEXT}
+    place = upon | {"y": 1, "yanchor": "bottom", "xanchor": "left", "showarrow": False, "font": TEXT}
     named = [line for line in lines if "name" in line]
     ends = [(t["name"], t["line"]["color"], np.asarray(t["y"])[-1]) for t in named]
     notes = named_ends(ends, np.concatenate([np.asarray(line["y"]) for line in lines]), HEIGHT, log=True)
@@ -73,7 +73,7 @@ def convergence_chart(
         shapes=[rule | {"x0": at, "x1": at} for at in stages],
         annotations=[place | {"x": at, "text": STAGE} for at in stages] + notes,
         showlegend=False,
-        margin=MARGIN | {"r": room(ends), "t": 8},
+        margin=MARGIN | {"r": room(ends)},
     )
 
 
