@@ -112,7 +112,8 @@ PRESENT = """<style>
 [class*="st-key-head-"] [data-testid="stSelectbox"] :is(div, input, button) {height: 1.7rem; min-height: 0;}
 .st-key-menu button, .st-key-uses button {min-height: 0;}
 [data-collapsed="true"] [data-testid="stSlider"] {height: 2.2rem; margin: -0.3rem 0;}
-body:has([class*="st-key-lesson-"]) [data-collapsed="true"] {display: none;}  /* a lesson has a slider of its own */
+/* A lesson has a slider of its own, and nothing lies upon its slide. */
+body:has([class*="st-key-lesson-"]) :is([data-collapsed="true"], [data-testid="stExpandSidebarButton"]) {display: none;}
 </style>"""
 
 
