@@ -136,7 +136,7 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
         heading(f"Privacy costs up to {_off(law):.3g} {plain(unit)}, 9 times in 10")
         frame = pd.DataFrame({"epsilon": EPSILONS, "off": off})
         summary = f"At ε = {EPSILONS[0]:g} it costs {off[0]:.2g} {unit}, at ε = {EPSILONS[-1]:g} still {off[-1]:.2g}."
-        figure = over_budget(frame, {"off": "9 of 10 values"}, figure_text(f"off by at most, {unit}"))
+        figure = over_budget(frame, {"off": "9 of 10 values"}, figure_text(f"off by, {unit}", 28))
         figure.add_scatter(x=[spend.epsilon], y=[_off(law)], mode="markers", marker={"size": 10, "color": SYNTHETIC})
         panel(figure, summary, frame, "price")
         with st.container(key="next", width="content"):
