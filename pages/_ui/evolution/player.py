@@ -26,6 +26,7 @@ OWN, AS_PRESET = "our defaults", "as the preset"
 SIZES = [100, 200, 500, 1000, 2000]
 ROUNDS = [AS_PRESET, *range(1, 31)]
 MAPS = "<style>.st-key-maps {aspect-ratio: 2 / 1.3; max-height: min(28rem, 46vh);}</style>"  # as high as two maps are
+PLAYS = "evolve-plays"  # whether it does
 SECOND = 0.7  # of a step, while it plays
 KM = 10  # in a unit of the map
 
@@ -70,7 +71,9 @@ def watch_it() -> None:
         by = (KM * off["w1"]).groupby(off["t"]).agg(["median", "min", "max"])
         last = by["median"].iloc[-1]
         words = f"{last:.1f} km off"
-        said, lengths[words] = f"Done: the map is {words} on average", last / KM
+        lengths[words] = last / KM
+        if not st.session_state.get(PLAYS, True):
+            said = f"Done: the map is {words} on average"
         good = f"**Good for: areas over {np.ceil(2 * last):.0f} km wide.** Not for: streets or homes."
     with place:
         heading(said)
@@ -140,36 +143,36 @@ def _player(rows: Rows, start: Points, path: list[Points], lengths: dict[str, fl
 def _plays(private: np.ndarray, steps: list[tuple[np.ndarray, ...]], lengths: dict[str, float], place: Any) -> None:
     """Draw the chart of step t, a slider over t, and in `place` a button that moves it on by itself."""
     T, now = len(steps) - 1, st.session_state
-    at, plays, shown = f"evolve-t-{T}", "evolve-plays", "evolve-shown"
-    if plays not in now:  # it plays by itself once
-        now[plays], now[shown] = True, -1
+    at, shown = f"evolve-t-{T}", "evolve-shown"
+    if PLAYS not in now:  # it plays by itself once
+        now[PLAYS], now[shown] = True, -1
 
     def press() -> None:
-        now[plays] = not now[plays]
-        if not now[plays]:
+        now[PLAYS] = not now[PLAYS]
+        if not now[PLAYS]:
             now[at] = now[shown]
         else:
             now[shown] = -1 if now[at] >= T else now[at]  # at its end it begins again
 
     def draw() -> None:
-        key = f"{at}-playing" if now[plays] else at  # apart: a slow browser still sends steps that were shown before
-        if now[plays]:
+        key = f"{at}-playing" if now[PLAYS] else at  # apart: a slow browser still sends steps that were shown before
+        if now[PLAYS]:
             now[key] = now[shown] = min(now[shown] + 1, T)
             if now[shown] == T:
-                now[plays], now[at] = False, T
+                now[PLAYS], now[at] = False, T
                 st.rerun()
         st.html(MAPS)
         chart = st.container(key="maps")
-        t = st.slider("Step", 0, T, key=key, disabled=now[plays])
+        t = st.slider("Step", 0, T, key=key, disabled=now[PLAYS])
         V, weights, false = steps[t]
         off = KM * KDTree(private).query(V[false])[0].max(initial=0)
         alt = f"Step {t} of {T}: {np.count_nonzero(weights):,} of {len(V):,} invented points have votes."
         figure = evolution_charts.step(private, V, weights, false, DISC.corners, off, lengths)
         chart.plotly_chart(figure, key="evolution", alt=alt, config=results.QUIET, height="stretch")
 
-    icon = f":material/{'pause' if now[plays] else 'play_arrow'}:"
-    place.button("Pause" if now[plays] else "Play", icon=icon, key="evolve-play", on_click=press)
-    st.fragment(draw, run_every=SECOND if now[plays] else None)()
+    icon = f":material/{'pause' if now[PLAYS] else 'play_arrow'}:"
+    place.button("Pause" if now[PLAYS] else "Play", icon=icon, key="evolve-play", on_click=press)
+    st.fragment(draw, run_every=SECOND if now[PLAYS] else None)()
 
 
 @peek

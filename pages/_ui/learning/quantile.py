@@ -22,6 +22,7 @@ from ..shell import (
     clean,
     controls,
     distinct,
+    figure_text,
     heading,
     lacking,
     panel,
@@ -87,17 +88,17 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
     if not names:
         left.info("This table has no column of numbers with public bounds. Choose another table or schema on Data.")
         return
+    told = distinct(names)
     with left:
         title = st.container()
         with row():
-            column = st.selectbox("Column", names, format_func=distinct(names).get, key="learn-column", **shared())
+            column = st.selectbox("Column", names, format_func=told.get, key="learn-column", **shared())
             words = "50% is the median (50th percentile): half of the rows lie below that value."
             level = st.slider(
                 "Rows below the value", 0.01, 0.99, 0.5, 0.01, "percent", key="level", help=words,
                 bind="query-params",
             )  # fmt: skip
-    name = plain(column)
-    unit = ({} if table.uploaded else UNITS).get(column, f"in {name}")
+    unit = ({} if table.uploaded else UNITS).get(column, f"in {told[column]}")
     with left:
         picture = st.container()
         spend = controls.budget(experts)
@@ -120,9 +121,10 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
         f"n = {problem.n:,}, G = {problem.G:g}, R = {problem.R:g}, μ = {law.mu:.3g}, k = {law.k:.4g} in the first "
         f"step ({how}). Mean error added {law.excess:.3g}."
     )
+    name = plain(told[column])
     asked = f"median {name}" if level == 0.5 else f"value with {level:.0%} of {name} below it"
     with title:
-        heading(f"Protected {asked}: within {law.within:.3g} {unit} of the real one, 9 times in 10")
+        heading(f"Protected {asked}: within {law.within:.3g} {plain(unit)} of the real one, 9 times in 10")
     with picture:
         cautions(spend, table)
         listed = pd.DataFrame({clean(column): law.x, "density": law.density})
@@ -143,7 +145,7 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
         )  # fmt: skip
         heading(f"{EPSILONS[-1] / EPSILONS[0]:.0f} times the budget: error {off[0] / off[-1]:.2g} times smaller")
         frame = pd.DataFrame({"epsilon": EPSILONS, "off": off})
-        figure = over_budget(frame, {"off": "9 of 10 values"}, f"off by at most, {unit}")
+        figure = over_budget(frame, {"off": "9 of 10 values"}, figure_text(f"off by, {unit}", 28))
         figure.add_scatter(x=[spend.epsilon], y=[law.within], mode="markers", marker={"size": 10, "color": SYNTHETIC})
         panel(figure, f"The protected value would use all of ε = {spend.epsilon:g}.", frame, "price")
         with st.container(key="next", width="content"):
