@@ -96,7 +96,7 @@ def _edges(risk: Risk, k: float, ends: Array, region: tuple[float, float]) -> Ar
 
 @frozen
 class LineLaw:
-    """The law of a private answer at points x (m,): density, mean excess risk, the true answer, and a 90% interval.
+    """The law of a private answer at points x (m,): density, mean excess risk, and how near the true one 90% are.
 
     μ and k are those of the first stage.
     """
@@ -105,8 +105,7 @@ class LineLaw:
     density: Array
     excess: float
     truth: float
-    low: float
-    high: float
+    within: float
     mu: float
     k: float
     stages: int
@@ -160,10 +159,12 @@ def line_law(
     edges = np.linspace(max(ends[0] - span / 5, places[0]), min(ends[1] + span / 5, places[-1]), POINTS + 1)
     below = np.interp(edges, places, cumulative)
     mass = np.diff(below)  # masses, so that no narrow peak is missed
-    low, high = np.interp([0.05, 0.95], below, edges)
+    x = (edges[1:] + edges[:-1]) / 2
+    away = abs(x - truth)
+    nearest = away.argsort()
     return LineLaw(
-        (edges[1:] + edges[:-1]) / 2, mass / np.diff(edges), _mean_excess(law, density.risk, truth), float(truth[0]),
-        float(low), float(high),
+        x, mass / np.diff(edges), _mean_excess(law, density.risk, truth), truth.item(),
+        np.interp(0.9, mass[nearest].cumsum(), away[nearest]),
         density.mu, density.k, plan["stages"],
     )  # fmt: skip
 

@@ -55,18 +55,19 @@ def test_every_step_and_the_distance_at_every_step_are_drawn():
         assert min(inside) - 1e-9 <= 10 * record.empirical.w1 <= max(inside) + 1e-9, "km of a map of the width 2"
     while app.session_state["evolve-plays"]:  # it plays by itself
         assert app.slider(key="evolve-t-3-playing").disabled
-        assert heading(app) == "Random points are becoming a map like the real one"
+        assert heading(app) == "Random places are becoming a map like the real one"
         app.run()
-    assert (
-        heading(app) == f"Done: random points became a map, {numbers(traces(app, 1)['measured']['y'])[-1]:.1f} km off"
-    )
+    assert heading(app) == f"Done: the map is {numbers(plotted(app, 1)[0]['y'])[-1]:.1f} km off on average"
     slider = app.slider(key="evolve-t-3").set_value(0).run().slider(key="evolve-t-3")
     assert (slider.min, slider.max, slider.value) == (0, 3, 0)
-    assert len(numbers(plotted(app)[1]["x"])) == run.plan["samples"], "the initial points"
+    assert len(numbers(plotted(app)[2]["x"])) == run.plan["samples"], "the initial points"
     put(app, evolve_t_3=2)
-    _, candidates, chosen = plotted(app)
-    assert numbers(candidates["x"]) == approx(run.path[1].points[:, 0])
-    assert len(numbers(chosen["x"])) == np.count_nonzero(run.path[1].weights)
+    _, without, chosen, scale, off = plotted(app)
+    kept = run.path[1].weights > 0
+    assert numbers(without["x"]) == approx(run.path[1].points[~kept, 0])
+    assert numbers(chosen["x"]) == approx(run.path[1].points[kept, 0])
+    assert numbers(scale["x"]) == [-1, -0.5]
+    assert off["text"][1] == f"&nbsp;{10 * (numbers(off['x'])[1] + 1):.1f} km off"
     click(app, "Play")
     assert app.slider(key="evolve-t-3").value == 3, "stops at the end"
     click(app, "Play")
@@ -75,20 +76,26 @@ def test_every_step_and_the_distance_at_every_step_are_drawn():
 
 def test_a_person_reads_how_near_how_private_and_what_may_be_published():
     app = watched(pe_rounds=3)
-    first, *_, last = numbers(traces(app, 1)["measured"]["y"])  # of two repeats median and mean are one
-    assert heading(app, 1) == f"From {first:.1f} to {last:.1f} km in 3 steps"
-    assert app.subheader[1].help == "Measured; no theorem promises it for so few points."
-    assert f"On average {last:.1f} km: {1.5 * last:.0f} minutes by ambulance" in captions(app)
+    first, *_, last = km = numbers(plotted(app, 1)[0]["y"])  # of two repeats median and mean are one
+    most = next(t for t, y in enumerate(km) if first - y >= 0.9 * (first - last))
+    assert heading(app, 1) == f"90% of the gain comes by step {most}"
+    assert "ε = 1 covers all steps; their number, 3, is set before" in captions(app)
     assert "**guesses right at most 54 times in 100**" in said(app), "as on other pages"
     assert f"Good for: areas over {np.ceil(2 * last):.0f} km wide" in said(app)
-    assert "open “My places”" in said(app)
+    click(app, "Try my places")
+    assert app.session_state["part"] == "My places"
 
 
-def test_the_worst_point_s_distance_from_any_real_one_is_said():
+def test_places_where_only_noise_voted_are_hollow_and_the_worst_one_s_distance_is_said():
     problem, rows = points("clusters", 100)
     last = Run(PE(rounds=3, release="weights"), problem, rows, Budget(1, 1e-9)).finish().release
-    away = [10 * np.hypot(*(rows.values - point).T).min() for point in last.points[last.weights > 0]]
-    assert f"the farthest point is {max(away):.1f} km off." in captions(watched(pe_rounds=3))
+    away = np.linalg.norm(last.points - rows.values[:, None], axis=2)
+    false = np.setdiff1d(np.flatnonzero(last.weights), away.argmin(axis=1))
+    app = settled(watched(pe_rounds=3))
+    while app.session_state["evolve-plays"]:
+        app.run()
+    assert f"only noise, up to {10 * away[:, false].min(axis=0).max():.1f} km off" in str(figures(app)[0]["layout"])
+    assert plotted(app)[2]["marker"]["symbol"].count("diamond-open") == len(false) > 0
 
 
 def test_every_preset_runs():
@@ -186,8 +193,8 @@ def test_the_verdict_names_the_nearest_and_says_when_seeds_or_the_distance_decid
     close = clear.assign(w1=[0.1, 0.3, 0.21])
     told = f"{GRID} is nearest: 10.50% of a column's range away. Private Evolution 30.00% ± 2%. Use the grid"
     assert told in verdict(clear, 2, 10, budget)
-    assert "Repeats differ more" in verdict(close, 2, 10, budget)
-    assert "distance is not known well enough" in verdict(clear.assign(**{OFF: 0.1}), 2, 10, budget)
+    assert "either of the best two" in verdict(close, 2, 10, budget)
+    assert "either of the best two" in verdict(clear.assign(**{OFF: 0.1}), 2, 10, budget)
     assert "Evolution wins" in verdict(clear.assign(method=["Private Evolution"] * 2 + [GRID]), 3, 10, budget)
 
 

@@ -49,12 +49,6 @@ def experts(app, part="Other methods"):
     return settled(app.run())
 
 
-def tiles(app):
-    """The texts of the tiles, by what they measure."""
-    lines = [plainly(m.value).replace("**", "").split("  \n") for m in app.markdown]
-    return {line[0]: line[1:] for line in lines if len(line) == 3}
-
-
 def test_one_column_asks_a_question_in_words_shows_the_exact_law_and_follows_the_sliders():
     app = opened()
     law = plotted(app)[0]
@@ -62,25 +56,24 @@ def test_one_column_asks_a_question_in_words_shows_the_exact_law_and_follows_the
     assert (y * (x[1] - x[0])).sum() == approx(1, abs=1e-3)
     problem, rows = median_age()
     assert y == approx(line_law(problem, rows, Budget(1, 1e-9)).density)
-    low, high = np.interp([0.05, 0.95], np.cumsum(y) / y.sum(), x)
-    assert heading(app) == f"Protected median age: within {high - 42:.3g} years, 9 times in 10"
-    read = tiles(app)
-    example, among = read["Protected value, for example"]
-    assert "real value: 42" in str(figures(app)[0]["layout"])
-    assert low < float(example) < high
-    assert [float(end) for end in among.removeprefix("9 of 10: ").split("–")] == approx([low, high], abs=0.02)
-    assert read["9 of 10 are off by"] == [f"{high - 42:.3g} years at most", "public range 17–90"]
     price, now = plotted(app, 1)
-    assert numbers(now["x"] + now["y"]) == [1, approx(high - 42, abs=0.02)]
-    assert dict(zip(numbers(price["x"]), numbers(price["y"]), strict=True))[1] == approx(high - 42, abs=0.02)
-    assert read["Someone who knows everyone else"][0] == "guesses right at most 54 times in 100", "as on other pages"
+    _, off = numbers(now["x"] + now["y"])
+    assert y[abs(x - 42) <= off].sum() / y.sum() == approx(0.9, abs=2e-3)
+    assert heading(app) == f"Protected median age: within {off:.3g} years of the real one, 9 times in 10"
+    costs = dict(zip(numbers(price["x"]), numbers(price["y"]), strict=True))
+    assert costs[1] == off
+    assert heading(app, 1) == f"30 times the budget: error {costs[0.1] / costs[3]:.2g} times smaller"
+    assert "real, seen only here: 42" in str(figures(app)[0]["layout"])
+    assert f"saying “42.47, give or take {off:.3g} years”." in plainly(said(app))
+    assert "**guesses right at most 54 times in 100**" in said(app), "as on other pages"
+    assert "would use all of ε = 1." in captions(app)
     put(app, line_stages=3)
     assert "(after 3 steps, by quadrature over the draw before)" in captions(app)
     assert np.ptp(plain(plotted(app)[0]["x"])) < np.ptp(x) / 2
     put(app, line_stages=1, epsilon=0.1)
     assert np.ptp(plain(plotted(app)[0]["x"])) > 2 * np.ptp(x)
     put(app, level=0.9)
-    assert "real value: 6" in str(figures(app)[0]["layout"]), "the 90% quantile of ages"
+    assert "real, seen only here: 6" in str(figures(app)[0]["layout"]), "the 90% quantile of ages"
     put(app, learn_column="hours")
     assert "Protected value with 90% of hours below it: within " in heading(app)
     put(app, part=PARTS[3])

@@ -6,59 +6,73 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from ..shell import figure_text
-from .base import GREY, REAL, SYNTHETIC, TEXT, band, finish, log_axis
+from .base import GREY, REAL, SYNTHETIC, TEXT, band, curves, finish, log_axis
 from .frontier import look
 
 LARGEST = 26.0  # pixels of the heaviest candidate's dot
 
 
-def step(private: np.ndarray, V: np.ndarray, weights: np.ndarray, box: tuple[np.ndarray, np.ndarray]) -> go.Figure:
+def step(
+    private: np.ndarray, V: np.ndarray, weights: np.ndarray, false: np.ndarray, box: tuple[np.ndarray, np.ndarray],
+    farthest: float, lengths: dict[str, float],
+) -> go.Figure:  # fmt: skip
     """Draw two maps of the ellipse that fills the box: what stays with you beside what may be published.
 
-    Private points (n, 2) are left, candidates V (r, 2) right; a dot's area is its weight.
+    Private points (n, 2) are left, candidates V (r, 2) right; a dot's area is its weight, and where that is `false`, it
+    is hollow. The `farthest` of these is so many km off. Below is one of `lengths` each.
     """
     low, high = box
     margin = 0.03 * (high - low)
-    titles = ("<b>Real</b><br>an example; yours stay with you", "<b>Invented</b><br>goes out in a release")
-    figure = make_subplots(1, 2, subplot_titles=titles, horizontal_spacing=0.03).update_annotations(font=TEXT)
+    below = low[1] - 3 * margin[1]
     kept = weights > 0
+    meant = "◆ larger: more votes" + ("" if kept.all() else " · × none")
+    meant += f"<br>◇ only noise, up to {farthest:.1f} km off" if false.any() else "<br>"
+    titles = (
+        f"<b>Real</b> (an invented example)<br>{len(private):,} people, one place each<br>",
+        f"<b>Invented</b> (goes out)<br>{meant}",
+    )
+    figure = make_subplots(1, 2, subplot_titles=titles, horizontal_spacing=0.03).update_annotations(font=TEXT)
     size = np.maximum(LARGEST * np.sqrt(weights[kept] / weights.max()), 4)
     looks = (
         ("real points", private, {"color": REAL, "size": 5, "opacity": 0.7}),
-        ("without votes", V, {"color": GREY, "size": 5, "opacity": 0.6, "symbol": "x-thin-open"}),
+        ("without votes", V[~kept], {"color": GREY, "size": 5, "opacity": 0.6, "symbol": "x-thin-open"}),
         (
             "invented points, by votes",
             V[kept],
-            {"color": SYNTHETIC, "size": size, "opacity": 0.75, "symbol": "diamond"},
+            {
+                "color": SYNTHETIC,
+                "size": size,
+                "opacity": 0.75,
+                "symbol": np.where(false[kept], "diamond-open", "diamond"),
+            },
         ),
     )
     clouds = [go.Scatter(x=X[:, 0], y=X[:, 1], mode="markers", name=name, marker=look) for name, X, look in looks]
     figure.add_traces(clouds, 1, [1, 2, 2]).update_traces(hovertemplate="(%{x:.3f}, %{y:.3f})")
+    for column, (name, length) in enumerate(lengths.items(), 1):
+        figure.add_scatter(
+            x=[low[0], low[0] + length], y=[below, below], text=["", f"&nbsp;{name}"], textposition="middle right",
+            mode="lines+text", line={"color": GREY, "width": 3}, hoverinfo="skip", row=1, col=column,
+        )  # fmt: skip
     figure.add_shape(
         type="circle", x0=low[0], x1=high[0], y0=low[1], y1=high[1], line_color=GREY, row="all", col="all"
     )  # fmt: skip
     plain = {"constrain": "domain", "showgrid": False, "zeroline": False, "showticklabels": False}
-    across, up = zip(low - margin, high + margin, strict=True)
-    figure.update_xaxes(range=across, **plain)
-    figure.update_yaxes(range=up, **plain)
-    for number in ("", "2"):
-        figure.update_layout({f"yaxis{number}_scaleanchor": f"x{number}"})
-    figure.update_layout(showlegend=False)
-    return finish(figure).update_layout(height=None, margin_l=24)  # as high as its place: two maps side by side
-
-
-def distances(records: pd.DataFrame) -> go.Figure:
-    """Draw the distance against t: the median over repeats and their range."""
-    figure = go.Figure()
-    by = records.groupby("t")["distance"]
-    middle = by.median()
-    band(figure, middle.index, by.min(), by.max(), SYNTHETIC, opacity=0.18, name="range over repeats", showlegend=False)
-    figure.add_scatter(
-        x=middle.index, y=middle, mode="lines+markers", name="measured", line={"color": SYNTHETIC}, marker_size=7,
-        showlegend=False,
+    figure.update_xaxes(range=(low[0] - margin[0], high[0] + margin[0]), **plain)
+    figure.update_yaxes(range=(below - 2 * margin[1], high[1] + margin[1]), **plain)
+    return finish(figure).update_layout(  # as high as its place: two maps side by side, below titles of three lines
+        yaxis_scaleanchor="x", yaxis2_scaleanchor="x2", showlegend=False, height=None, margin_l=24, margin_t=58
     )  # fmt: skip
-    figure.update_xaxes(title="step", rangemode="tozero", dtick=max(1, int(middle.index.max()) // 10))
-    return finish(figure.update_yaxes(title="km", rangemode="tozero"), 220)
+
+
+def distances(by: pd.DataFrame) -> go.Figure:
+    """Draw the distance against t: the median over repeats and their range, from min to max."""
+    figure = curves(by.reset_index(), "t", {"median": ""}, ("step", "km"), height=220)
+    figure.update_traces(mode="lines+markers", marker_size=7, showlegend=False).update_xaxes(
+        dtick=max(1, len(by) // 10)
+    )
+    band(figure, by.index, by["min"], by["max"], SYNTHETIC, opacity=0.18, name="range over repeats", showlegend=False)
+    return figure.update_yaxes(rangemode="tozero")
 
 
 def settings(

@@ -11,7 +11,7 @@ from .base import GREY, REAL, SHADES, SYNTHETIC, THIRD, curves, finish
 from .frontier import look, over_epsilon
 
 
-def density(law: LineLaw, column: str, example: float) -> go.Figure:
+def density(law: LineLaw, example: float) -> go.Figure:
     """The law of the protected value with the part that holds nine of ten; the real value and an example as lines."""
     figure = go.Figure()
     figure.add_scatter(
@@ -19,15 +19,16 @@ def density(law: LineLaw, column: str, example: float) -> go.Figure:
         hovertemplate="%{x:.5g}: %{y:.3g}<extra></extra>",
     )  # fmt: skip
     for x, name, side, line in (
-        (law.truth, "real value", "right", {"color": REAL, "dash": "dash"}),
-        (example, "protected", "left", {"color": SYNTHETIC}),
+        (law.truth, "real, seen only here", "right", {"color": REAL, "dash": "dash"}),
+        (example, "protected, for example", "left", {"color": SYNTHETIC}),
     ):
         figure.add_vline(x, line=line, annotation={"text": f"{name}: {x:.4g}", "xanchor": side, "yanchor": "bottom"})
-    figure.add_vrect(x0=law.low, x1=law.high, fillcolor=SYNTHETIC, opacity=0.15, line_width=0)
-    figure.update_xaxes(title=figure_text(column))
+    figure.add_vrect(
+        x0=law.truth - law.within, x1=law.truth + law.within, fillcolor=SYNTHETIC, opacity=0.15, line_width=0
+    )
     figure.update_yaxes(rangemode="tozero", title="likelier →", showticklabels=False, showgrid=False)
     # Low, and with room at the left where a phone's reader drags the axis.
-    return finish(figure, 224).update_layout(margin_l=24, margin_t=24)
+    return finish(figure, 180).update_layout(margin_l=24, margin_t=24)
 
 
 def curve(frame: pd.DataFrame, star: float, used: float) -> go.Figure:

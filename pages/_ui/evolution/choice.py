@@ -88,12 +88,9 @@ def _scaled(column: Column, cells: pd.Series) -> np.ndarray:
 @peek
 def _draw(mine: Runs) -> None:
     names, n, budget = mine.context
-    lines = []
-    for method, result in sorted(mine.results, key=lambda one: [*METHODS].index(one[0])):
-        told = result.summary
-        final, more = told["final"], {name: told[name] for name in ("seed", "seconds")}
-        lines.append({"method": method, "w1": final["w1"], OFF: final["w1_error"], **more})
-    found = pd.DataFrame(lines)
+    ordered = sorted(mine.results, key=lambda one: [*METHODS].index(one[0]))
+    frame = pd.DataFrame([{"method": method, **result.summary["final"]} for method, result in ordered])
+    found = frame.rename(columns={"w1_error": OFF})
     heading(f"Nearest to the real points: {found.groupby('method')['w1'].mean().idxmin()}")
     results.panel(evolution_charts.ranking(found, OFF), verdict(found, len(names), n, budget), found, "choice")
     st.caption(
@@ -114,10 +111,10 @@ def verdict(found: pd.DataFrame, d: int, n: int, budget: Budget) -> str:
     rest = ", ".join(f"{name} {value}" for name, value in told.items() if name != best)
     said = f"Of {n:,} points in {d} columns at ε = {budget.epsilon:g}, {best} is nearest: "
     said += f"{told[best]} of a column's range away. {rest}."
-    if means[second] - means[best] < groups["w1"].std().fillna(0.0).max():
-        return said + " Repeats differ more than the best two methods do, so either will serve."
-    if means[second] - means[best] < off[best] + off[second]:
-        return said + " The distance is not known well enough to tell the best two apart, so either will serve."
+    if means[second] - means[best] < max(groups["w1"].std().fillna(0.0).max(), off[best] + off[second]):
+        return (
+            said + " Repeats, or what the distances may be off by, differ more, so either of the best two will serve."
+        )
     if best == GRID:
         return said + " Use the grid where it can be listed. Evolution pays where none can be, as for images or texts."
     if best == PE:

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import streamlit as st
+from scipy.spatial import KDTree
 
 from dpcore import ALGORITHMS, Budget, PointRelease, Rows
-from dpcore.experiments.pool import Result
 from dpcore.geometry.point_samples import DISC, NAMES, POINT_SAMPLES
 from dpcore.geometry.regions import point_rows
 from dpcore.params import build, parameters
+from dpcore.releases import Points
 from dpcore.tags import Tag
-from dpcore.theory import evolution as theory
 from dpcore.theory.meaning import Promise, guess_tile
 
 from ..charts import evolution as evolution_charts
@@ -25,10 +25,10 @@ PE = ALGORITHMS["private_evolution"]
 OWN, AS_PRESET = "our defaults", "as the preset"
 SIZES = [100, 200, 500, 1000, 2000]
 ROUNDS = [AS_PRESET, *range(1, 31)]
-MAPS = "<style>.st-key-maps {aspect-ratio: 2 / 1.15; max-height: min(28rem, 43vh);}</style>"  # as high as two maps are
+MAPS = "<style>.st-key-maps {aspect-ratio: 2 / 1.3; max-height: min(28rem, 46vh);}</style>"  # as high as two maps are
 PLAYS = "evolve-plays"  # whether it does
 SECOND = 0.7  # of a step, while it plays
-WIDTH, SPEED = 20, 40  # of the map in km; km an hour of an ambulance, to compare with
+KM = 10  # in a unit of the map
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
@@ -41,18 +41,19 @@ def points(sample: str, n: int, seed: int = 0) -> tuple[PointRelease, Rows]:
 def watch_it() -> None:
     """Draw the whole part. Raises InputError for settings that do not go together."""
     shows(Tag.PUBLIC)
-    main, side = st.columns([2, 1], gap="large")  # side by side, so that nothing has to be scrolled while it plays
+    main, side = st.columns([2, 1], gap="medium")  # side by side, so that nothing has to be scrolled while it plays
     experts = st.expander("For experts: settings, and budget used")
     with main:
-        place, below_it, under = st.container(), row(), st.container()
+        place, below_it = st.container(), row()
     with side:
+        promised = st.container()
         sample, n, budget, texts, seeds = _settings(experts, below_it)
     problem, rows = points(sample, n)
     algorithm = build(PE, texts)
     plan = algorithm.plan(problem, budget)
-    right = Promise.of_plan(plan, adaptive=algorithm.adaptive).guess()
-    with side:
-        show_tiles([guess_tile(right)], "For yours, open “My places”.")
+    with promised:
+        right = Promise.of_plan(plan, adaptive=algorithm.adaptive).guess()
+        show_tiles([guess_tile(right)], "Protects one place per person; several need more noise.")
     mine = tab_runs("evolve")
     asked = (sample, n, budget, tuple(sorted(texts.items())), seeds)
     if mine.asked != asked:
@@ -64,18 +65,23 @@ def watch_it() -> None:
         found.setdefault(what, []).append(result)
     if "path" not in found or "start" not in found:
         return
-    said, done = "Random points are becoming a map like the real one", mine.ended and "curve" in found
-    if done:
+    said, good, lengths = "Random places are becoming a map like the real one", "", {"5 km": 5 / KM}
+    if done := mine.ended and "curve" in found:
         off = results.curves(found["start"] + found["curve"])
-        off["distance"] = off["w1"] / problem.diameter * WIDTH
-        by = off.groupby("t")["distance"].median()
+        by = (KM * off["w1"]).groupby(off["t"]).agg(["median", "min", "max"])
+        last = by["median"].iloc[-1]
+        words = f"{last:.1f} km off"
+        lengths[words] = last / KM
         if not st.session_state.get(PLAYS, True):
-            said = f"Done: random points became a map, {by.iloc[-1]:.1f} km off"
+            said = f"Done: the map is {words} on average"
+        good = f"**Good for: areas over {np.ceil(2 * last):.0f} km wide.** Not for: streets or homes."
     with place:
-        _player(rows, found["start"][0], found["path"][0], said, below_it, under)
+        heading(said)
+        st.markdown(good)
+        _player(rows, found["start"][0].release, found["path"][0].path, lengths, below_it, experts)
     if done:
         with side:
-            _curve(found["curve"][0], problem, off, by)
+            _curve(budget.epsilon, by)
         with experts:
             results.accounts(next(job for (what, _), job in mine.jobs if what == "curve" and job.results))
 
@@ -83,7 +89,9 @@ def watch_it() -> None:
 def _settings(experts: Any, place: Any) -> tuple[str, int, Budget, dict[str, str], int]:
     """Draw the widgets, ε in its `place` and those for `experts` in theirs."""
     titles = {sample.title: name for name, sample in POINT_SAMPLES.items()}
-    sample = titles[st.selectbox("Example", list(titles), 1, key="pe-sample", **controls.KEPT)]
+    with row():
+        sample = titles[st.selectbox("Example", list(titles), 1, key="pe-sample", **controls.KEPT)]
+        st.button("Try my places", on_click=lambda: st.session_state.update(part="My places"))
     with place:
         budget = controls.budget(experts)
     with experts:
@@ -118,25 +126,21 @@ def _wanted(
 
 
 @peek
-def _player(rows: Rows, start: Result, path: Result, said: str, place: Any, under: Any) -> None:
-    """Draw what evolves below a finding; what plays it goes to its `place`, and what is seen in words `under` that."""
-    heading(said)
-    releases = [start.release, *path.path]
-    steps = [(release.points, release.weights) for release in releases]
-    V, weights = steps[-1]
-    V, weights = steps[-1] = V[weights > 0], weights[weights > 0]  # what goes out
-    _plays(np.repeat(rows.values, rows.weights, axis=0), steps, place)
-    away = np.linalg.norm(V[:, None] - rows.values, axis=2).min(axis=1) * WIDTH / 2  # the disc's radius is 1
-    summary = "Each real point votes for the nearest invented one. Noise adds false votes: the farthest point is "
-    summary += f"{away.max():.1f} km off. Points without votes (×) drop out."
-    lines = [
-        pd.DataFrame({"t": t, "x": V[w > 0, 0], "y": V[w > 0, 1], "weight": w[w > 0]}) for t, (V, w) in enumerate(steps)
-    ]
-    with under:
-        results.below(summary, pd.concat(lines[::-1], ignore_index=True), "evolution")
+def _player(rows: Rows, start: Points, path: list[Points], lengths: dict[str, float], place: Any, experts: Any) -> None:
+    """Draw what evolves, `lengths` below the maps, and in its `place` what plays it; a table goes to `experts`."""
+    private = np.repeat(rows.values, rows.weights, axis=0)
+    steps = [(start.points, start.weights, start.weights < 0)]
+    for S in path:
+        false = S.weights > 0
+        false[KDTree(S.points).query(private)[1]] = False
+        steps.append((S.points, S.weights, false))
+    steps[-1] = V, weights, _ = tuple(part[steps[-1][1] > 0] for part in steps[-1])  # what goes out
+    _plays(private, steps, lengths, place)
+    with experts:
+        results.below("What goes out.", pd.DataFrame(V, columns=NAMES).assign(votes=weights), "evolution")
 
 
-def _plays(private: np.ndarray, steps: list[tuple[np.ndarray, np.ndarray]], place: Any) -> None:
+def _plays(private: np.ndarray, steps: list[tuple[np.ndarray, ...]], lengths: dict[str, float], place: Any) -> None:
     """Draw the chart of step t, a slider over t, and in `place` a button that moves it on by itself."""
     T, now = len(steps) - 1, st.session_state
     at, shown = f"evolve-t-{T}", "evolve-shown"
@@ -160,9 +164,10 @@ def _plays(private: np.ndarray, steps: list[tuple[np.ndarray, np.ndarray]], plac
         st.html(MAPS)
         chart = st.container(key="maps")
         t = st.slider("Step", 0, T, key=key, disabled=now[PLAYS])
-        V, weights = steps[t]
+        V, weights, false = steps[t]
+        off = KM * KDTree(private).query(V[false])[0].max(initial=0)
         alt = f"Step {t} of {T}: {np.count_nonzero(weights):,} of {len(V):,} invented points have votes."
-        figure = evolution_charts.step(private, V, weights, DISC.corners)
+        figure = evolution_charts.step(private, V, weights, false, DISC.corners, off, lengths)
         chart.plotly_chart(figure, key="evolution", alt=alt, config=results.QUIET, height="stretch")
 
     icon = f":material/{'pause' if now[PLAYS] else 'play_arrow'}:"
@@ -171,14 +176,14 @@ def _plays(private: np.ndarray, steps: list[tuple[np.ndarray, np.ndarray]], plac
 
 
 @peek
-def _curve(result: Result, problem: PointRelease, off: pd.DataFrame, by: pd.Series) -> None:
-    """Draw the km against t; a theorem whose error exceeds the map's width is a sentence, not a line."""
-    settled, D = result.summary["parameters"], problem.diameter
-    first, last = by.iloc[0], by.iloc[-1]
-    noise = {name: settled[name] for name in ("alpha", "sigma", "levels", "samples")}
-    promised = theory.error(**noise, d=problem.d, D=D) < D
-    words = "Shaded: all repeats." if promised else "Measured; no theorem promises it for so few points."
-    heading(f"From {first:.1f} to {last:.1f} km in {by.index[-1]} steps", words=words)
-    st.markdown(f"**Good for: areas over {np.ceil(2 * last):.0f} km wide.** Not for: streets or homes.")
-    summary = f"On average {last:.1f} km: {60 * last / SPEED:.0f} minutes by ambulance at {SPEED} km an hour."
-    results.panel(evolution_charts.distances(off), summary, off, "distance")
+def _curve(epsilon: float, by: pd.DataFrame) -> None:
+    """Draw the km against t, and say what the steps cost."""
+    first, *_, last = middle = by["median"]
+    most = (middle <= first - 0.9 * (first - last)).idxmax()
+    heading(
+        f"90% of the gain comes by step {most}" if last < first else "No gain: noise decided",
+        words="Shaded: all repeats. Measured, not proved.",
+    )
+    summary = f"ε = {epsilon:g} covers all steps; their number, {len(by) - 1}, is set beforehand. "
+    summary += "Each real place votes for the nearest invented one. Noise adds false votes."
+    results.panel(evolution_charts.distances(by), summary, by.reset_index(), "distance")

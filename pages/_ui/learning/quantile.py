@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import ALGORITHMS, Budget, RiskMinimisation, Rows
-from dpcore.evaluation.output_laws import LineLaw, line_law, risk_by_mu
+from dpcore.evaluation.output_laws import line_law, risk_by_mu
 from dpcore.experiments.sweep import Case
 from dpcore.params import build
 from dpcore.parsing.tasks import read_task, task_text
@@ -29,6 +29,7 @@ from ..shell import (
     parts,
     peek,
     plain,
+    row,
     session,
     shared,
     show_tiles,
@@ -88,16 +89,18 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
         left.info("This table has no column of numbers with public bounds. Choose another table or schema on Data.")
         return
     told = distinct(names)
-    with right:
-        column = st.selectbox("Column", names, format_func=told.get, key="learn-column", **shared())
-        words = "50% is the median (50th percentile): half of the rows lie below that value."
-        level = st.slider(
-            "Share of rows below the value", 0.01, 0.99, 0.5, 0.01, "percent", key="level", help=words,
-            bind="query-params",
-        )  # fmt: skip
-    unit = ({} if table.uploaded else UNITS).get(column, f"in {told[column]}")
     with left:
         title = st.container()
+        with row():
+            column = st.selectbox("Column", names, format_func=told.get, key="learn-column", **shared())
+            words = "50% is the median (50th percentile): half of the rows lie below that value."
+            level = st.slider(
+                "Rows below the value", 0.01, 0.99, 0.5, 0.01, "percent", key="level", help=words,
+                bind="query-params",
+            )  # fmt: skip
+    unit = ({} if table.uploaded else UNITS).get(column, f"in {told[column]}")
+    with left:
+        picture = st.container()
         spend = controls.budget(experts)
     words = "A small μ lets the answer roam, a large one pulls it to the middle of the public range. 1: as theory says."
     factor = experts.select_slider(
@@ -121,27 +124,33 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
     name = plain(told[column])
     asked = f"median {name}" if level == 0.5 else f"value with {level:.0%} of {name} below it"
     with title:
-        heading(f"Protected {asked}: within {_off(law):.3g} {plain(unit)}, 9 times in 10")
-    with left:
+        heading(f"Protected {asked}: within {law.within:.3g} {plain(unit)} of the real one, 9 times in 10")
+    with picture:
         cautions(spend, table)
-        frame = pd.DataFrame({clean(column): law.x, "density": law.density})
+        listed = pd.DataFrame({clean(column): law.x, "density": law.density})
         example = np.interp(0.7, np.cumsum(law.density) / law.density.sum(), law.x)  # it moves with the curve
-        panel(learning_charts.density(law, column, example), "Shaded: 9 of 10 protected values.", frame, "density")
-        _answer(problem, spend, law, unit, example)
+        panel(learning_charts.density(law, example), "Shaded: 9 of 10 protected values.", listed, "density")
+    with left:
+        algorithm = build(ALGORITHMS["regularized_exponential"], {"stages": str(law.stages)})
+        promise = Promise.of_plan(algorithm.plan(problem, spend), adaptive=algorithm.adaptive)
+        show_tiles(
+            [guess_tile(promise.guess())],
+            f"Good for: saying “{example:.4g}, give or take {law.within:.3g} {unit}”. "
+            f"Not for: comparing groups under {2 * law.within:.3g} {unit} apart.",
+        )
     with right:
         off = session().memo(
             "price", (table.version, column, level, spend.delta, *chosen.values()),
-            lambda: [_off(line_law(problem, rows, Budget(e, spend.delta), **chosen)) for e in EPSILONS],
+            lambda: [line_law(problem, rows, Budget(e, spend.delta), **chosen).within for e in EPSILONS],
         )  # fmt: skip
-        heading(f"Privacy costs up to {_off(law):.3g} {plain(unit)}, 9 times in 10")
+        heading(f"{EPSILONS[-1] / EPSILONS[0]:.0f} times the budget: error {off[0] / off[-1]:.2g} times smaller")
         frame = pd.DataFrame({"epsilon": EPSILONS, "off": off})
-        summary = f"At ε = {EPSILONS[0]:g} it costs {off[0]:.2g} {unit}, at ε = {EPSILONS[-1]:g} still {off[-1]:.2g}."
         figure = over_budget(frame, {"off": "9 of 10 values"}, figure_text(f"off by, {unit}", 28))
-        figure.add_scatter(x=[spend.epsilon], y=[_off(law)], mode="markers", marker={"size": 10, "color": SYNTHETIC})
-        panel(figure, summary, frame, "price")
+        figure.add_scatter(x=[spend.epsilon], y=[law.within], mode="markers", marker={"size": 10, "color": SYNTHETIC})
+        panel(figure, f"The protected value would use all of ε = {spend.epsilon:g}.", frame, "price")
         with st.container(key="next", width="content"):
-            st.page_link("pages/release.py", label="**Publish a protected table**", icon=":material/publish:")
-        st.caption("A released table has its own median.")
+            st.page_link("pages/release.py", label="**Go to Release**", icon=":material/publish:")
+        st.caption("There you publish a protected table. Its median has an error of its own.")
     if experts.open:
         with experts:
             parts(
@@ -151,31 +160,6 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
                     "Theory's choice of μ": lambda: _theory(problem, rows, spend, aim, law.mu),
                 },
             )
-
-
-def _off(law: LineLaw) -> float:
-    """Return how far nine of ten protected values are off at most, in the unit of the column."""
-    return max(law.truth - law.low, law.high - law.truth)
-
-
-def _answer(problem: RiskMinimisation, spend: Budget, law: LineLaw, unit: str, example: float) -> None:
-    """Draw tiles: an example of a protected value, how far off it may be, a guess about a person; and what it serves.
-
-    Two protected values that are each off by less than half of their difference are told apart.
-    """
-    algorithm = build(ALGORITHMS["regularized_exponential"], {"stages": str(law.stages)})
-    promise = Promise.of_plan(algorithm.plan(problem, spend), adaptive=algorithm.adaptive)
-    (low,), (high,) = problem.region.corners
-    off = _off(law)
-    show_tiles(
-        [
-            ("Protected value, for example", f"{example:.4g}", f"9 of 10: {law.low:.4g}–{law.high:.4g}"),
-            ("9 of 10 are off by", f"{off:.3g} {unit} at most", f"public range {low:g}–{high:g}"),
-            guess_tile(promise.guess()),
-        ],
-        f"Good for: saying “about {round(float(example), -int(np.floor(np.log10(max(off, 1e-9))))):g}”. "
-        f"Not for: comparing groups under {2 * off:.3g} {unit} apart.",
-    )
 
 
 def cautions(spend: Budget, table: Table) -> None:

@@ -5,9 +5,9 @@ from playwright.sync_api import expect
 
 def test_the_keyboard_moves_and_plays_the_points_and_nothing_has_to_be_scrolled_meanwhile(page, server):
     page.goto(f"{server}/evolution?pe-n=100&pe-seeds=1&pe-rounds=3")
-    page.get_by_text("Done: random points").wait_for()
+    page.get_by_text("Done: the map is").wait_for()
     expect(page.get_by_role("slider", name="Step")).to_have_attribute("aria-valuetext", "3")  # it played by itself
-    dots = page.locator(".js-plotly-plot").first.locator(".scatterlayer .trace").nth(1).locator("path.point")
+    dots = page.locator(".js-plotly-plot").first.locator(".scatterlayer .trace").nth(2).locator("path.point")
     first = dots.count()
     slider = page.get_by_role("slider", name="Step")
     slider.focus()
