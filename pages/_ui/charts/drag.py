@@ -35,6 +35,7 @@ class Frames:
     words: Sequence[Sequence[str]]
     shown: str = "synthetic"  # what the moving bars are
     unit: str = "%"  # of all bars; "points" have two digits, as everywhere
+    people: int = 0  # in all; if any, a moving bar says by how many of them it is off
 
     def to_json(self, at: int) -> dict[str, Any]:
         """What the browser is given, opened at a stop."""
