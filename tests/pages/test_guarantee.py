@@ -85,7 +85,6 @@ def test_the_number_and_the_picture_follow_epsilon_and_the_releases():
     totals = dataframe(app, "what it knows").set_index("accounting")["ε"]
     assert totals["sum of ε"] == 10
     assert totals["exact Gaussian (GDP)"] < totals["zero-concentrated DP"] < 4
-    assert totals["exact Gaussian (GDP)"] == approx(totals["privacy loss distributions"], rel=1e-3)
     drawn = dataframe(opened(app, "Mistakes"), "false alarms")
     once, often = drawn["Gaussian + maximum entropy"], drawn["10 × Gaussian + maximum entropy"]
     assert (often <= once + 1e-9).all()
@@ -104,7 +103,6 @@ def test_posteriors_are_bayes_rule_on_the_bounds_and_the_proof_has_every_derivat
     t = guarantee.evidence_bound(1.0, 1e-9, 1e-7)
     high = float(guarantee.posterior(0.001, t))
     assert f"all but 1 in 10 million: {percent(high)}" in marked(app)
-    assert dataframe(app, "before").set_index("before").loc[0.001, "all but 1 in 10 million at most"] == approx(high)
     opened(app, "Proof")
     told = " ".join(str(text.value) for text in app.text)
     assert "Marginals: a row is in exactly one count of each table" in told
