@@ -20,7 +20,7 @@ MARGIN = {"l": 4, "r": 4, "t": 24, "b": 4}
 LEGEND = {"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0, "font": TEXT}
 FADED, STAGE = 0.18, "refining begins"
 APART = 1.0  # points of difference at which a map's colour is full
-GAP = 0.13  # between two of three heat maps, as a share of the width: on a phone a scale stands there
+GAP = 0.15  # between two of three heat maps, as a share of the width: on a phone a scale stands there
 WIDE = (1 - 2 * GAP) / 3
 TURNED = {"autotickangles": [0, -45]}  # names along an axis, where they would meet
 
@@ -58,11 +58,10 @@ def convergence_chart(
     if raw_noise is not None:
         line = {"color": GREY, "dash": "dot", "width": 1}
         ends = pd.Series([min(0.0, first[x].min()), first[x].max()])
-        flat = pd.Series([raw_noise, raw_noise])
-        lines.append(_line(ends, flat, "simple noise", line, n, noun) | {"mode": "lines"})
+        lines.append(_line(ends, pd.Series([raw_noise, raw_noise]), "simple noise", line, n, noun) | {"mode": "lines"})
     upon = {"xref": "x", "yref": "y domain"}
     rule = upon | {"type": "line", "y0": 0, "y1": 1, "line": {"color": GREY, "width": 1}}
-    place = upon | {"y": 1, "yanchor": "top", "xanchor": "left", "showarrow": False, "font": TEXT}
+    place = upon | {"y": 1, "yanchor": "bottom", "xanchor": "left", "showarrow": False, "font": TEXT}
     named = [line for line in lines if "name" in line]
     ends = [(t["name"], t["line"]["color"], np.asarray(t["y"])[-1]) for t in named]
     notes = named_ends(ends, np.concatenate([np.asarray(line["y"]) for line in lines]), HEIGHT, log=True)
@@ -73,7 +72,7 @@ def convergence_chart(
         shapes=[rule | {"x0": at, "x1": at} for at in stages],
         annotations=[place | {"x": at, "text": STAGE} for at in stages] + notes,
         showlegend=False,
-        margin=MARGIN | {"r": room(ends), "t": 8},
+        margin=MARGIN | {"r": room(ends)},
     )
 
 
@@ -194,11 +193,13 @@ def pair(
     row, column = np.unravel_index(np.abs(apart).argmax(), apart.shape)
     frame = {"type": "rect", "x0": column - 0.5, "x1": column + 0.5, "y0": row - 0.5, "y1": row + 0.5}
     frame |= {"line": {"color": ERROR, "width": 2}}
-    tables = (("real, %", real), ("synthetic", synthetic), ("difference", apart))
-    for place, (name, values) in enumerate(tables):
+    for place, (name, values) in enumerate((("real, %", real), ("synthetic", synthetic), ("difference", apart))):
         signed, number = place == 2, str(place + 1) * (place > 0)
         x = 1.0 if signed else 2 * WIDE + GAP + 0.01
-        colorbar = {"thickness": 7, "x": x, "xpad": 3, "xanchor": "left", "tickfont": TEXT, "nticks": 4}
+        colorbar = {
+            "thickness": 7, "x": x, "xpad": 3, "xanchor": "left", "tickfont": TEXT, "nticks": 4,
+            "labelalias": {"1": f"{'≥' * signed}1", "−1": "≤−1"}
+        }  # fmt: skip
         maps.append(
             {
                 "type": "heatmap", "x": across, "y": rows, "z": 100 * values,

@@ -136,7 +136,8 @@ def marginals(shown: Shown, place: DeltaGenerator, _: DeltaGenerator) -> Told:
     frame = pd.DataFrame({"value": labels, "real": pair.real, "synthetic": pair.synthetic})
     gap = pair.gaps.max()
     words = f"One column: {counted(gap, shown.n, shown.noun)} off. "
-    words += f"Most at {clean(labels[int(pair.worst(1)[0])])}: {points(gap)} points."
+    words += f"Most at {clean(labels[int(pair.worst(1)[0])])}: {points(gap)} points"
+    words += ", where errors of several answers add up." if gap > shown.both.gaps.max() else "."
     if shown.pinned is not None:
         frame["pinned A"] = shown.pinned[0].release.answers(single)
     frame, more = ranged(

@@ -146,7 +146,6 @@ def _uses(chosen: Chosen) -> str:
 def spread(shown: Shown) -> None:
     """How far the noise moves the verdict, what was spent, and by which accounting: behind one button."""
     summary, runs = shown.result.summary, len(shown.runs)
-    spent = summary["spent"]
     moved = ""
     if shown.replays:
         typical, worst = shown.gaps.mean(axis=1), shown.gaps.max(axis=1)
@@ -154,15 +153,15 @@ def spread(shown: Shown) -> None:
             f"In {runs} repeats with fresh noise: typical error {points(typical.min())} to {points(typical.max())} "
             f"points, largest {points(worst.min())} to {points(worst.max())}. "
         )
-    epsilon, delta, by = spent["epsilon"], spent["delta"], spent["accounting"]
+    used, by = summary["spent"], summary["spent"]["accounting"]
     if shown.chosen.schema is not None:  # what the schema costs is not the run's to say
-        epsilon, delta, by = summary["epsilon"], summary["delta"], "the schema and the algorithm together, at the most"
+        used, by = summary, "the schema and the algorithm together, at the most"
     label = f"{runs} repeats" if shown.replays else "About these numbers"
     with st.popover(label, type="tertiary", icon=":material/info:"):
         st.caption(
             f"{moved}{_against(shown)}{summary['queries']:,} questions, {summary['cells']:,} combinations, "
-            f"{shown.n:,} rows. "
-            f"Used: ε = {epsilon:.4g} at δ = {brief(delta)}, by {by}. Protected: {shown.table.unit.words}.",
+            f"{shown.n:,} rows. Used: ε = {used['epsilon']:.4g} at δ = {brief(used['delta'])}, by {by}. "
+            f"Protected: {shown.table.unit.words}.",
             help=meaning("point", "cell", "workload"),
         )
 
@@ -203,8 +202,9 @@ def convergence(shown: Shown, _: DeltaGenerator, details: DeltaGenerator) -> Tol
     summary = stopped(own)
     more = "".join(f"{charts.STAGE}: {words} " for _, words in stages)
     if shown.replays:
-        low, high = (points(v) for v in (last["max_error"].min(), last["max_error"].max()))
-        more += f"Band: {low} to {high} points in {len(shown.runs)} repeats with fresh noise. "
+        ends = last["max_error"]
+        more += f"Band: {points(ends.min())} to {points(ends.max())} points "
+        more += f"in {len(shown.runs)} repeats with fresh noise. "
     if raw is not None:
         summary += f" Simple noise: {points(raw)}."
         more += "Simple noise: the largest error of noise on every answer, and nothing else. "
