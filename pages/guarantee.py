@@ -22,11 +22,11 @@ with right:
         planned = plan(table, budget, times, settings)
     if table.peeked:
         st.warning("This schema was filled in from the data. What rests on the plan uses real data, too.")
-    guess = promise.promised(budget, times, planned).guess()
+    promised = promise.promised(budget, times, planned)
     with headline:
-        promise.verdict(budget, times, planned, guess, table)
+        promise.verdict(budget, times, planned, promised.guess(), table)
 with drawing:
-    promise.picture(guess)
+    promise.picture(promised)
 
 parts(
     "expert",

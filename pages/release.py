@@ -58,8 +58,8 @@ try:
     if desk.work is None:
         with steps:
             heading("2 · What is released?")
-            slider, tiles = st.container(), st.container()
-            fold = st.expander("Columns, questions, algorithm", icon=":material/tune:")
+            counts, slider, tiles = st.container(), st.container(), st.container()
+            fold = st.expander("Settings", icon=":material/tune:")
             fields = release_request.dataset(table, sets, fields_place, fold)
             needed, reason = release_request.reason(table)
             request = release_request.request(table, fields, reason or "not given yet" * needed, slider, fold)
@@ -69,22 +69,23 @@ try:
             if ready is None:
                 st.stop()
         of = release_request.key(ready, table, ledger, sets)
+        asked, measured = request.workload, isinstance(ready, OpenRelease)
+        answers = "answers" if measured else f"{asked.m:,} answers"
+        counts.markdown(f"{len(asked.domain.names)} columns, {answers}, {request.rows:,} invented rows.")
         with tiles:
             release_request.verdict(ready, of)
-        with right:
-            mine = release_request.share(ready, None if ledger is None else sets, line_place())
+        mine = release_request.share(ready, None if ledger is None else sets, line_place(), fields_place)
         with steps:
             if not release_request.known_again(table, ready, ledger, of):
                 st.stop()
         with leaves:
             heading("3 · What leaves?")
-            release_files.promise(request.rows, measured=isinstance(ready, OpenRelease))
+            st.markdown(release_files.MEASURED * measured + release_files.PROMISED)
         release_request.preview(ready, ledger, of, sets)
         with gate.container(border=True):
-            missing = ["a folder in step 1"] * (ledger is None)
-            missing += ["a reason in step 2"] * (needed and not reason)
-            heading("Not ready" if missing else "Ready to release")
-            why = f" (first: {' and '.join(missing)})" if missing else ""
+            missing = ["choose a folder"] * (ledger is None)
+            missing += ["give a reason"] * (needed and not reason)
+            why = f" ({' and '.join(missing)} first)" if missing else ""
             with st.container(key="in-sight"):
                 st.markdown(f"Uses {mine}, even if it fails.")
                 st.button(

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from pages._ui.shell import controls, here
+from pages._ui.shell.state import SAMPLES
 from pages._ui.start import admissions as start
 
 # A door is a card that is a link as a whole; its three are as tall as the chart and its slider.
@@ -34,12 +35,12 @@ with left:
     start.draw(epsilon)
     st.page_link("pages/guarantee.py", label="What does this ε mean?", icon=":material/verified_user:", query_params=at)
 with right.container(key="doors"):
-    this_table = f"Try every setting on these {start.releases().n:,} applicants."
     for key, page, label, icon, words, query in (
         ("table", "pages/data.py", "Use my table", ":material/upload:",
          f"CSV, Excel or Parquet. Only in {here()}'s memory until you close the tab.", {}),
         ("sample", "pages/explore.py", "Try a sample", ":material/query_stats:",
-         this_table, {"sample": start.SAMPLE, **at}),
+         f"These {start.releases().n:,} applicants, or {len(SAMPLES) - 1} other public tables.",
+         {"sample": start.SAMPLE, **at}),
         ("class", "pages/lessons.py", "Teach a class", ":material/school:",
          "Guess, move the bars, see who was right.", {}),
     ):  # fmt: skip

@@ -11,7 +11,7 @@ from .gauge import gauge
 from .printing import TEMPLATES, Facts, page
 from .tiles import foretold
 
-OTHERS = "Facts about large groups can be learned, also about people outside the table."
+OTHERS = "Facts about large groups, also about people outside the table, can still be learned."
 OUTSIDE = "Releases of the same people that are not in this budget record, here or elsewhere, are not counted."
 SEVERAL = "Someone with several rows is protected for each, not for all."
 UNCOVERED = "What they reveal about people is outside the promise."

@@ -45,6 +45,7 @@ from tests.pages.headless import (
     said,
     session,
     settled,
+    titled,
     typed_schema,
     upload,
     wrong,
@@ -75,13 +76,17 @@ def opened(folder, page="release", **query):
 def test_before_a_folder_is_named_the_page_shows_the_plan_and_the_button_says_what_is_missing(tmp_path):
     app = opened(None)
     assert everything(app).count("New budget · this release 8%") == 2  # what was used before is not known
-    assert button(app, f"{NOW} (first: a folder in step 1)").disabled
+    assert button(app, f"{NOW} (choose a folder first)").disabled
     assert "Uses 8%, even if it fails." in said(app)
-    assert "12 such releases, as they add up slowly. After 12, a guess is right at most 63 times in" in captions(app)
+    assert "4,526 invented rows" in said(app)
+    assert (
+        "12 such releases, not 3: what they reveal partly cancels out. After 12, a guess is right at most 63"
+        in captions(app)
+    )
     put(app, epsilon=0.01)
     assert "After 100, a guess is right at most" in captions(app)  # no more, whose exact sum would take minutes
-    put(app, epsilon=3.0)  # the whole of it
-    assert "The first release fixes the budget." in captions(app)
+    put(put(app, algorithm=titled("dpfw"), epsilon=1.0, delta=0.0), total_delta=0.0)
+    assert "ε = 3 bears 3 such releases. After 3," in captions(app)  # Σε adds up
     for folder in ("/no/such/folder", "\0", "~nobody-at-all/x", "a" * 900, "![x](http://evil.example)"):
         put(app, ledger_folder=folder)
         assert "There is no folder" in wrong(app)
@@ -93,7 +98,7 @@ def test_before_a_folder_is_named_the_page_shows_the_plan_and_the_button_says_wh
 
 def test_the_errors_foretold_are_those_of_the_noise_and_use_no_data(tmp_path):
     first, second = (go(uploaded(content), "release", tmp_path) for content in (PEOPLE, PEOPLE.replace(b"a", b"b")))
-    tiles = [m for m in first.markdown if "Expected error" in m.value or "19 of 20" in m.value]
+    tiles = [m for m in first.markdown if "Foreseen error" in m.value or "19 of 20" in m.value]
     assert len(tiles) == 2
     assert not any(c.value == release_request.CAUTION for c in first.caption)  # Explore pays as a release does
     assert [m.value for m in second.markdown] == [m.value for m in first.markdown]
@@ -176,7 +181,7 @@ def test_a_second_press_of_the_same_button_finds_its_token_used(tmp_path, monkey
 
 def test_a_further_release_is_a_new_plan_on_what_is_left(tmp_path):
     app = opened(tmp_path)
-    sized = [m.value for m in app.markdown if m.value.startswith(("Expected error", "19 of 20 answers"))]
+    sized = [m.value for m in app.markdown if m.value.startswith(("Foreseen error", "19 of 20 answers"))]
     assert len(sized) == 2
     release(app)
     told, kept = captions(app), made(app)
@@ -509,7 +514,7 @@ def test_the_stakeholder_view_shows_no_real_value_on_any_page(tmp_path):
         "setting", "value", "why", "what", "mechanism", "times", "each", "together (ρ)",
         "ε", "δ", "protects", "model", "year", "variant", "name", "curator",  # of public deployments
     }  # fmt: skip
-    assert "Expected error" not in said(app)
+    assert "Foreseen error" not in said(app)
     go(app, "compare")
     assert not figures(run_comparison(app))
     assert not app.dataframe

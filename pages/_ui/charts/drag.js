@@ -23,6 +23,7 @@ function build(root) {
       size(bar.synthetic, 0, values[j], data.top);
       size(bar.range, low[j], high[j], data.top);
       bar.number.textContent = share(values[j], data);
+      bar.gap.textContent = gap(j, values[j], data);
     });
     part(".drag-at").textContent = data.stops[stop];
     part(".drag-words").replaceChildren(...emphasised(words));
@@ -95,6 +96,8 @@ function frame(root, data) {
     bar.number = element("span", "");
     bar.synthetic.append(bar.number);
     bar.range = element("div", "drag-range");
+    bar.gap = element("span", "");
+    bar.range.append(bar.gap);
     group.append(bar.synthetic, bar.range);
     return bar;
   });
@@ -128,6 +131,13 @@ function size(bar, from, to, top) {
   bar.style.height = `${(100 * (to - from)) / top}%`;
   bar.dataset.from = from;
   bar.dataset.to = to;
+}
+
+// How many people more (+) or fewer (−) a bar shows than are real.
+function gap(j, value, data) {
+  if (data.real === null || !data.people) return "";
+  const people = Math.round(data.people * (value - data.real[j]));
+  return `${people > 0 ? "+" : people < 0 ? "−" : ""}${Math.abs(people).toLocaleString("en")}`;
 }
 
 function share(value, data) {

@@ -36,6 +36,7 @@ class Frames:
     shown: str = "synthetic"  # what the moving bars are
     unit: str = "%"  # of all bars; anything else is counted
     repeats: np.ndarray | None = None  # whose range is drawn, where it is not that of the drawings
+    people: int = 0  # in all; if any, a moving bar says by how many of them it is off
 
     def to_json(self, at: int) -> dict[str, Any]:
         """What the browser is given, opened at a stop."""

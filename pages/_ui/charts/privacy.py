@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from .base import FIFTH, FOURTH, GREY, REAL, SIXTH, SYNTHETIC, THIRD, curves, finish
+from .base import FIFTH, FOURTH, GREY, REAL, SIXTH, SYNTHETIC, TEXT, THIRD, band, curves, finish
 
 DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"]
 COLOURS = [REAL, SYNTHETIC, THIRD, FOURTH, FIFTH, SIXTH]
@@ -68,21 +68,24 @@ def _table(x: float, colour: str) -> str:
     return "".join(rows)
 
 
-def posteriors(frame: pd.DataFrame, prior: float) -> go.Figure:
-    """Draw suspicions after a release against those before; columns "… at most" and "… at least" have one look."""
+def posteriors(frame: pd.DataFrame, prior: float, risen: Mapping[str, str]) -> go.Figure:
+    """Draw suspicions after a release against those before: a band from "… at least" to "… at most" for each name.
+
+    `risen` says how high the `prior` rises by each name: a point on the band's upper edge, and words in the corner.
+    """
     figure, x = go.Figure(), frame["before"]
-    figure.add_scatter(x=x, y=x, mode="lines", name="unchanged", line={"color": GREY, "dash": "dot"}, hoverinfo="skip")
-    names = [str(c).removesuffix(" at most") for c in frame if str(c).endswith(" at most")]
-    for name, colour, dash in zip(names, COLOURS, DASHES, strict=False):
-        for side in ("at most", "at least"):
-            figure.add_scatter(
-                x=x, y=frame[f"{name} {side}"], mode="lines", name=name,
-                showlegend=side == "at most", line={"color": colour, "dash": dash},
-                hovertemplate=f"{name}: {side} %{{y:.4%}}<extra></extra>",
-            )  # fmt: skip
-    figure.add_vline(x=prior, line={"color": GREY, "width": 1})
+    figure.add_scatter(x=x, y=x, mode="lines", line={"color": GREY, "dash": "dot"}, hoverinfo="skip")
+    shown = []
+    for (name, most), colour in zip(risen.items(), COLOURS, strict=False):
+        low, high = frame[f"{name} at least"], frame[f"{name} at most"]
+        band(figure, x, low, high, colour, opacity=0.3)
+        figure.add_scatter(x=x[x == prior], y=high[x == prior], mode="markers", marker={"color": colour, "size": 9})
+        shown.append(f'<span style="color:{colour}">●</span> {name}: {most}')
     figure.update_xaxes(title="before").update_yaxes(title="after")
-    return _of_shares(finish(figure, 260))
+    _of_shares(finish(figure, 260)).update_layout(showlegend=False, margin_t=8)
+    return figure.add_annotation(
+        x=0, y=1, xanchor="left", yanchor="top", align="left", showarrow=False, text="<br>".join(shown), font=TEXT
+    )
 
 
 def privacy_curves(

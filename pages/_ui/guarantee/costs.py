@@ -21,10 +21,9 @@ def costs(budget: Budget, planned: Planned) -> None:
     """Draw the privacy curve of the plan by each accountant and the papers' closed forms."""
     left, right = st.columns(2, gap="large")
     deltas, once, at = planned.deltas, planned.curves(1), nearest(planned.deltas, budget)
-    costs = {name: float(c[at]) for name, c in once.items()}
     with left:
-        st.markdown("**How much budget this plan uses, by each way to add it up. The smallest holds**")
-        tightest = min(costs, key=costs.__getitem__)
+        st.markdown("**How much budget this plan uses at most, by each way to add it up. The smallest holds**")
+        tightest = min(once, key=lambda name: once[name][at])
         said = f"At δ = {brief(deltas[at])} the plan uses {listed(once, at)}. Smallest: {tightest}."
         draw(once, deltas, budget, said, "privacy-curve")
     with right:
@@ -32,13 +31,6 @@ def costs(budget: Budget, planned: Planned) -> None:
         forms = accountants.printed(planned.charges, deltas)
         best = np.min(list(once.values()), axis=0)
         draw({BEST: best, **forms}, deltas, budget, _verdict(forms, best, at), "closed-forms")
-    if accountants.PLD in costs and costs[accountants.PLD] > 1.001 * min(costs.values()):
-        st.caption(
-            "A privacy loss distribution is not the tightest here. No one pair of tables is worst for a draw of the "
-            "exponential mechanism at every ε. The curve that covers all pairs composes worse than Rényi DP does."
-        )
-    if planned.adaptive:
-        st.caption("This algorithm decides as it goes along. The curves show the most that it may use.")
     with st.expander("Where these formulas come from", icon=":material/receipt:"):
         st.dataframe(_sources(forms), hide_index=True)
 

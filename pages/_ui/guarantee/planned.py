@@ -29,7 +29,6 @@ class Planned:
 
     name: str
     charges: tuple
-    adaptive: bool
     deltas: np.ndarray
     proof: Proof
     promise: Promise
@@ -78,7 +77,7 @@ def plan(table: Table, budget: Budget, times: int, place: Any) -> Planned | None
             return None
     total = Promise(budget.epsilon, budget.delta, releases=times).total_delta
     deltas = np.unique([*DELTAS, *(d for d in (budget.delta, total) if d)])
-    return Planned(ALGORITHMS[name].about.title, charges, ALGORITHMS[name].adaptive, deltas, why, promise)
+    return Planned(ALGORITHMS[name].about.title, charges, deltas, why, promise)
 
 
 def _made(

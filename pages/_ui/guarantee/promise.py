@@ -12,23 +12,13 @@ from dpcore.numbers import brief
 from dpcore.privacy.accounting import guarantee
 from dpcore.publishing.card import OTHERS, SEVERAL
 from dpcore.theory import accountants
-from dpcore.theory.meaning import Promise, delta_words, guess_tile, one_in, times_in_100
+from dpcore.theory.meaning import SUSPICION, Promise, delta_words, guess_tile, percent, times_in_100
 
-from ..charts import privacy as promise
+from ..charts import privacy as drawn
 from ..shell import QUIET, Table, below, controls, panel, plain
 from .planned import Planned
 
-PRIORS = [0.0001, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99]
-ANY, USUALLY = "worst case", "19 of 20 cases"  # as lines
-
-
-def share(chance: float) -> str:
-    """Write a probability as a person does, never 0% or 100% by rounding."""
-    if not 1e-5 <= chance <= 1 - 1e-5:
-        return "under 0.001%" if chance < 0.5 else "over 99.999%"
-    if chance <= 0.5:
-        return f"{100 * chance:.3g}%"
-    return f"{100 * chance:.{max(1, math.ceil(-math.log10(1 - chance) - 1e-9) - 1)}f}%"
+PRIORS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99]
 
 
 def releases() -> int:
@@ -45,76 +35,81 @@ def promised(budget: Budget, times: int, planned: Planned | None = None) -> Prom
     return replace(one, releases=times)
 
 
-def picture(right: float) -> None:
-    """Draw the two worlds, the release between them, and 100 guesses, and say what is seen."""
-    most = times_in_100(right).split()[0]
-    others = f"{float(most) - 50:g} by the release"
-    words = f"At most {most} are right: 50 by luck (grey), {others}. Unprotected: all 100."
-    st.html(promise.two_worlds(math.ceil(float(most)), words))
-    st.caption(words)
+def picture(promised: Promise) -> None:
+    """Draw the two worlds, the release between them, and 100 guesses, and say what is seen, and of more releases."""
+    most, ten, hundred = (
+        times_in_100(replace(promised, releases=k).guess()).split()[0] for k in (promised.releases, 10, 100)
+    )
+    words = f"At most {most} right: 50 by luck (grey), {float(most) - 50:g} by the release. Unprotected: all 100."
+    st.html(drawn.two_worlds(math.ceil(float(most)), words))
+    st.caption(f"{words} After 10 releases: {ten}, after 100: {hundred}.")
 
 
 def verdict(budget: Budget, times: int, planned: Planned | None, right: float, table: Table) -> None:
-    """State this page's one sentence, what ε alone would allow behind its ⓘ, a belief, and what is not promised."""
+    """State this page's one sentence, what ε alone would allow behind its ⓘ, a belief, and what can be learned."""
     alone = promised(budget, times)
-    whose = f"The noise of {planned.name} gives this number." if planned else "This number is for any algorithm."
     st.subheader(
         f"After {times} releases: " * (times > 1) + " ".join(guess_tile(right)), anchor=False,
-        help=f"{whose} ε = {brief(budget.epsilon)} and δ = {brief(budget.delta)} alone allow any algorithm "
+        help="This number follows from the planned noise, where a plan can be made. "
+        f"ε = {brief(budget.epsilon)} and δ = {brief(budget.delta)} alone allow any algorithm "
         f"{times_in_100(alone.guess())}. A coin is right 50 times.",
     )  # fmt: skip
+    risen = _risen(_evidence(budget, times, planned), SUSPICION)
+    rises = (f"to at most {most} in {cases}" for cases, most in reversed(risen.items()))
     st.markdown(
-        f"**Example:** “this patient has diabetes”. {alone.suspicion_words}",
-        help=_may_fail(alone.failure, budget.delta) or None,
+        "This is an average over releases. **Example:** “this patient has diabetes”, "
+        f"suspected at {percent(SUSPICION)}. This rises {', '.join(rises)}.",
+        help=f"This counts each case beyond the last bound in full. The failure probability δ = "
+        f"{delta_words(budget.delta)} counts it only by how far beyond it is.",
     )
-    rows = f"{SEVERAL} Change this on Data."
-    if table.unit.person is not None:
-        rows = plain(f"Protected is {table.unit.words}.", 200)
-    st.markdown(f"**Not promised:** {OTHERS} {rows}")
+    rows = SEVERAL if table.unit.person is None else plain(f"Protected is {table.unit.words}.", 200)
+    st.markdown(f"{OTHERS} {rows}")
 
 
-def _may_fail(failure: float, delta: float) -> str:
-    """How often a suspicion may rise further, and that this is not δ; empty where it never does."""
-    if not delta:
-        return ""
-    follows = f"That follows from the failure probability δ = {delta_words(delta)}, a number of the proof."
-    return f"A suspicion may rise further {one_in(failure)}. {follows}"
+def _evidence(budget: Budget, times: int, planned: Planned | None) -> dict[str, float]:
+    """The evidence that is not exceeded in nearly all cases, and in most: of one release by ε and δ, else by the plan.
+
+    So one release's is what its card says.
+    """
+    alone = promised(budget, times)
+    most, usual = alone.evidence, {}
+    if planned is not None:
+        pairs = planned.pairs(times)
+        usual = {"19 of 20 cases": guarantee.evidence_bound(*pairs, 0.025)}  # either way
+        if times > 1:
+            most = min(most, guarantee.evidence_bound(*pairs, alone.failure))
+    return {f"all but {delta_words(alone.failure)}" if alone.failure else "every case": most} | usual
+
+
+def _risen(evidence: dict[str, float], prior: float) -> dict[str, str]:
+    """To what a suspicion rises by each evidence, rounded up."""
+    return {name: percent(float(guarantee.posterior(prior, moved))) for name, moved in evidence.items()}
 
 
 def suspicion(budget: Budget, times: int, planned: Planned | None) -> None:
-    """Show what a belief becomes after one release and after `times` of them."""
-    one, all_of_them = promised(budget, 1), promised(budget, times)
-    lines = {ANY: one.evidence}
-    if times > 1:
-        lines[f"{times} × {ANY}"] = all_of_them.evidence
-    if planned is not None:
-        moved = guarantee.evidence_bound(*planned.pairs(times), all_of_them.failure)
-        if not math.isclose(moved, all_of_them.evidence, rel_tol=0.02):  # else one line hides the other
-            lines[f"{times} × {planned.name}" if times > 1 else planned.name] = moved
-        lines[USUALLY] = guarantee.evidence_bound(*planned.pairs(times), 0.025)  # either way
-    beliefs(lines, all_of_them.failure, budget.delta)
+    """Show what a belief becomes after `times` releases."""
+    beliefs(_evidence(budget, times, planned))
     if times > 1:
         _totals(budget, times, planned)
 
 
-def beliefs(lines: dict[str, float], failure: float, delta: float) -> None:
-    """Draw what a belief becomes by the evidence of each line.
-
-    `failure` is the probability, by `delta`, that evidence is exceeded.
-    """
+def beliefs(lines: dict[str, float]) -> None:
+    """Draw what a belief becomes by the evidence of each line."""
     beside, drawing = st.columns([2, 3], gap="medium")
-    words = f"How likely someone thinks it is that something is true of you. {_may_fail(failure, delta)}"
-    prior = beside.select_slider("Suspicion before", PRIORS, 0.1, share, key="prior", help=words, **controls.KEPT)
+    words = "How likely someone thinks it is that something is true of you."
+    prior = beside.select_slider(
+        "Suspicion before", PRIORS, SUSPICION, percent, key="prior", help=words, **controls.KEPT
+    )
     frame = pd.DataFrame({"before": np.unique([*PRIORS, *np.arange(1, 100) / 100])})
     for name, moved in lines.items():
         frame[f"{name} at most"] = guarantee.posterior(frame["before"], moved)
         frame[f"{name} at least"] = guarantee.posterior(frame["before"], -moved)
-    here = frame[frame["before"] == prior].iloc[0]
-    parts = [f"{share(here[f'{name} at least'])} to {share(here[f'{name} at most'])} ({name})" for name in lines]
-    summary = f"A suspicion of {share(prior)} becomes {', '.join(parts)}."
-    drawing.plotly_chart(promise.posteriors(frame, prior), key="beliefs", alt=summary, config=QUIET)
+    risen = _risen(lines, prior)
+    parts = ", ".join(f"at most {most} ({name})" for name, most in risen.items())
+    summary = f"A suspicion of {percent(prior)} becomes {parts}."
+    drawing.plotly_chart(drawn.posteriors(frame, prior, risen), key="beliefs", alt=summary, config=QUIET)
     with beside:
-        below(summary, frame, "beliefs")
+        below("", frame, "beliefs")
 
 
 def _totals(budget: Budget, times: int, planned: Planned | None) -> None:
@@ -147,9 +142,7 @@ def mistakes(budget: Budget, times: int, planned: Planned | None) -> None:
         if times > 1:
             frame[f"{times} × {planned.name}"] = planned.trade_off(alarms, times)
     least = float(np.interp(0.05, alarms, frame["limit by ε and δ"]))
-    summary = f"Someone who makes 5% false alarms misses at least {least:.0%} by ε and δ"
-    if planned is not None:
-        summary += f", {float(np.interp(0.05, alarms, frame[planned.name])):.0%} by this plan"
+    summary = f"Someone who makes 5% false alarms misses at least {least:.0%} by ε and δ; with perfect privacy 95%."
     lines = {name: name for name in frame.columns[1:]}
-    figure = promise.trade_off(frame, lines, ("false alarms: says yes, and is wrong", "missed: says no, and is wrong"))
-    panel(figure, summary + "; with perfect privacy 95%.", frame, "trade-off")
+    figure = drawn.trade_off(frame, lines, ("false alarms: says yes, and is wrong", "missed: says no, and is wrong"))
+    panel(figure, summary, frame, "trade-off")

@@ -52,7 +52,7 @@ def total(table: Table) -> None:
         f"used so far ({len(found.releases)})": guarantee.evidence_bound(*spent, failure),
         "all that may ever be released": guarantee.evidence_bound(*ever, failure),
     }
-    beliefs(lines, failure, budget.delta)
+    beliefs(lines)
     at = nearest(deltas, budget)
     said = f"At δ = {brief(deltas[at])} what was used so far costs {listed(curves, at)}."
     draw({**curves, "all that may ever be": most}, deltas, budget, said, "ledger-curve")

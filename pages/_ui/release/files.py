@@ -21,20 +21,13 @@ from ..shell import heading, plain, show_tiles
 
 WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))  # by name
 FIRST = ("card.html", "synthetic.csv")  # each has a button of its own, all others one list
+PUBLISH = "**After signing, you may publish everything.**"
 PROMISED = (
-    "- **Card** to sign\n"
-    "- **{rows:,} synthetic row{s}**\n"
-    "- **Answers** to questions\n"
-    "- **Proof** to check\n\n"
-    "No real row. "
+    "- **Card**, signed by whoever answers for the data\n"
+    "- **Invented rows** and noisy answers\n"
+    "- **Proof** that anyone can recheck\n\n" + PUBLISH
 )
 MEASURED = "- **Schema**, as measured by this release; later releases use it as public\n"
-PUBLISH = "**After signing, you may publish everything.**"
-
-
-def promise(rows: int, *, measured: bool = False) -> None:
-    """Say what a release hands over, and what never leaves; with `measured` its schema too."""
-    st.markdown(MEASURED * measured + PROMISED.format(rows=rows, s="s" * (rows != 1)) + PUBLISH)
 
 
 def archive(files: dict[str, bytes]) -> bytes:

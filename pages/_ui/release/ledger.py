@@ -40,8 +40,7 @@ def _dataset(found: DataSet) -> dict[str, object]:
     return {
         "data set": clean(found.name), "protects each": clean(found.unit), "used": used, "ε in all": budget.epsilon,
         "ε used": round(found.spent, 6), "ε left for one release": round(found.left, 6), "δ": brief(budget.delta),
-        "added up by": str(found.lifetime.accounting), "versions": len(found.versions),
-        "releases": len(found.releases),
+        "added up by": str(found.lifetime.accounting),
     }  # fmt: skip
 
 

@@ -150,11 +150,11 @@ def verdict(ready: PreparedRelease, of: tuple) -> None:
         st.caption(CAUTION)
 
 
-def share(ready: PreparedRelease, sets: Sequence[DataSet] | None, head: DeltaGenerator) -> str:
+def share(ready: PreparedRelease, sets: Sequence[DataSet] | None, head: DeltaGenerator, place: DeltaGenerator) -> str:
     """Draw in the `head` the shares of the budget used before and by this release; returns the latter in words.
 
-    Below, say whether it fixes the whole budget, and how often a guess is right after as many such releases
-    as that bears, or after the most that Guarantee speaks of. `sets` is None where no budget record is named.
+    In `place`, say how many such releases the whole budget bears, why not as many as by the sum of ε, and how often a
+    guess is right after them, or after the most that Guarantee speaks of. `sets` is None where no record is named.
     """
     request = ready.request
     found = dataset_of(sets or (), request.dataset)
@@ -165,13 +165,15 @@ def share(ready: PreparedRelease, sets: Sequence[DataSet] | None, head: DeltaGen
     with head:
         mine = shared_gauge.draw(request.dataset or "", lifetime, spent, ready.events)
     many = how_many(1.0, lifetime.cost(ready.events) / lifetime.capacity)
-    seen = min(many, controls.MOST_RELEASES)
-    guess = Promise(request.budget.epsilon, request.budget.delta, ready.events, seen).guess()
-    words = "The first release fixes the budget" if found is None else "The whole budget"
     if many > 1:
-        words += f": {many:,} such releases, as they add up slowly. "
-        words += f"After {seen}, a guess is right at most {times_in_100(guess)}"
-    st.caption(f"{words}.")
+        whole, seen = lifetime.budget.epsilon, min(many, controls.MOST_RELEASES)
+        by_sum = how_many(whole, request.budget.epsilon)
+        words = f"ε = {whole:g} bears {many:,} such releases"
+        if lifetime.accounting is not Accounting.PURE and many > by_sum:
+            words += f", not {by_sum}: what they reveal partly cancels out"
+        guess = Promise(request.budget.epsilon, request.budget.delta, ready.events, seen).guess()
+        words += f". After {seen}, a guess is right at most {times_in_100(guess)}."
+        place.caption(words, help="The whole budget has a failure probability (δ) of its own, which counts, too.")
     return mine
 
 
@@ -262,9 +264,7 @@ def _fits(ready: PreparedRelease, sets: Sequence[DataSet], smaller: float | None
         return f"ε = {smaller:g} would fit."
     found = dataset_of(sets, ready.request.dataset)
     left = ready.request.total.epsilon if found is None else found.left  # type: ignore[union-attr]
-    if left < controls.EPSILONS[0]:
-        return "No ε of the slider would fit: the budget of this data set is used up."
-    return f"No ε of the slider would fit these settings, though ε = {left:.4g} is left: choose other ones."
+    return f"No ε of the slider would fit these settings, as ε = {left:.4g} is left."
 
 
 def ready_for(request: ReleaseRequest, table: Table) -> PreparedRelease | None:

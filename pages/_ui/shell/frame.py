@@ -232,6 +232,7 @@ def _draw(kind: Tag | None) -> None:
     if kind is not None:
         icon, colour = ICONS[kind]
         words = SAMPLE if kind is Tag.PEEK and not table().uploaded else kind.value
+        words += " yet" * (kind is Tag.PUBLIC and st.session_state[HEAD][0].spends)
         st.badge(words, icon=icon, color=colour, help=kind.meaning)
 
 

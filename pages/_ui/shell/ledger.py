@@ -36,7 +36,7 @@ def where() -> Path | None:
         st.caption("Budget record: the one that this server's owner has set up.")
         return named()
     typed = st.text_input(
-        "Folder of the budget record", key=FOLDER, placeholder="For example /home/you/releases",
+        "Where should used budget be recorded?", key=FOLDER, placeholder="A folder, such as /home/you/releases",
         max_chars=1000, persist_state="session",
         help="On this machine. It lists every release and how much privacy budget is left. Use one folder for all "
         f"releases of a table. The first release makes the file {FILE} in it and writes its own files beside it.",

@@ -6,7 +6,6 @@ import streamlit as st
 
 from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run
 from dpcore.evaluation.run import compare
-from dpcore.numbers import points
 from dpcore.theory.meaning import guess_tile
 from dpcore.types import frozen
 
@@ -96,6 +95,7 @@ def frames(made: Releases, *, hidden: bool) -> Frames:
         title=TITLE, name="Privacy budget (ε)", stops=[f"ε = {number(epsilon)}" for epsilon in EPSILONS],
         ends=("stronger promise", "more accurate, weaker promise"), labels=made.labels,
         real=None if hidden else made.real, synthetic=made.synthetic, words=words,
+        shown="synthetic" if hidden else "synthetic (+/− people)", people=made.n,
     )  # fmt: skip
 
 
@@ -103,9 +103,7 @@ def _said(epsilon: float, error: float, worst: float, guess: float, n: int, hidd
     """The sentences of a frame."""
     who, right, asked = guess_tile(guess)
     words = f"At **ε = {number(epsilon)}**: {who} **{right}** {asked}."
-    return (
-        words
-        if hidden
-        else f"{words} The worst bar is off by **{points(error)} points** ({round(n * error):,} "
-        f"people), in {len(SEEDS)} repeats by up to {points(worst)} ({round(n * worst):,})."
-    )
+    if hidden:
+        return words
+    off = f"The worst bar is off by **{round(n * error):,} of {n:,} people**"
+    return f"{words} {off}, in {len(SEEDS)} repeats by up to {round(n * worst):,}."

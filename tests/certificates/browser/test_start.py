@@ -20,6 +20,7 @@ DRAWN = """() => ({
     heights: [...document.querySelectorAll('.drag-group .drag-bar')].map(e => e.getBoundingClientRect().height),
     whole: document.querySelector('.drag-plot').clientHeight,
     numbers: [...document.querySelectorAll('.drag-group .drag-synthetic span')].map(e => e.textContent),
+    gaps: [...document.querySelectorAll('.drag-group .drag-range span')].map(e => e.textContent),
     words: document.querySelector('.drag-words').textContent,
 })"""
 
@@ -49,6 +50,8 @@ def as_the_server_has_it(drawn, drawing=0):
         and drawn["ranges"] == np.stack([f(made.synthetic[:, stop], 0) for f in (np.min, np.max)], 1).tolist()
         and np.allclose(drawn["heights"], heights, atol=0.6)
         and drawn["numbers"] == [f"{value:.1%}" for value in values[stop]]
+        and drawn["gaps"]
+        == [f"{round(gap):+,}".replace("-", "−").replace("+0", "0") for gap in made.n * (values[stop] - made.real)]
         and drawn["words"] == frames(made, hidden=False).words[drawing][stop].replace("**", "")
     )
 
