@@ -14,8 +14,9 @@ GOLDEN = {  # n (d = 2, D = 2, ε = 1, δ = 1e-4): T, σ, α, L, n_s, |V|
 }
 
 
-def test_golden_constant():
+def test_golden_constants():
     assert theory.variation_constant(2) == approx(5.13411648, rel=1e-8)
+    assert theory.contraction(2) == approx(0.00774987)
 
 
 @parametrize("n, row", GOLDEN.items())
