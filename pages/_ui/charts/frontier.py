@@ -85,7 +85,7 @@ def frontier(
     if star is not None:
         at, value = star
         figure.add_scatter(
-            x=[at, at], y=[1.1 * ends[0], value], mode="lines+markers", showlegend=False, hoverinfo="skip",
+            x=[at, at], y=[1.2 * ends[0], value], mode="lines+markers", showlegend=False, hoverinfo="skip",
             line={"color": GREY, "dash": "dot", "width": 1}, marker={"symbol": "star", "size": [16, 0], "opacity": 1},
         )  # fmt: skip
     figure.update_xaxes(

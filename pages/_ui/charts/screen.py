@@ -116,8 +116,7 @@ def questions(table: pd.DataFrame, n: int, noun: str, gaps: np.ndarray, marked: 
     ranked, tenth = 100 * np.quantile(gaps, shares, axis=1), 100 * float(np.quantile(gaps[0], MOST))
     dots = {
         "type": "scatter", "x": 1 - np.arange(len(table)) / gaps.shape[1], "y": 100 * table["error"], "mode": "markers",
-        "name": "error",
-        "marker": {"color": ERROR, "size": 5}, "unselected": {"marker": {"opacity": 0.2}},
+        "marker": {"color": ERROR, "size": 5},
         "customdata": np.column_stack([[figure_text(q, 80) for q in table["question"]], table["error"] * n]),
         "hovertemplate": f"%{{customdata[0]}}<br>%{{y:.3g}} points ≈ %{{customdata[1]:,.1f}} {noun}<extra></extra>",
     }  # fmt: skip
@@ -129,7 +128,7 @@ def questions(table: pd.DataFrame, n: int, noun: str, gaps: np.ndarray, marked: 
         [dots, band],
         xaxis=_axis("answers, from best to worst", range=[-0.02, 1.02], tickvals=[0.5, MOST], ticktext=ENDS),
         yaxis=_axis(in_points(n, noun), rangemode="tozero"), shapes=[below],
-        annotations=[{"x": MOST, "y": tenth, "text": f"{tenth:.2g} points", "font": TEXT}],
+        annotations=[{"x": MOST, "y": tenth, "text": f"{tenth:.2g} points", "ax": -36, "font": TEXT}],
         dragmode="select", selectdirection="h", showlegend=False,
     )  # fmt: skip
 
@@ -195,10 +194,12 @@ def pair(
     one = {"colorscale": SHADES, "zmin": 0, "zmax": most, "showscale": False}
     other = {"colorscale": DIVERGING, "zmin": -APART, "zmax": APART, "colorbar": scale | {"ticktext": SIGNED}}
     maps: list[Spec] = []
-    layout: dict[str, Any] = {"annotations": [title | {"text": beside, "x": 0, "xanchor": "right", "xshift": -6}]}
-    layout["shapes"] = [frame, frame | {"xref": "x2", "yref": "y2"}]
+    layout: dict[str, Any] = {
+        "annotations": [title | {"text": beside, "x": 0, "xanchor": "right", "xshift": -6}],
+        "shapes": [frame, frame | {"xref": "x2", "yref": "y2"}],
+    }
     for at, words, values, look in (
-        ("", f"real, up to {most:.2g}%", 100 * real, one), ("2", "synthetic − real, points", apart, other),
+        ("", f"real, up to {most:.2g}%", 100 * real, one), ("2", "difference, points", apart, other),
     ):  # fmt: skip
         left = (WIDE + GAP) * len(at)
         maps.append(
@@ -207,12 +208,11 @@ def pair(
                 "hovertemplate": "%{y}, %{x}: %{z:.3g}<extra></extra>",
             } | look
         )  # fmt: skip
-        layout["annotations"].append(title | {"text": words, "x": left + WIDE / 2})
+        layout["annotations"].append(title | {"text": words, "x": left + WIDE / 2, "xanchor": "center"})
         # The browser knows how wide a map is: it turns the names, and leaves out those that would overlap.
         layout[f"xaxis{at}"] = _axis(below, type="category", anchor=f"y{at}", domain=[left, left + WIDE], **TURNED)
-        layout[f"yaxis{at}"] = _axis(
-            "", type="category", anchor=f"x{at}", autorange="reversed", tickprefix="\u2003", showticklabels=not at
-        )
+        down = {"type": "category", "anchor": f"x{at}", "tickfont": TEXT, "autorange": "reversed"}
+        layout[f"yaxis{at}"] = down | ({"showticklabels": False, "ticks": ""} if at else {"tickprefix": "\u2003"})
     return _small(maps, **layout)
 
 

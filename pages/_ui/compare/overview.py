@@ -133,7 +133,7 @@ def panel(
         promised=promised,
     )  # fmt: skip
     summary = _best(measure, middle, enough(sweep, asked))
-    summary += f" Marks: {middle['runs'].max()} trials each on real rows, lines their middle"
+    summary += f" Marks: trials on real rows, {middle['runs'].max()} each, lines: middle"
     summary += (
         ": do not publish them. Only releases are protected."
         if sweep.asked[0].uploaded
