@@ -18,7 +18,7 @@ from .base import BARS, DIVERGING, ERROR, GREY, LINES, SHADES, TEXT, in_points, 
 HEIGHT, FOOT = 256, 18  # of a chart, and of a sentence below it
 MARGIN = {"l": 4, "r": 4, "t": 24, "b": 4}
 LEGEND = {"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0, "font": TEXT}
-FADED, MOST, ENDS, SIGNED = 0.18, 0.9, ["half", "9 of 10"], ["−1", "0", "+1"]
+FADED, MOST, ENDS = 0.18, 0.9, ["half", "9 of 10"]
 STAGE, ALONE = "closer fit begins", "noise alone"
 APART = 1.0  # points of difference at which a map's colour is full
 GAP = 0.05  # between two heat maps, as a share of the width
@@ -59,11 +59,10 @@ def convergence_chart(
     if raw_noise is not None:
         line = {"color": GREY, "dash": "dot", "width": 1}
         ends = pd.Series([min(0.0, first[x].min()), first[x].max()])
-        flat = pd.Series([raw_noise, raw_noise])
-        lines.append(_line(ends, flat, ALONE, line, n, noun) | {"mode": "lines"})
+        lines.append(_line(ends, pd.Series([raw_noise, raw_noise]), ALONE, line, n, noun) | {"mode": "lines"})
     upon = {"xref": "x", "yref": "y domain"}
     rule = upon | {"type": "line", "y0": 0, "y1": 1, "line": {"color": GREY, "width": 1}}
-    place = upon | {"y": 1, "yanchor": "top", "xanchor": "left", "showarrow": False, "font": TEXT}
+    place = upon | {"y": 1, "yanchor": "bottom", "xanchor": "left", "showarrow": False, "font": TEXT}
     named = [line for line in lines if "name" in line]
     ends = [(t["name"], t["line"]["color"], np.asarray(t["y"])[-1]) for t in named]
     notes = named_ends(ends, np.concatenate([np.asarray(line["y"]) for line in lines]), HEIGHT - FOOT, log=True)
@@ -74,7 +73,7 @@ def convergence_chart(
         shapes=[rule | {"x0": at, "x1": at} for at in stages],
         annotations=[place | {"x": at, "text": STAGE} for at in stages] + notes,
         showlegend=False,
-        margin=MARGIN | {"r": room(ends), "t": 8},
+        margin=MARGIN | {"r": room(ends)},
         height=HEIGHT - FOOT,
     )
 
@@ -187,12 +186,17 @@ def pair(
     beside, below = short_names(axes, 18)
     apart, most = 100 * (synthetic - real), 100 * float(real.max())
     row, column = np.unravel_index(np.abs(apart).argmax(), apart.shape)
-    frame = {"type": "rect", "x0": column - 0.5, "x1": column + 0.5, "y0": row - 0.5, "y1": row + 0.5}
-    frame |= {"line": {"color": ERROR, "width": 3}}
+    frame = {
+        "type": "rect", "x0": column - 0.5, "x1": column + 0.5, "y0": row - 0.5, "y1": row + 0.5,
+        "line": {"color": ERROR, "width": 3}
+    }  # fmt: skip
     title = {"y": 1, "xref": "paper", "yref": "paper", "yanchor": "bottom", "showarrow": False, "font": TEXT}
-    scale = {"thickness": 8, "x": 1, "xpad": 4, "len": 0.7, "tickfont": TEXT, "tickvals": [-APART, 0, APART]}
+    scale = {
+        "thickness": 8, "x": 1, "len": 0.7, "tickfont": TEXT, "tickvals": [-APART, 0, APART],
+        "ticktext": ["≤−1", "0", "≥1"]
+    }  # fmt: skip
     one = {"colorscale": SHADES, "zmin": 0, "zmax": most, "showscale": False}
-    other = {"colorscale": DIVERGING, "zmin": -APART, "zmax": APART, "colorbar": scale | {"ticktext": SIGNED}}
+    other = {"colorscale": DIVERGING, "zmin": -APART, "zmax": APART, "colorbar": scale}
     maps: list[Spec] = []
     layout: dict[str, Any] = {
         "annotations": [title | {"text": beside, "x": 0, "xanchor": "right", "xshift": -6}],

@@ -133,12 +133,8 @@ def panel(
         promised=promised,
     )  # fmt: skip
     summary = _best(measure, middle, enough(sweep, asked))
-    summary += f" Marks: trials on real rows, {middle['runs'].max()} each, lines: middle"
-    summary += (
-        ": do not publish them. Only releases are protected."
-        if sweep.asked[0].uploaded
-        else "; only releases are protected."
-    )
+    summary += f" Marks: trials on real rows, {middle['runs'].max()} each, lines: middle; only releases are protected."
+    summary += " Do not publish trials." * sweep.asked[0].uploaded
     event = st.plotly_chart(
         figure, key="frontier", alt=summary, config=QUIET, on_select="rerun", selection_mode="points"
     )

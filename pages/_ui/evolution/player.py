@@ -26,6 +26,7 @@ OWN, AS_PRESET = "our defaults", "as the preset"
 SIZES = [100, 200, 500, 1000, 2000]
 ROUNDS = [AS_PRESET, *range(1, 31)]
 MAPS = "<style>.st-key-maps {aspect-ratio: 2 / 1.15; max-height: min(28rem, 43vh);}</style>"  # as high as two maps are
+PLAYS = "evolve-plays"  # whether it does
 SECOND = 0.7  # of a step, while it plays
 WIDTH, SPEED = 20, 40  # of the map in km; km an hour of an ambulance, to compare with
 
@@ -68,7 +69,8 @@ def watch_it() -> None:
         off = results.curves(found["start"] + found["curve"])
         off["distance"] = off["w1"] / problem.diameter * WIDTH
         by = off.groupby("t")["distance"].median()
-        said = f"Done: random points became a map, {by.iloc[-1]:.1f} km off"
+        if not st.session_state.get(PLAYS, True):
+            said = f"Done: random points became a map, {by.iloc[-1]:.1f} km off"
     with place:
         _player(rows, found["start"][0], found["path"][0], said, below_it, under)
     if done:
@@ -137,35 +139,35 @@ def _player(rows: Rows, start: Result, path: Result, said: str, place: Any, unde
 def _plays(private: np.ndarray, steps: list[tuple[np.ndarray, np.ndarray]], place: Any) -> None:
     """Draw the chart of step t, a slider over t, and in `place` a button that moves it on by itself."""
     T, now = len(steps) - 1, st.session_state
-    at, plays, shown = f"evolve-t-{T}", "evolve-plays", "evolve-shown"
-    if plays not in now:  # it plays by itself once
-        now[plays], now[shown] = True, -1
+    at, shown = f"evolve-t-{T}", "evolve-shown"
+    if PLAYS not in now:  # it plays by itself once
+        now[PLAYS], now[shown] = True, -1
 
     def press() -> None:
-        now[plays] = not now[plays]
-        if not now[plays]:
+        now[PLAYS] = not now[PLAYS]
+        if not now[PLAYS]:
             now[at] = now[shown]
         else:
             now[shown] = -1 if now[at] >= T else now[at]  # at its end it begins again
 
     def draw() -> None:
-        key = f"{at}-playing" if now[plays] else at  # apart: a slow browser still sends steps that were shown before
-        if now[plays]:
+        key = f"{at}-playing" if now[PLAYS] else at  # apart: a slow browser still sends steps that were shown before
+        if now[PLAYS]:
             now[key] = now[shown] = min(now[shown] + 1, T)
             if now[shown] == T:
-                now[plays], now[at] = False, T
+                now[PLAYS], now[at] = False, T
                 st.rerun()
         st.html(MAPS)
         chart = st.container(key="maps")
-        t = st.slider("Step", 0, T, key=key, disabled=now[plays])
+        t = st.slider("Step", 0, T, key=key, disabled=now[PLAYS])
         V, weights = steps[t]
         alt = f"Step {t} of {T}: {np.count_nonzero(weights):,} of {len(V):,} invented points have votes."
         figure = evolution_charts.step(private, V, weights, DISC.corners)
         chart.plotly_chart(figure, key="evolution", alt=alt, config=results.QUIET, height="stretch")
 
-    icon = f":material/{'pause' if now[plays] else 'play_arrow'}:"
-    place.button("Pause" if now[plays] else "Play", icon=icon, key="evolve-play", on_click=press)
-    st.fragment(draw, run_every=SECOND if now[plays] else None)()
+    icon = f":material/{'pause' if now[PLAYS] else 'play_arrow'}:"
+    place.button("Pause" if now[PLAYS] else "Play", icon=icon, key="evolve-play", on_click=press)
+    st.fragment(draw, run_every=SECOND if now[PLAYS] else None)()
 
 
 @peek

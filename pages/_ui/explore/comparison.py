@@ -133,6 +133,7 @@ def marginals(shown: Shown, place: DeltaGenerator, _: DeltaGenerator) -> Told:
     pair = replace(both, workload=single, real=both.real[own], synthetic=both.synthetic[own])
     frame = pd.DataFrame({"value": labels, "real": pair.real, "synthetic": pair.synthetic})
     words = f"“{clean(labels[int(pair.worst(1)[0])])}”: {shown.off(pair)}"
+    words += "\nErrors of several answers add up here." * bool(pair.gaps.max() > shown.both.gaps.max())
     if shown.pinned is not None:
         frame["pinned A"] = shown.pinned[0].release.answers(single)
     frame, more = ranged(

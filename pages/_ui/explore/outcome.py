@@ -162,7 +162,6 @@ def _uses(chosen: Chosen) -> str:
 def spread(shown: Shown) -> None:
     """How far the noise moves the verdict, what was spent, and by which accounting: behind one button."""
     summary, runs = shown.result.summary, len(shown.runs)
-    spent = summary["spent"]
     moved = ""
     if shown.replays:
         typical, worst = shown.gaps.mean(axis=1), shown.gaps.max(axis=1)
@@ -170,15 +169,15 @@ def spread(shown: Shown) -> None:
             f"In {runs} repeats with fresh noise: typical error {points(typical.min())} to {points(typical.max())} "
             f"points, largest {points(worst.min())} to {points(worst.max())}. "
         )
-    epsilon, delta, by = spent["epsilon"], spent["delta"], spent["accounting"]
+    used, by = summary["spent"], summary["spent"]["accounting"]
     if shown.chosen.schema is not None:  # what the schema costs is not the run's to say
-        epsilon, delta, by = summary["epsilon"], summary["delta"], "the schema and the algorithm together, at the most"
+        used, by = summary, "the schema and the algorithm together, at the most"
     label = f"{runs} repeats" if shown.replays else "About these numbers"
     with st.popover(label, type="tertiary", icon=":material/info:"):
         st.caption(
             f"{moved}{_against(shown)}{summary['queries']:,} questions, {summary['cells']:,} combinations, "
-            f"{shown.n:,} rows. "
-            f"Used: ε = {epsilon:.4g} at δ = {brief(delta)}, by {by}. Protected: {shown.table.unit.words}.",
+            f"{shown.n:,} rows. Used: ε = {used['epsilon']:.4g} at δ = {brief(used['delta'])}, by {by}. "
+            f"Protected: {shown.table.unit.words}.",
             help=meaning("point", "cell", "workload"),
         )
 
@@ -214,8 +213,7 @@ def convergence(shown: Shown, _: DeltaGenerator, details: DeltaGenerator) -> Tol
     )
     x = "epsilon_spent" if against == "ε used" else "t"
     summary = stopped(own)
-    more = "".join(f"{charts.STAGE}: {words} " for _, words in stages)
-    more += "The bands hold all repeats with fresh noise. " * bool(shown.replays)
+    more = "".join(f"{charts.STAGE}: {words} " for _, words in stages) + "Bands: all repeats. "
     if raw is not None:
         summary += f"\nNoise alone on every answer, nothing fitted: largest error {points(raw)} points."
     if frame["epsilon_spent"].nunique() == 1:

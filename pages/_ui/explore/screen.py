@@ -74,6 +74,7 @@ body:has(.st-key-replays) .st-key-screen::before {content: ""; position: absolut
 [data-testid="stSidebarUserContent"] > div > div > [data-testid="stLayoutWrapper"]:has(.st-key-sliders) {
   position: sticky; top: 0; z-index: 10; padding: 0.3rem 0; background: inherit;}
 [data-testid="stSidebar"] *:has(.st-key-sliders) {background: inherit;}  /* the sidebar's own, down to the sliders */
+.st-key-sliders [data-testid="stSliderTickBar"] {display: none;}  /* it would lie upon what the ends mean */
 [class*="st-key-ends"] {margin: -1rem 0 0.6rem;} [class*="st-key-ends"] p {
   display: flex; justify-content: space-between; margin: 0; font-size: 0.875rem;}
 .st-key-ends-finer {margin: 0.2rem 0 0.6rem; padding-top: 0.6rem; border-top: 1px solid rgba(128, 128, 128, 0.4);}
@@ -87,8 +88,7 @@ body:has(.st-key-replays) .st-key-screen::before {content: ""; position: absolut
 [data-collapsed="true"] [data-testid="stSidebarHeader"], [data-collapsed="true"] [data-testid="stSidebarNav"],
 [data-collapsed="true"] [data-testid="stSidebarNavSeparator"],
 [data-collapsed="true"] [data-testid="stSidebarUserContent"] > div > div > :not(:has(.st-key-sliders)),
-[data-collapsed="true"] .st-key-sliders :has(> [class*="st-key-ends"]),
-[data-collapsed="true"] [data-testid="stSliderTickBar"] {display: none !important;}
+[data-collapsed="true"] .st-key-sliders :has(> [class*="st-key-ends"]) {display: none !important;}
 [data-collapsed="true"] [data-testid="stSidebarUserContent"] {padding: 0; width: 100%;}
 [data-collapsed="true"] [data-testid="stSlider"] {
   display: grid; grid-template-columns: 9.5rem 1fr; align-items: center; height: 2.5rem;}
@@ -119,6 +119,8 @@ PRESENT = """<style>
 [class*="st-key-head-"] [data-testid="stSelectbox"] :is(div, input, button) {height: 1.7rem; min-height: 0;}
 .st-key-menu button, .st-key-uses button {min-height: 0;}
 [data-collapsed="true"] [data-testid="stSlider"] {height: 2.2rem; margin: -0.3rem 0;}
+/* A lesson has a slider of its own, and nothing lies upon its slide. */
+body:has([class*="st-key-lesson-"]) :is([data-collapsed="true"], [data-testid="stExpandSidebarButton"]) {display: none;}
 </style>"""
 
 

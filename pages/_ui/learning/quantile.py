@@ -22,6 +22,7 @@ from ..shell import (
     clean,
     controls,
     distinct,
+    figure_text,
     heading,
     lacking,
     panel,
@@ -86,15 +87,15 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
     if not names:
         left.info("This table has no column of numbers with public bounds. Choose another table or schema on Data.")
         return
+    told = distinct(names)
     with right:
-        column = st.selectbox("Column", names, format_func=distinct(names).get, key="learn-column", **shared())
+        column = st.selectbox("Column", names, format_func=told.get, key="learn-column", **shared())
         words = "50% is the median (50th percentile): half of the rows lie below that value."
         level = st.slider(
             "Share of rows below the value", 0.01, 0.99, 0.5, 0.01, "percent", key="level", help=words,
             bind="query-params",
         )  # fmt: skip
-    name = plain(column)
-    unit = ({} if table.uploaded else UNITS).get(column, f"in {name}")
+    unit = ({} if table.uploaded else UNITS).get(column, f"in {told[column]}")
     with left:
         title = st.container()
         spend = controls.budget(experts)
@@ -117,9 +118,10 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
         f"n = {problem.n:,}, G = {problem.G:g}, R = {problem.R:g}, μ = {law.mu:.3g}, k = {law.k:.4g} in the first "
         f"step ({how}). Mean error added {law.excess:.3g}."
     )
+    name = plain(told[column])
     asked = f"median {name}" if level == 0.5 else f"value with {level:.0%} of {name} below it"
     with title:
-        heading(f"Protected {asked}: within {_off(law):.3g} {unit}, 9 times in 10")
+        heading(f"Protected {asked}: within {_off(law):.3g} {plain(unit)}, 9 times in 10")
     with left:
         cautions(spend, table)
         frame = pd.DataFrame({clean(column): law.x, "density": law.density})
@@ -131,10 +133,10 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
             "price", (table.version, column, level, spend.delta, *chosen.values()),
             lambda: [_off(line_law(problem, rows, Budget(e, spend.delta), **chosen)) for e in EPSILONS],
         )  # fmt: skip
-        heading(f"Privacy costs up to {_off(law):.3g} {unit}, 9 times in 10")
+        heading(f"Privacy costs up to {_off(law):.3g} {plain(unit)}, 9 times in 10")
         frame = pd.DataFrame({"epsilon": EPSILONS, "off": off})
         summary = f"At ε = {EPSILONS[0]:g} it costs {off[0]:.2g} {unit}, at ε = {EPSILONS[-1]:g} still {off[-1]:.2g}."
-        figure = over_budget(frame, {"off": "9 of 10 values"}, f"off by at most, {unit}")
+        figure = over_budget(frame, {"off": "9 of 10 values"}, figure_text(f"off by, {unit}", 28))
         figure.add_scatter(x=[spend.epsilon], y=[_off(law)], mode="markers", marker={"size": 10, "color": SYNTHETIC})
         panel(figure, summary, frame, "price")
         with st.container(key="next", width="content"):
