@@ -33,5 +33,5 @@ def test_the_frontier_shows_every_run_and_a_click_shows_and_restores_one(page, s
     shown = float(re.search(r"max_error ([\d.e-]+)", page.get_by_text(re.compile("max_error")).inner_text())[1])
     assert f"epsilon={heading.split('ε = ')[1].split(',')[0]}" in link.get_attribute("href")
     link.click()
-    verdict = page.get_by_text(re.compile(r"Largest error\s.*people")).inner_text()
+    verdict = page.get_by_text(re.compile(r"Largest error.*\s.*people")).inner_text()
     assert float(re.search(r"([\d.]+) points", verdict)[1]) == pytest.approx(100 * shown, rel=0.06)
