@@ -16,7 +16,7 @@ with outcome:
     if fresh:
         audits.verdict(played)
     else:
-        st.caption(f"Below is the last finished game. {audits.score(played.found)}")
+        st.caption("Below is the last finished game.")
 with left:
     audits.picture(played.found)
 with place:

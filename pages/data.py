@@ -7,11 +7,12 @@ from pages._ui.data.grid import grid
 from pages._ui.data.on_server import TEXTS
 from pages._ui.data.readiness import policies, readiness
 from pages._ui.jobs.counting import ready
-from pages._ui.shell import heading, here, line, session, stakeholder
+from pages._ui.shell import heading, here, line, plain, session, stakeholder
 
 TABS = ("File and schema", "Rows", "Impossible combinations", "For experts")
 
 current = choosing.choose_table()
+st.caption(plain(current.source, 400))
 memory.remember(current)
 place = decisions.decide(current)
 line(current)  # once it is known who is protected
@@ -21,7 +22,6 @@ if hidden:
 else:
     grid(current, place is None)
     decisions.summary(current)
-st.text(f"{len(current.names)} columns. {current.source}")
 known = current.domain is not None and not hidden and ready(current)
 measuring.panel(current, place)
 
@@ -47,9 +47,10 @@ with cost:
 with files:
     if current.guesses and current.name.lower().endswith(TEXTS) and not stakeholder():
         choosing.ways_to_read(current)
-    if not hidden:
-        choosing.download_schema(current)
-    choosing.upload_schema(current)
+    with st.expander("Save or load these settings"):
+        if not hidden:
+            choosing.download_schema(current)
+        choosing.upload_schema(current)
     st.markdown(
         "- **Public**: the schema (what the lines above state), the number of rows, questions and all settings.\n"
         "- **Private**: every value of every row. Columns that are not in the schema are never read.\n"

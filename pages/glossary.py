@@ -17,7 +17,7 @@ CARDS = (  # a card opens on the rest of its meaning and on its example; the fir
     ".words details {{position: relative; border: 1px solid #8885; border-radius: 0.5rem; overflow-wrap: anywhere; "
     "padding: 1rem 2rem 1rem 1rem; min-height: 8rem}}"
     ".words summary {{list-style: none; cursor: pointer}} .words img {{float: right; margin: 0 0 0.5rem 1rem}}"
-    ".words summary::after {{content: '+'; position: absolute; bottom: 0.5rem; right: 0.75rem}}"
+    ".words summary::after {{content: '+'; position: absolute; bottom: 0; right: 0.75rem; font-size: 1.5rem}}"
     ".words [open] summary::after {{content: '–'}}"
     "@media (min-width: 1200px) {{.words > :first-child {{grid-column: span 2}}}}"
     "@media (max-width: 640px) {{.words {{gap: 0.5rem}} .words details {{padding: 0.5rem 2rem 0.5rem 1rem; "
@@ -30,9 +30,9 @@ def card(word: str, said: str, means: str) -> str:
     """Return a card: what people say, the expert's word, the first sentence of its meaning; the rest and an example."""
     first, stop, rest = escape(means).partition(". ")
     example = escape(GLOSSARY[word].get("example") or examples()[word])
-    opened = " open" if asked or word in ("ε", "release") else ""
+    opened = " open" if asked or word in ("ε", "composition") else ""
     return (
-        f'<details{opened}><summary><img src="{picture(GLOSSARY[word]["picture"])}" alt="" width="56">'
+        f'<details{opened}><summary><img src="{picture(GLOSSARY[word]["picture"])}" alt="" width="64">'
         f"<b>{escape(said)} ({escape(word)})</b><br>{first}{stop.strip()}</summary>"
         f"<div>{rest} <i>{example}</i></div></details>"
     )
@@ -42,7 +42,7 @@ asked = st.text_input(
     "Search", key="glossary-search", placeholder="Search for a word, a letter or an algorithm",
     label_visibility="collapsed",
 ).casefold()  # fmt: skip
-words, algorithms, letters, tags = st.tabs(("Words", "Algorithms", "Letters", "What the labels mean"))
+words, algorithms, letters, tags = st.tabs(("Words", "Algorithms", "Letters", "Labels"))
 with words:
     rows = [(word, entry["plain"], entry["means"]) for word, entry in GLOSSARY.items()]
     found = [row for row in rows if asked in " ".join(row).casefold()]
@@ -52,8 +52,10 @@ with words:
 with algorithms:
     about = {name: cls.about for name, cls in ALGORITHMS.items()}
     names = [name for name, a in about.items() if asked in f"{name} {a.title} {a.brief}".casefold()] or list(about)
-    found = [about[name] for name in names]
-    listed = [{"algorithm": a.title, "in short": a.brief, "cost": a.cost, "source": a.source} for a in found]
+    listed = [
+        {"algorithm": a.title, "in short": a.brief, "cost": a.cost, "source": a.source}
+        for a in map(about.__getitem__, names)
+    ]
     st.dataframe(listed, hide_index=True)
     name = st.selectbox("Show one", names, format_func=lambda name: about[name].title, key="glossary-algorithm")
     st.markdown(

@@ -66,7 +66,7 @@ def census(n: int = 20_000, seed: int = 0) -> Sample:
     rng = np.random.default_rng(seed)
     cells = np.repeat(np.arange(domain.size), rng.multinomial(n, P))
     codes = domain.codes_of(rng.permutation(cells))
-    source = f"Invented: {n:,} people drawn from known probabilities, so the truth is known."
+    source = f"Invented: {n:,} people drawn from known probabilities."
     return Sample(domain.decode(codes, rng), domain, source, P)
 
 

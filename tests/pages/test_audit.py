@@ -32,7 +32,7 @@ from tests.pages.headless import (
 def played(bug=False, **sliders):
     """The page after a game."""
     chosen = {f"audit-{key}": value for key, value in sliders.items()}
-    return press(put(open_page("audit"), audit_runs=500, audit_bug=bug, **chosen), "Play your own game")
+    return press(put(open_page("audit"), audit_runs=500, audit_bug=bug, **chosen), "Apply and play")
 
 
 def test_the_page_opens_on_a_finished_game_with_its_picture():
@@ -41,16 +41,16 @@ def test_the_page_opens_on_a_finished_game_with_its_picture():
     assert (found.budget, times_in_100(allowed)) == (Budget(1.0, 1e-9), "54 times in 100"), "as other pages have it"
     assert np.interp(-found.line, -found.thresholds, found.hits + found.false_alarms) == approx(1, abs=0.03)
     assert (
-        f"**Passes.** Anna is ill in one invented table, healthy in its twin. Each was released {found.runs:,} times "
-        f"at ε = 1. A program that knows everyone else guessed which: right {100 * right:.1f} times in 100. "
-        f"Promised: at most 54, luck may add {(chance := 100 / np.sqrt(found.runs)):.2g}."
+        f"**Passed: {100 * right:.1f} of 100 guesses right, at most 54 allowed "
+        f"(+{(chance := 100 / np.sqrt(found.runs)):.2g} luck).**"
     ) in plainly(app.success[0].value)
-    assert figures(app)[0]["layout"]["annotations"][0]["text"] == f"luck: +{chance:.2g}"
+    assert f"released {found.runs:,} times at ε = 1." in captions(app)
+    assert f"up to {chance:.2g}: only above {54 + chance:.3g} suggests a breach." in captions(app)
     (points,) = plotted(app)
-    assert points["text"] == ["a coin: 50", f"right: {100 * right:.1f}", "promised: 54"]
-    assert numbers(points["x"]) == approx([50, round(100 * right, 1), 54]), "as said, the promise rounded up"
-    promised, pale = (zone["x1"] for zone in figures(app)[0]["layout"]["shapes"])
-    assert pale - promised == approx(chance)
+    assert points["text"] == [f"{100 * right:.1f} of 100 right", "54 allowed"]
+    assert numbers(points["x"]) == approx([round(100 * right, 1), 54]), "as said, the promise rounded up"
+    allowed, all_of_them = (zone["x1"] for zone in figures(app)[0]["layout"]["shapes"])
+    assert (allowed, all_of_them) == (54, 100)
     assert list(audits.pile_table(found).iloc[:, 1:].sum()) == approx([0.99, 0.99], abs=2e-3)
     assert app.selectbox(key="audit-algorithm").options == [cls.about.title for cls in QUERIES.values()]
 
@@ -70,13 +70,13 @@ def test_a_game_that_is_kept_is_the_one_that_was_played(monkeypatch, tmp_path):
 
 def test_a_kept_promise_is_consistent_and_its_curve_stands_under_the_limit():
     app = played(delta=0.01)
-    assert "Passes." in app.success[0].value
+    assert "Passed: " in app.success[0].value
     values = [float(value) for value in re.findall(r"ε[^*]*\*\*([\d.]+)\*\*", plainly(said(app)))]
     assert values[0] == approx(1, abs=1e-3)
     assert 0 <= min(values[1:]) <= max(values[1:]) <= values[0]
     _, _, figure, transcripts = figures(app)
     assert [t["name"] for t in figure["data"]] == ["this game", "limit by ε and δ", "limit by the plan's μ", "a coin"]
-    assert "can miss a small breach. It tests the program; Guarantee proves the plan." in said(app)
+    assert "can miss a small breach. Guarantee shows the reasoning." in said(app)
     assert [t["name"][:8] for t in transcripts["data"]] == ["measured", "promised", "shown wi", "a coin"]
     share = re.search(
         r"show μ ≥ ([\d.]+) with 99% confidence: (\d+)% of the ([\d.]+) that the plan uses", captions(app)
@@ -88,7 +88,7 @@ def test_a_kept_promise_is_consistent_and_its_curve_stands_under_the_limit():
 def test_the_planted_bug_is_caught():
     app = played(bug=True, epsilon=3.0, delta=0.01)
     assert re.search(
-        r"Fails, the promise is broken.\*\* .* right [\d.]+ times in 100. Promised: at most \d+, luck may add 4.5. "
+        r"Failed, the promise is broken: [\d.]+ of 100 guesses right, at most \d+ allowed \(\+4.5 luck\)\.\*\* "
         r".* ε is at least [\d.]+. Promised was 3.",
         plainly(app.error[0].value),
     )
@@ -118,8 +118,8 @@ def test_a_breach_that_only_transcripts_show_is_one():
 
 def test_a_promise_that_cannot_be_made_is_refused_in_words_below_which_the_last_game_stays():
     last = figures(app := played(bug=True))
-    assert "delta=0" in wrong(press(put(app, audit_delta=0.0), "Play your own game"))
-    assert "Below is the last finished game. Anna" in captions(app)
+    assert "delta=0" in wrong(press(put(app, audit_delta=0.0), "Apply and play"))
+    assert "Below is the last finished game." in captions(app)
     assert figures(app) == last
 
 

@@ -215,7 +215,7 @@ def test_pages_asked_for_at_once_all_come_whole(server):
             for tab in tabs:
                 tab.ask(page)
         for tab in tabs:
-            while "What the labels mean" not in tab.text:
+            while "Labels" not in tab.text:
                 tab.wait()
             assert len(tab.text) > 5_000
 

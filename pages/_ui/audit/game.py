@@ -38,8 +38,8 @@ LESSONS = {  # what to learn from a game, by whether a bug was planted and wheth
     (True, True): "**The game misses the planted bug this time.** The noise was half of what the plan says, and these "
     "games were too few to prove it. Play more games, or choose a larger δ.",
     (False, True): "**No breach was found.** The method treats every table alike, also yours. A result just below "
-    "the limit is as planned: more noise would only cost accuracy. A game can miss a small breach. It tests the "
-    "program; Guarantee proves the plan.",
+    "the limit is as planned: more noise only costs accuracy. This tests the software by trying it, and can miss a "
+    "small breach. Guarantee shows the reasoning.",
     (False, False): "**No bug was planted, yet the bound exceeds the promise.** This happens by chance in one game of "
     "a thousand. Play again with another repeat number, and report it if it stays.",
 }
@@ -86,7 +86,7 @@ def settings() -> None:
     """Draw the widgets, and the button that plays."""
     near = st.container(key="in-sight")
     bug = near.toggle(
-        "Plant a bug: half the noise", key="audit-bug", **controls.KEPT,
+        "Try a broken version: half the noise", key="audit-bug", **controls.KEPT,
         help="All noise is then half of what the plan says, as a programmer's mistake would make it. A breach is red.",
     )  # fmt: skip
     epsilon = near.select_slider(
@@ -107,13 +107,19 @@ def settings() -> None:
         seed = st.number_input("Repeat number", 0, 2**31 - 1, 0, key="audit-seed", **controls.KEPT)
     budget = Budget(epsilon, delta)
     near.button(
-        "Play your own game", type="primary", icon=":material/casino:", on_click=start,
+        "Apply and play", type="primary", icon=":material/casino:", on_click=start,
         args=(titles[title], budget, runs, HALF if bug else BUGS[0], int(seed)),
     )  # fmt: skip
 
 
 def picture(found: Audit) -> None:
     """Draw how often a guess is right beside what is promised, and the two piles of releases with their overlap."""
+    chance = luck(found)
+    st.caption(
+        f"Anna is ill in one invented table, healthy in its twin. Each was released {found.runs:,} times at ε = "
+        f"{found.budget.epsilon:g}. A program that knows everyone else guessed which. Luck moves that by up to "
+        f"{chance:.2g}: only above {float(in_100(found)[1]) + chance:.3g} suggests a breach."
+    )
     st.plotly_chart(scale(found), key="scale", alt=score(found), config=QUIET)
     overlap = min(2 - 2 * guesses(found)[0], 1)
     summary = f"The piles overlap by {overlap:.0%}: the more, the less a release says about Anna."
@@ -147,30 +153,21 @@ def luck(found: Audit) -> float:
 def score(found: Audit) -> str:
     """Say how often the guesser was right, how often the promise allows, and what chance may do."""
     measured, limit = in_100(found)
-    return (
-        f"Anna is ill in one invented table, healthy in its twin. Each was released {found.runs:,} times at ε = "
-        f"{found.budget.epsilon:g}. A program that knows everyone else guessed which: right {measured:g} times in 100. "
-        f"Promised: at most {limit}, luck may add {luck(found):.2g}."
-    )
+    return f"{measured:g} of 100 guesses right, at most {limit} allowed (+{luck(found):.2g} luck)"
 
 
 def scale(found: Audit) -> go.Figure:
-    """Draw on one line how often a coin and the guesser are right, and the limit of the promise, all as rounded."""
-    chance, (right, limit) = luck(found), in_100(found)
+    """Draw from a coin's 50 to all of 100 how often the guesser is right and the promise allows, both as rounded."""
+    right, limit = in_100(found)
     allowed = float(limit)
     out = go.Figure().add_scatter(
-        x=[50, right, allowed], y=[0, 0, -1], mode="markers+text",
-        text=["a coin: 50", f"right: {right:g}", f"promised: {limit}"],
-        textposition=["bottom left", "top center", "bottom right"],
-        marker={"size": 14, "color": [charts.GREY, charts.SYNTHETIC, charts.REAL],
-                "symbol": ["circle", "circle", "triangle-up"]},
+        x=[right, allowed], y=[1, -1], mode="markers+text", text=[f"{right:g} of 100 right", f"{limit} allowed"],
+        textposition="middle right", marker={"size": 14, "color": charts.ERROR, "symbol": ["circle", "triangle-up"]},
     )  # fmt: skip
-    for end in (allowed, allowed + chance):
-        out.add_shape(type="rect", x0=50, x1=end, y0=-1, y1=1, fillcolor=charts.REAL, opacity=0.1, line_width=0)
-    out.add_annotation(x=allowed + chance, y=0, text=f"luck: +{chance:.2g}", xanchor="left", showarrow=False)
-    room = (max(allowed, right) - 50) / 2 + chance
-    out.update_xaxes(title="right guesses in 100", range=[50 - room, max(allowed, right) + room])
-    return charts.finish(out.update_yaxes(range=[-3, 3], visible=False), 118).update_layout(margin_t=8)
+    for end in (allowed, 100):
+        out.add_shape(type="rect", x0=50, x1=end, y0=-0.3, y1=0.3, fillcolor=charts.ERROR, opacity=0.2, line_width=0)
+    out.update_xaxes(range=[43, 112], tickvals=[50, 75, 100], ticktext=["50: a coin", "75", "100: unprotected"])
+    return charts.finish(out.update_yaxes(range=[-2, 2], visible=False), 92).update_layout(margin_t=8)
 
 
 def pile_table(found: Audit) -> pd.DataFrame:
@@ -191,28 +188,34 @@ def piles(found: Audit) -> go.Figure:
     """Draw both piles as bars, and the line at which the guess changes."""
     frame, out = pile_table(found), go.Figure()
     for name, look in (
-        (HEALTHY, {"color": charts.REAL, "opacity": 0.5}),
-        (ILL, {"color": "rgba(0, 0, 0, 0)", "line": {"color": charts.SYNTHETIC, "width": 2}}),
+        (HEALTHY, {"color": charts.THIRD, "opacity": 0.5}),
+        (ILL, {"color": "rgba(0, 0, 0, 0)", "line": {"color": charts.FOURTH, "width": 2}}),
     ):
         out.add_bar(x=frame["score"], y=frame[name], name=name, marker=look, hovertemplate="%{y:.1%}<extra></extra>")
-    out.add_vline(x=0, line={"color": charts.GREY, "width": 2}, annotation_text="here the guess is “ill” →")
+    out.add_vline(
+        x=0,
+        line={"color": charts.GREY, "width": 2},
+        annotation_text="← guess: healthy | guess: is ill →",
+        annotation_position="top",
+        annotation_yshift=-20,
+    )
     out.update_layout(barmode="overlay", bargap=0)
-    out.update_xaxes(title="looks as if Anna were ill →", showticklabels=False)
+    out.update_xaxes(showticklabels=False)
     room = [0, frame.iloc[:, 1:].max(axis=None) * 1.2]  # for the words above the bars
-    return charts.finish(out.update_yaxes(title="share of releases", tickformat=".0%", range=room), 255)
+    return charts.finish(out.update_yaxes(title="share of releases", tickformat=".0%", range=room), 230)
 
 
 def verdict(played: Judged) -> None:
     """Say whether a breach was found."""
     found, evidence = played.found, played.evidence
     if played.kept:
-        st.success(f"**Passes.** {score(found)}", icon=":material/check_circle:")
+        st.success(f"**Passed: {score(found)}.**", icon=":material/check_circle:")
         return
     least, most, what = max(found.epsilon_low, found.accounted_low), found.promised, "ε"
     if found.kept and evidence is not None:
         least, most, what = evidence.sure_low, evidence.promised, symbol(evidence)
     st.error(
-        f"**Fails, the promise is broken.** {score(found)} With {CONFIDENCE:.1%} confidence, {what} is at least "
+        f"**Failed, the promise is broken: {score(found)}.** With {CONFIDENCE:.1%} confidence, {what} is at least "
         f"{least:.3g}. Promised was {most:.3g}.",
         icon=":material/gpp_bad:",
     )

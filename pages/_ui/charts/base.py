@@ -136,18 +136,14 @@ def in_points(n: int, noun: str) -> str:
     return f"points (1 = {n / 100:,g} {noun})"
 
 
-def guessed(bars: dict[str, float], unit: str, *, hidden: bool) -> go.Figure:
-    """Draw bars with their values, shares in `unit`; in place of the last one a question mark if it is `hidden`."""
-    values = [100 * value for value in bars.values()]
-    told = [f"{value:.2g} {unit}" if unit == "points" else f"{value:.0f}{unit}" for value in values]
-    if hidden:
-        values[-1], told[-1] = 0.0, "<b>?</b>"
+def guessed(names: list[str], values: list[float], told: list[str], top: float) -> go.Figure:
+    """Draw bars as parts of `top`, each with what is `told` of it; a question mark for one without a value."""
     figure = go.Figure()
     figure.add_bar(
-        x=values, y=[*bars], orientation="h", marker_color=ERROR, text=told, textposition="outside", cliponaxis=False,
-        textfont_size=[13, 28 if hidden else 13], hoverinfo="skip", width=0.6,
+        x=[*values, 0], y=names, orientation="h", marker_color=ERROR, text=[*told, "<b>?</b>"], textposition="outside",
+        cliponaxis=False, textfont_size=[13, 28], hoverinfo="skip", width=0.6,
     )  # fmt: skip
-    figure.update_xaxes(visible=False, range=[0, 2.6 * max(values)])
+    figure.update_xaxes(visible=False, range=[0, 2 * top], domain=[0.4, 1])
     return finish(figure.update_yaxes(autorange="reversed"), 100).update_layout(margin_t=8)
 
 

@@ -80,7 +80,7 @@ function frame(root, data) {
   const ticks = data.ticks.map((value) => {
     const tick = element("div", "drag-tick");
     tick.style.bottom = `${(100 * value) / data.top}%`;
-    tick.append(element("span", "", `${Math.round(100 * value)}${data.unit === "%" ? "%" : ""}`));
+    tick.append(element("span", "", data.unit === "%" ? `${Math.round(100 * value)}%` : value.toLocaleString("en")));
     return tick;
   });
   const bars = data.labels.map((_, j) => {
@@ -131,5 +131,6 @@ function size(bar, from, to, top) {
 }
 
 function share(value, data) {
-  return data.unit === "%" ? `${(100 * value).toFixed(data.digits)}%` : `${Number((100 * value).toPrecision(2))}`;
+  if (data.unit === "%") return `${(100 * value).toFixed(data.digits)}%`;
+  return Number(value >= 10 ? value.toFixed(0) : value.toPrecision(2)).toLocaleString("en");
 }

@@ -34,18 +34,19 @@ class Frames:
     synthetic: np.ndarray
     words: Sequence[Sequence[str]]
     shown: str = "synthetic"  # what the moving bars are
-    unit: str = "%"  # of all bars; "points" have two digits, as everywhere
+    unit: str = "%"  # of all bars; anything else is counted
+    repeats: np.ndarray | None = None  # whose range is drawn, where it is not that of the drawings
 
     def to_json(self, at: int) -> dict[str, Any]:
         """What the browser is given, opened at a stop."""
-        low, high = self.synthetic.min(axis=0), self.synthetic.max(axis=0)
+        repeats = self.synthetic if self.repeats is None else self.repeats
+        low, high, drawings = repeats.min(axis=0), repeats.max(axis=0), len(repeats)
         most = max(high.max(), 0.0 if self.real is None else self.real.max())
         step = 10.0 ** math.floor(math.log10(most))
         top = math.ceil(2 * most / step) * step / 2
         apart = 2 * step if top > 5.5 * step else step  # more ticks would touch
-        drawings = len(self.synthetic)
         return vars(self) | {
-            "at": at, "labels": [clean(label) for label in self.labels],
+            "at": at, "repeats": drawings, "labels": [clean(label) for label in self.labels],
             "real": None if self.real is None else self.real.tolist(),
             "synthetic": self.synthetic.tolist(), "low": low.tolist(), "high": high.tolist(),
             "top": top, "ticks": np.arange(0, top + 1e-9, apart).tolist(),

@@ -50,11 +50,11 @@ def choose_table() -> Table:
             "Upload a table", ["csv", "tsv", "txt", "xlsx", "parquet"], key="upload", on_change=_take_upload,
             help=WHERE.format(here=here()), label_visibility="collapsed",
         )  # fmt: skip
-        with st.popover("Take a sample", icon=":material/dataset:", type="tertiary"):
+        with st.popover("Take a sample", type="tertiary"):
             st.selectbox("Sample", list(SAMPLES), None, words.get, key="sample", on_change=_take_sample)
         on_server.offer()
         if table().uploaded:
-            st.button("Forget my table", icon=":material/delete:", on_click=forget, type="tertiary")
+            st.button("Forget my table", on_click=forget, type="tertiary")
     if public_host():
         st.warning(
             "This server can be reached by others, and whoever runs it can see what you upload. Upload only what "
@@ -116,7 +116,7 @@ def _take_upload() -> None:
 def upload_schema(current: Table) -> None:
     """A schema from a file."""
     key = f"schema-file-{current.version}"
-    st.file_uploader("Bring such a file again (schema.json)", ["json"], key=key, on_change=_take_schema, args=(key,))
+    st.file_uploader("Load (schema.json)", ["json"], key=key, on_change=_take_schema, args=(key,))
 
 
 def _take_schema(key: str) -> None:
@@ -135,9 +135,7 @@ def _take_schema(key: str) -> None:
 def download_schema(current: Table) -> None:
     """The schema as a file."""
     text = json.dumps(current.schema, indent=2, ensure_ascii=False)
-    st.download_button(
-        "Download what the grid says (schema.json)", text, "schema.json", "application/json", on_click="ignore"
-    )
+    st.download_button("Save (schema.json)", text, "schema.json", "application/json", on_click="ignore")
 
 
 def impossible(current: Table) -> None:

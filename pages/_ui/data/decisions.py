@@ -37,8 +37,12 @@ STYLE = """<style>
 .st-key-kept-columns {position: absolute;} /* so that no gap stands for it */
 [class*="st-key-schema-"] [data-testid="stElementToolbar"] {display: none;} /* it would lie upon the way on */
 .st-key-choose [data-testid="stFileUploaderDropzone"] {padding: 0.25rem 0.5rem; min-height: 0;}
+.st-key-columns > :has(> .st-key-whole) {display: none;}
 @media (max-width: 640px) {.st-key-choose [data-testid="stFileUploaderDropzoneInstructions"] {display: none;}
-  .st-key-choose, .st-key-next {gap: 0 0.5rem;} .st-key-next > :not(:first-child, :last-child) {order: 1;}}
+  .st-key-choose, .st-key-next {gap: 0 0.5rem;}
+  .st-key-choose > :has([data-testid="stFileUploader"]) {flex: 0 0 auto; width: auto;}
+  .st-key-columns > :has(> .st-key-whole) {display: flex; max-height: 36rem; overflow-y: auto;}
+  .st-key-columns > :has([data-testid="stDataFrame"]) {order: 1;}}
 </style>"""
 KEPT = (
     "A hash of a person's rows decides which of them are left out. Rows that name nobody count as one person. "
@@ -76,10 +80,9 @@ def decide(current: Table) -> DeltaGenerator | None:
         why = f": first decide about {_columns(columns)}"
     with title:
         heading(f"{_columns(columns)} to decide" if columns else "Not ready yet" if why else "All columns ready")
-    bar.page_link(
-        "pages/explore.py", label=f"**Explore it**{why}", icon=":material/query_stats:", disabled=bool(why),
-        width="content",
-    )  # fmt: skip
+    bar.container(key="in-sight", width="content").page_link(
+        "pages/explore.py", label=f"**Explore it**{why}", icon=":material/query_stats:", disabled=bool(why)
+    )
     if current.unit.person is None and (hint := next(filter(names_one, current.names), None)):
         st.caption(plain(f"“{clean(hint)}” may name people. If someone can have several rows, choose it above.", 200))
     if busy:
@@ -184,8 +187,8 @@ def _protect(current: Table) -> None:
     """Ask whom the guarantee protects: rows, or people with so many rows each."""
     columns, most = [None, *current.names], 1
     person = st.selectbox(
-        "Can one person have several rows?", columns, columns.index(current.unit.person), format_func=_whom,
-        key=f"person-{id(current.frame)}", width=360,
+        "Can one person have several rows? :orange-badge[Please confirm]", columns,
+        columns.index(current.unit.person), format_func=_whom, key=f"person-{id(current.frame)}", width=440,
     )  # fmt: skip
     if person is not None:
         most = st.number_input("Maximum rows per person", 1, 1000, current.unit.most_rows, help=KEPT, width=240)

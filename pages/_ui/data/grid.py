@@ -4,6 +4,7 @@ import json
 import re
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -15,7 +16,7 @@ from dpcore.data.readings import COMMA, DATES, PARTS, POINT, PREFIX, of_categori
 from dpcore.data.repairs import Problem
 from dpcore.tags import Tag
 
-from ..shell import Table, Told, clean, distinct, session, stakeholder, table
+from ..shell import Table, Told, clean, distinct, plain, session, stakeholder, table
 from ..shell.first_values import ROWS
 from ..shell.tables import GUESSED, TYPED
 from .reading import attempt, refuse
@@ -43,12 +44,13 @@ PUBLIC = (
 )
 MORE = "What becomes of missing values and of those out of range, and where each line comes from."
 TALL = 12  # rows of the grid that are seen at once
+GROUPS = 30  # bars at the most of a column whose values are public
 GRID = {
     "column": st.column_config.TextColumn(disabled=True, width=130),
     "what it is": st.column_config.SelectboxColumn(
         options=[ASIDE, *TAKEN], required=True, help="Choose what it is. A column that is not used is never read."
     ),
-    "from": st.column_config.TextColumn(disabled=True),
+    **dict.fromkeys(("state", "from"), st.column_config.TextColumn(disabled=True)),
 } | {
     which: st.column_config.SelectboxColumn(options=["refuse", own, "other"], required=True, format_func=POLICIES.get)
     for which, own in (("missing", "category"), ("out of range", "clip"))
@@ -57,7 +59,7 @@ GRID = {
 
 def grid(current: Table, busy: bool) -> None:
     """Draw the grid, and take what is typed or clicked in it; while a change is on its way it only shows."""
-    place, below = st.container(), st.container(horizontal=True)
+    place, below = st.container(key="columns"), st.container(horizontal=True)
     more = below.toggle("Show all settings", key="all-settings", persist_state="session", help=MORE)
     bars = not stakeholder() and below.toggle(
         "Show how often values occur", True, key="first-values", persist_state="session",
@@ -69,21 +71,23 @@ def grid(current: Table, busy: bool) -> None:
         session().look(current)
         rows.insert(1, BARS, charts)
     whose = f"{Tag.PEEK.capitalize()}." if current.uploaded else "This sample is public."
-    whose = f"How often values occur in the first {ROWS:,} rows. {whose}"
     hidden = {"way", *(() if more else ("missing", "out of range", "from")), *(() if any(rows["next"]) else ("next",))}
-    state, step = (min(30 + 7 * max(map(len, rows[name])), 300) for name in ("state", "next"))
     shown = GRID | {
-        "public values or range": st.column_config.TextColumn(width=min(800 - state - step, 420), help=PUBLIC),
-        "state": st.column_config.TextColumn(disabled=True, width=state),
-        BARS: st.column_config.BarChartColumn(width="small", y_min=0, help=whose),
-        "next": st.column_config.ButtonColumn("action", on_click=_act, key="next-step", width=step),
+        "public values or range": st.column_config.TextColumn(width=420, help=PUBLIC),
+        BARS: st.column_config.BarChartColumn(
+            width="small", y_min=0, help=f"How often values occur in the first {ROWS:,} rows. {whose}"
+        ),
+        "next": st.column_config.ButtonColumn("action", on_click=_act, key="next-step"),
     }  # fmt: skip
+    whole = rows[["column", "public values or range", "state"]].map(lambda text: plain(text or ""))
+    place.container(key="whole").table(whole.set_index("column"))  # on a phone
     place.data_editor(
         rows, hide_index=True, column_config=shown, column_order=[c for c in rows if c not in hidden],
         num_rows="fixed", placeholder="copy from a form", disabled=busy, key=_key(current), on_change=_typed,
         height="content" if len(rows) <= TALL else 35 * (TALL + 1),
         alt="The columns of the table: what each is, what is public about it, and what is left to decide.",
     )  # fmt: skip
+    place.markdown("Write values from your form, not from the table: a rare value could give someone away.")
 
 
 def said(spec: dict[str, Any]) -> str:
@@ -226,15 +230,16 @@ def _charts(current: Table) -> list[list[int] | None]:
     for name in _names(current):
         entry, aside = entries.get(name), current.guess(name).aside
         hidden = aside in (*STATES, "unnamed") if entry is None else is_private(entry)
-        bars.append(None if hidden else _ordered(current.first_values[name], entry))
+        bars.append(None if hidden else _bars(current, name))
     return bars
 
 
-def _ordered(found: dict[str, int], entry: Any) -> list[int]:
-    """Return bars in the order of the values that the schema lists, where it lists all of them."""
-    values = entry.get("values") if isinstance(entry, dict) else None
-    listed = isinstance(values, list) and set(found) <= set(map(str, values))
-    return [found[text] for text in map(str, values) if text in found] if listed else list(found.values())
+def _bars(current: Table, name: str) -> list[int]:
+    """Return how often each value or group of the schema occurs in the first rows, where it has few and is ready."""
+    column = current.domain.column(name) if current.domain and name in current.domain.names else None
+    if column is None or column.size > GROUPS:
+        return [*current.first_values[name].values()]
+    return np.bincount(column.encode(current.cells(name)[:ROWS]), minlength=column.size).tolist()
 
 
 def _typed() -> None:

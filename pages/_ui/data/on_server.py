@@ -37,7 +37,7 @@ def offer() -> None:
     if not places.offered():
         return
     root = places.folder()
-    with st.popover(f"On {here()}", icon=":material/folder_open:", type="tertiary"):
+    with st.popover(f"On {here()}", type="tertiary"):
         names = [] if root is None else places.listed(root)
         if root is not None and not names:
             st.caption(f"The folder of {here()}'s tables holds none.")

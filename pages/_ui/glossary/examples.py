@@ -1,57 +1,58 @@
 """A number for each word of the glossary whose example is computed: by runs, plans and promises."""
 
-import math
-
 import numpy as np
 import streamlit as st
 
 from dpcore import ALGORITHMS, Budget, QueryRelease
 from dpcore.algorithms.base import make_plan
 from dpcore.evaluation.run import pairs_with
-from dpcore.numbers import amount, points
-from dpcore.privacy.accounting import gdp_epsilon, gdp_mu
+from dpcore.privacy.accounting import Lifetime, gdp_mu
+from dpcore.publishing.gauge import how_many
 from dpcore.theory.meaning import Promise, delta_words, one_in, times_in_100
 
 from ..lessons import patient
+from ..lessons.answers import in_unit
 from ..lessons.lesson import DELTA, LESSONS
 from ..lessons.moving import STOPS
 from ..shell import number, sample_table
 
 EPSILON = 1.0
-TOGETHER = 4  # releases
+WHOLE = Budget(3.0, 1e-6)  # what Release offers first
 
 
-def medians(lesson: str) -> dict[float, list[float]]:
-    """Return what the bars of a lesson are in the median of its repeats, by ε."""
-    return dict(zip(STOPS, np.median(LESSONS[lesson].shares, axis=0).tolist(), strict=True))
+def medians(lesson: str, epsilon: float) -> list[str]:
+    """Return how many people the bars of a lesson are in the median of its repeats."""
+    return [in_unit(value, "people") for value in np.median(LESSONS[lesson].values[:, STOPS.index(epsilon)], axis=0)]
 
 
 @st.cache_data(show_spinner=False)
 def examples() -> dict[str, str]:
     """Return a sentence with a number for each word whose example is not a fact of the samples."""
     census = sample_table("census")
-    questions, rows = pairs_with(census.domain), census.n
-    algorithm, budget = ALGORITHMS["gaussian_maxent"](), Budget(EPSILON, DELTA)
-    promise = Promise.of_plan(make_plan(algorithm, QueryRelease(questions, rows), budget), adaptive=algorithm.adaptive)
+    problem, algorithm = QueryRelease(pairs_with(census.domain), census.n), ALGORITHMS["gaussian_maxent"]()
+    promises = {
+        epsilon: Promise.of_plan(make_plan(algorithm, problem, Budget(epsilon, DELTA)), adaptive=algorithm.adaptive)
+        for epsilon in (0.1, EPSILON, 3.0)
+    }
+    right = ", ".join(f"{times_in_100(p.guess()).split()[0]} at ε = {number(e)}" for e, p in promises.items())
     alone = Promise(EPSILON, DELTA)  # of any algorithm
-    mu = gdp_mu(EPSILON, DELTA)
-    together = gdp_epsilon(math.sqrt(TOGETHER) * mu, DELTA)
+    events = promises[EPSILON].events
+    whole = Lifetime.fixed_by(WHOLE, events)
     (exact, _), (noisy, _) = patient.EXACT, patient.published()
-    typical, sampled = medians("epsilon"), medians("population")
+    typical, sampled = medians("epsilon", EPSILON)[0], medians("population", 10.0)
     at = f"ε = {number(EPSILON)}"
-    off = amount(typical[EPSILON][0], rows, "people")
     return {
-        "ε": f"With Gaussian noise at {at} someone who knows everyone else guesses right at most "
-        f"{times_in_100(promise.guess())} (a coin: 50).",
+        "ε": f"Right guesses of 100, by someone who knows everyone else: at most {right}. A coin: 50. "
+        "With Gaussian noise, as on Explore.",
         "δ": f"At δ = {delta_words(DELTA)} a suspicion may rise further than promised {one_in(alone.failure)}.",
-        "composition": f"{TOGETHER} releases of Gaussian noise at {at} use ε = {together:.3g} in all.",
+        "composition": f"{how_many(whole.capacity, whole.cost(events))} releases of {at} fit into a whole budget of "
+        f"{number(WHOLE.epsilon)}, as Release begins: they add up slowly.",
         "disagreement": f"Titanic at ε = 0.3: {LESSONS['small-groups'].found().words}.",
         "α": f"α = {number(algorithm.alpha)}, unless you choose.",
-        "frontier": f"Census: {points(typical[0.1][0])} points at ε = 0.1, {points(typical[1.0][0])} at ε = 1.",
-        "noise": f"At {at} a count moves by about {1 / mu:.0f} people: {exact} patients become {noisy}.",
+        "frontier": f"Census: off by {medians('epsilon', 0.1)[0]} at ε = 0.1, by {typical} at {at}.",
+        "noise": f"At {at} a count moves by about {1 / gdp_mu(EPSILON, DELTA):.0f} people: {exact} become {noisy}.",
         "release": f"For example {noisy} patients, not the exact {exact}.",
-        "sampling floor": f"Census at ε = 10: off by {points(sampled[10.0][0])} points from the table, by "
-        f"{points(sampled[10.0][1])} from the population.",
-        "synthetic table": f"At {at} the answers of the census' copy are off by {off}.",
+        "sampling floor": f"Census at ε = 10: off by {sampled[0]} from the table, by {sampled[1]} from the population.",
+        "synthetic table": f"At {at} the answers of the census' copy are off by {typical}.",
         "trial": f"Known noise of {noisy - exact:+d}, taken off {noisy}, is {exact} again.",
     }

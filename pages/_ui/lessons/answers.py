@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from dpcore.numbers import points
+from dpcore.numbers import counted
 from dpcore.types import value_object
 
 Place = tuple[float, int]  # of a bar: its ε, and its place among the bars
@@ -23,6 +23,11 @@ def nearest(ratio: float, marks: Sequence[float]) -> int:
     return min(range(len(marks)), key=lambda i: abs(math.log(ratio / marks[i])))
 
 
+def in_unit(value: float, unit: str) -> str:
+    """Return what a bar is in words, rounded alike wherever it is said."""
+    return f"{value:.1%}" if unit == "%" else counted(value, 1, unit)
+
+
 def ratio(
     medians: Medians, known: Place, hidden: Place, marks: Sequence[float], words: str, unit: str
 ) -> LessonFinding:
@@ -30,18 +35,18 @@ def ratio(
 
     `words` name both values in their unit, and if they like how many times the larger one is the smaller.
     """
-    values = {name: medians[epsilon][place] for name, (epsilon, place) in (("known", known), ("hidden", hidden))}
-    times = values["hidden"] / values["known"]
-    said = {name: f"{value:.1%}" if unit == "%" else points(value) for name, value in values.items()}
-    return LessonFinding(nearest(times, marks), words.format(**said, ratio=f"{max(times, 1 / times):.2g}"))
+    before, after = (medians[epsilon][place] for epsilon, place in (known, hidden))
+    times = after / before
+    said = {"known": in_unit(before, unit), "hidden": in_unit(after, unit), "ratio": f"{max(times, 1 / times):.2g}"}
+    return LessonFinding(nearest(times, marks), words.format(**said))
 
 
 def sampling(medians: Medians) -> LessonFinding:
     """Return how the largest error falls from ε = 0.1 to 10: about the table, and about its population."""
     table, people = zip(medians[0.1], medians[10.0], strict=True)
     words = (
-        f"the largest error about these people falls from {points(table[0])} to {points(table[1])} points from ε = 0.1 "
-        f"to 10. About everybody it goes from {points(people[0])} to {points(people[1])}"
+        f"the largest error about these people falls from {table[0]:.0f} to {table[1]:.0f} people from ε = 0.1 "
+        f"to 10. About everybody it goes from {people[0]:.0f} to {people[1]:.0f}"
     )
     if people[1] >= people[0]:
         return LessonFinding(2, words)

@@ -17,9 +17,9 @@ from dpcore.theory.meaning import Promise
 from dpcore.types import value_object
 
 from ..charts.base import guessed
-from ..shell import QUIET, link, meaning, number
+from ..shell import QUIET, link, meaning, number, sample_table
 from . import moving
-from .answers import LessonFinding, Medians, Place, ratio, rule, sampling
+from .answers import LessonFinding, Medians, Place, in_unit, ratio, rule, sampling
 
 FILE = Path(__file__).parents[3] / "assets" / "lessons.json"  # made by `python -m tests.making`
 SEEDS = (0, 1, 2, 3, 4)
@@ -58,7 +58,7 @@ class Lesson:
     remember: str = ""  # the one sentence that stays
     bars: Sequence[Bar] = ()  # they follow ε, drawn with the answer
     shows: str = ""  # what the bars are
-    unit: str = "points"  # of the bars
+    unit: str = "people"  # of the bars
     marks: Sequence[float] = ()
     finding: str = ""
     words: Sequence[str] = ()  # of the glossary, explained beside the question
@@ -74,14 +74,15 @@ class Lesson:
         return {"settings": self.settings, "bars": [asdict(bar) for bar in self.bars]}
 
     @property
-    def shares(self) -> np.ndarray:
-        """What the bars are, (seeds, ε, bars)."""
-        return np.array(kept_runs()[self.key]["shares"])
+    def values(self) -> np.ndarray:
+        """What the bars are, in the unit of the lesson (seeds, ε, bars)."""
+        rows = 1 if self.unit == "%" else sample_table(self.settings["sample"]).n
+        return rows * np.array(kept_runs()[self.key]["shares"])
 
     def found(self, seeds: Sequence[int] = SEEDS) -> LessonFinding:
         """Return the right answer by the medians over these seeds."""
-        shares = np.median(self.shares[list(seeds)], axis=0).tolist() if self.bars else ()
-        medians = dict(zip(moving.STOPS, shares, strict=False))
+        values = np.median(self.values[list(seeds)], axis=0).tolist() if self.bars else ()
+        medians = dict(zip(moving.STOPS, values, strict=False))
         if self.decide is not None:
             return self.decide(medians)
         return ratio(medians, self.known, self.hidden, self.marks, self.finding, self.unit)
@@ -91,14 +92,19 @@ class Lesson:
         """Whether this tab has seen the answer."""
         return st.session_state.get(f"_revealed-{self.title}", False)
 
+    @property
+    def seen(self) -> list[float]:
+        """The known bar, and the hidden one once it is revealed, in the median of their repeats."""
+        places = (self.known, self.hidden)[: 1 + self.revealed]
+        return [float(np.median(self.values[:, moving.STOPS.index(at), bar])) for at, bar in places]
+
     def card(self) -> None:
-        """Draw the known bar, and the hidden one once it is revealed, in the median of their repeats."""
+        """Draw what is seen, on one scale with all lessons about the same sample."""
         st.caption(self.shows)
-        bars = {}
-        for epsilon, place in (self.known, self.hidden):
-            name = self.bars[place].name if self.known[0] == self.hidden[0] else f"ε = {number(epsilon)}"
-            bars[name] = float(np.median(self.shares[:, moving.STOPS.index(epsilon), place]))
-        figure = guessed(bars, self.unit, hidden=not self.revealed)
+        named = self.known[0] == self.hidden[0]
+        names = [self.bars[bar].name if named else f"ε = {number(at)}" for at, bar in (self.known, self.hidden)]
+        alike = (one.seen for one in LESSONS.values() if one.settings["sample"] == self.settings["sample"])
+        figure = guessed(names, self.seen, [in_unit(bar, self.unit) for bar in self.seen], max(max(alike)))
         st.plotly_chart(figure, key=f"card-{self.key}", alt=self.task, config=QUIET)
 
 
@@ -149,7 +155,7 @@ def predict(current: Lesson) -> bool:
                 current.card()
             elif current.bars:
                 moving.draw(
-                    current.shows, [bar.name for bar in current.bars], current.shares, current.unit, current.key
+                    current.shows, [bar.name for bar in current.bars], current.values, current.unit, current.key
                 )
     return current.revealed
 

@@ -6,39 +6,34 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore.numbers import points
-
 from ..charts.drag import Frames, drag
 from ..shell import EPSILONS, below, give, number, peek
+from .answers import in_unit
 
 STOPS = [epsilon for epsilon in EPSILONS if epsilon >= 0.1]  # what happens below dwarfs the rest
 
 
-def frames(title: str, names: Sequence[str], shares: np.ndarray, unit: str) -> Frames:
-    """Return a drawing for each repeat, which keeps its noise, only scaled; `shares` are (seeds, ε, bars)."""
-    said = [[_said(names, at, unit) for at in one] for one in shares]
-    stops = [f"ε = {number(epsilon)}" for epsilon in STOPS]
-    words = [[f"At **{stop}**: {text}." for stop, text in zip(stops, one, strict=True)] for one in said]
-    return Frames(
-        title=title, name="ε, of these bars", stops=stops, ends=("stronger promise", "less noise"), labels=names,
-        real=None, synthetic=shares, words=words, shown="one repeat", unit=unit,
-    )  # fmt: skip
-
-
-def _said(names: Sequence[str], shares: np.ndarray, unit: str) -> str:
-    """Return what the bars show in words, rounded as they are."""
-    shown = "{:.1%}".format if unit == "%" else lambda share: f"{points(share)} points"
-    return "; ".join(f"{name} {shown(share)}" for name, share in zip(names, shares, strict=True))
-
-
 @peek
-def draw(title: str, names: Sequence[str], shares: np.ndarray, unit: str, key: str) -> None:
-    """Draw the bars and their slider, and below their numbers as a table."""
-    st.markdown(f"**{title}** Drag ε. The charts below follow when you let go.")
+def draw(title: str, names: Sequence[str], values: np.ndarray, unit: str, key: str) -> None:
+    """Draw the bars, the median of the repeats as the answer names it, and their slider, and below all as a table.
+
+    `values` are (seeds, ε, bars).
+    """
+    st.markdown(f"**{title}.** Drag ε. The charts below follow when you let go.")
     at = STOPS.index(max(st.session_state.get("epsilon", 1.0), STOPS[0]))
-    drag(frames(title, names, shares, unit), at, f"drag-{key}", _choose)
-    table = pd.DataFrame(shares[:, at], columns=pd.Index(names))
-    below(f"Each of the {len(shares)} repeats keeps its noise while ε moves.", table, key)
+    median = np.median(values, axis=0)
+    said = [
+        "; ".join(f"{name}: {in_unit(one, unit)}" for name, one in zip(names, bars, strict=True)) for bars in median
+    ]
+    stops = [f"ε = {number(epsilon)}" for epsilon in STOPS]
+    frames = Frames(
+        title=title, name="ε, of these bars", stops=stops, ends=("stronger promise", "less noise"), labels=names,
+        real=None, synthetic=median[None], words=[[f"{words}." for words in said]], shown="median", unit=unit,
+        repeats=values,
+    )  # fmt: skip
+    drag(frames, at, f"drag-{key}", _choose)
+    table = pd.DataFrame(values[:, at], columns=pd.Index(names))
+    below(f"Each of the {len(values)} repeats keeps its noise while ε moves.", table, key)
 
 
 def _choose(stop: int) -> None:

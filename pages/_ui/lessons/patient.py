@@ -19,6 +19,7 @@ def problem() -> None:
     """Say what two exact counts tell about the patient who came between them, and what noise hides."""
     noisy = published()
     st.markdown(
-        f"A hospital publishes **{EXACT[0]}** ill people, then **{EXACT[1]}**. Only Anna came in between: "
-        f"all know she is ill. With random changes (noise): **{noisy[0]}**, then **{noisy[1]}**. Nobody can be sure."
+        "| Ill people | yesterday | today | only Anna came since |\n|---|---|---|---|\n"
+        f"| exact count | **{EXACT[0]}** | **{EXACT[1]}** | so she is ill |\n"
+        f"| random noise added | **{noisy[0]}** | **{noisy[1]}** | nobody can be sure |"
     )

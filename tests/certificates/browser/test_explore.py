@@ -42,7 +42,7 @@ def people(tmp_path):
 def test_upload_schema_run_chart_download_come_back_and_cancel(page, server, people):
     visit(page, server, "/data", "Data")
     upload(page, *people)
-    sees(page, "3 columns. Read as UTF-8, separated by commas.")
+    sees(page, "Read as UTF-8, separated by commas.")
     click(page, "link", "Explore it")
     expect(verdict(page)).to_be_visible()
     expect(page.locator(".st-key-marginal .bars path").first).to_be_visible()
@@ -79,6 +79,6 @@ def test_two_sessions_do_not_see_each_other(page, server, chromium, people):
     upload(page, *people)
     other = chromium.new_context().new_page()
     visit(other, server, "/data", "Data")
-    sees(other, "Invented: 20,000 people drawn from known probabilities")
+    sees(other, "20,000 people drawn from known probabilities")
     assert other.get_by_text("people.csv").count() == 0
     other.context.close()
