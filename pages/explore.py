@@ -1,6 +1,7 @@
 """Explore: choose questions, algorithm and budget, see what privacy costs on this table, all on one screen."""
 
 import time
+from functools import partial
 
 import streamlit as st
 
@@ -11,7 +12,7 @@ from pages._ui.explore import comparison, keep, outcome, run, screen, setup, tie
 from pages._ui.jobs import counting
 from pages._ui.jobs.job import PATIENCE
 from pages._ui.lessons import lesson as lessons
-from pages._ui.shell import parts, plain, refusals, results, stakeholder, unfinished
+from pages._ui.shell import parts, plain, refusals, results, stakeholder, tile_text, unfinished
 from pages._ui.shell import table as current_table
 
 table = current_table()
@@ -44,12 +45,12 @@ if job.results:
         ties.linked(result, chosen)
         st.stop()
     both = compare(result.release, table.rows(chosen.problem.domain.names), chosen.problem.workload)
+    seen = partial(outcome.Shown, table=table, chosen=chosen, result=result, both=both, pinned=keep.pinned(table))
     with st.container(key="verdict"):
-        beside = outcome.verdict(table, chosen, result, both)
+        beside, worst = outcome.verdict(seen(replays=started.replays))
     run.wait_for_replays(started, until)
-    shown = outcome.Shown(
-        table=table, chosen=chosen, result=result, replays=started.replays, both=both, pinned=keep.pinned(table)
-    )
+    shown = seen(replays=started.replays)
+    worst.markdown(tile_text(*outcome.largest(shown)))
     with beside:
         outcome.spread(shown)
         run.watch_replays(started, len(shown.replays))

@@ -13,15 +13,14 @@ def foretold(sizes: tuple[float, float] | None, exact: float | None, n: int, nou
     return [typical, error("19 of 20 answers: within", sizes[1], n, noun), *exactness(exact, n, noun)]
 
 
-def error(name: str, gap: float, n: int, noun: str, where: str = "") -> Tile:
-    """The tile of one error in people or rows, beside it the same in points and the question that has it."""
-    of_all = f"{points(gap)} points"
-    return name, counted(gap, n, noun), f"{of_all}, {where}" if where else of_all
+def error(name: str, gap: float, n: int, noun: str, more: str = "") -> Tile:
+    """The tile of one error in people or rows, beside it the same in points and what `more` is known."""
+    return name, counted(gap, n, noun), f"{points(gap)} points{more}"
 
 
 def exactness(share: float | None, n: int, noun: str) -> list[Tile]:
     """The tile that says which sample would be as exact, to two digits; no tile where that is not known."""
     if share is None:
         return []
-    asked = f"{float(f'{share * n:.2g}'):,.0f} {noun}"
-    return [("As exact as asking", asked, f"of these {n:,}, without noise")]
+    sample = f"{float(f'{share * n:.2g}'):,.0f} of {n:,} {noun}"
+    return [("As exact as counting only", sample, "drawn at random, without noise")]

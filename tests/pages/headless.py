@@ -127,7 +127,7 @@ def dataframe(app, *columns):
 
 def plainly(text):
     """Without what keeps text from being read as markdown."""
-    return text.replace("\\", "").replace("\u2060", "")
+    return text.replace("\\", "").replace("\u2060", "").replace(":small[", "")
 
 
 def said(app):

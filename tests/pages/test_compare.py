@@ -10,7 +10,6 @@ import pandas as pd
 from dpcore import ALGORITHMS, Budget, Marginals
 from dpcore.evaluation.purposes import TESTS, Purposes, alarms_in_words
 from dpcore.evaluation.run import compare, subgroups
-from dpcore.numbers import points
 from dpcore.tags import Tag
 from dpcore.theory.meaning import Promise, times_in_100
 from dpcore.theory.optimal_noise import least_rmse
@@ -175,16 +174,16 @@ def test_what_all_questions_need_what_no_method_beats_and_another_tools_table_ar
         run_rest(put(app, ask_tolerance=tolerance))
         assert line_of(app, "within") == approx([100 * tolerance] * 2)
         alone = ask.forecast(known, pairs.workload.m, tolerance, 0.95)
-        own = traces(app)["promised, 95%"]
+        own = traces(app)["95% promised for Gaussian"]
         assert numbers(own["y"]) == approx([100 * alone.reached[e] for e in numbers(own["x"])])
         drawn = {(trace.get("marker") or {}).get("symbol"): trace for trace in plotted(app)}
         assert ("star" in drawn) is (alone.epsilon is not None)
         if "star" in drawn:
-            assert drawn["star"]["y"][0] == approx(100 * alone.reached[alone.epsilon])
+            assert drawn["star"]["x"][0] == alone.epsilon
     at = alone.epsilon
     tried = final_errors(berkeley("gaussian_maxent", at, 0))
-    best = f"In trials at ε = {at:g}, Gaussian + maximum entropy is best: largest error {100 * tried.max_error:.2g} "
-    assert f"{best}points, as exact as asking {points(tried.as_exact_as_sample)}% of" in captions(app)
+    best = f"1 ways to make the copy: Gaussian + maximum entropy, largest error {100 * tried.max_error:.2g} points"
+    assert f"{best} at ε = {at:g}." in captions(app)
     least = "least of any unbiased method"
     assert least not in traces(app)
     put(app, measure="root mean square over questions")
@@ -216,8 +215,8 @@ def test_the_best_lines_carry_titles_at_their_ends_and_the_table_is_sorted_witho
     figure = figures(app)[0]
     assert "Run the comparison" not in labels(app), "nothing is left to run"
     named = {a["text"] for a in figure["layout"]["annotations"]}
-    assert named == {"Gaussian +<br>maximum entropy", "MWEM", "promised, 95%"}
-    assert next(t for t in figure["data"] if t["name"] == "DPFW")["line"]["color"] == GREY
+    assert named == {"Gaussian +<br>maximum entropy", "MWEM", "95% promised<br>for Gaussian", "within 1 point"}
+    assert next(t for t in figure["data"] if t.get("name") == "DPFW")["line"]["color"] == GREY
     assert not any(trace.get("showlegend") for trace in figure["data"] if "customdata" in trace)
     runs = dataframe(app, "seed")
     order = list(zip(runs["epsilon"], runs["error"], strict=True))

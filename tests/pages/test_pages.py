@@ -127,7 +127,7 @@ def test_explore_has_every_chart_and_follows_what_is_chosen_and_typed():
     assert len(drawn) == 5
     assert all(Figure(figure).data for figure in drawn), "Plotly checks all of it"
     scales = [trace["colorscale"] for figure in drawn for trace in figure["data"] if trace["type"] == "heatmap"]
-    assert scales == [base.SHADES, base.SHADES, base.DIVERGING]
+    assert scales == [base.SHADES, base.DIVERGING]
     app = put(open_page("explore", below="Ask a question"), question="sex = Female and age < 35")
     assert "**Real " in said(app)
     assert Tag.PAID not in badges(app), "an answer of an exploration is not called protected"

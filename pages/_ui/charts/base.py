@@ -4,6 +4,7 @@ Colours are places in the theme's palettes (`.streamlit/config.toml`): the brows
 """
 
 from collections.abc import Iterable, Sequence
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -89,11 +90,8 @@ def room(lines: Sequence[End]) -> int:
 
 
 def short(title: str) -> str:
-    """Return what a line is called at its end: its nickname, on two lines if it is long."""
-    title = nickname(title)
-    spaces = (i for i, c in enumerate(title) if c == " " and len(title) > 14)
-    middle = min(spaces, key=lambda i: abs(i - len(title) / 2), default=None)
-    return title if middle is None else f"{title[:middle]}\n{title[middle + 1 :]}"
+    """Return what a line is called at its end: its nickname, on several lines if it is long."""
+    return "\n".join(wrap(nickname(title), 15, break_long_words=False))
 
 
 def spread(places: list[float], heights: list[float]) -> list[float]:

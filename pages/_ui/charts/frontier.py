@@ -41,14 +41,16 @@ def frontier(
     titles: Mapping[str, str],
     curves: Mapping[str, tuple[np.ndarray, np.ndarray]],
     planned: Sequence[float],
+    promised: Mapping[str, str],
     zone: float | None = None,
     star: tuple[float, float] | None = None,
 ) -> go.Figure:
-    """Error against ε: a dot a run, and a line of medians for each algorithm.
+    """Error against ε: a small dot a run, and for each algorithm a line of medians in the band of all its runs.
 
     `levels` are horizontal lines, `curves` other ones, by their names. A dot's customdata is (algorithm, ε, seed).
     Algorithms are called by their `titles`. The axis is for all ε `planned`; what lies below the level `zone` is good
-    enough. The `star` is at the ε that is advised and its error, which its words say in place of the level's name.
+    enough. The `star` is on the axis at the ε that is advised, below its error. A curve that is `promised` for an
+    algorithm is dashed in its colour.
     """
     figure = go.Figure()
     first = middle.groupby("algorithm")["error"].min().nsmallest(NAMED).index
@@ -56,23 +58,24 @@ def frontier(
         shown = figure_text(titles[str(name)])
         mine = middle[middle["algorithm"] == name]
         own_look = looks[str(name)] | ({} if name in first else {"color": GREY})
+        if name in first:
+            band(figure, mine["epsilon"], mine["low"], mine["high"], own_look["color"], showlegend=False)
         figure.add_scatter(
             x=mine["epsilon"], y=mine["error"], mode="lines", line={"color": own_look["color"]}, name=shown,
             hoverinfo="skip", showlegend=name in first,
         )  # fmt: skip
         figure.add_scatter(
             x=own["epsilon"], y=own["error"], mode="markers", name=shown, showlegend=False,
-            marker={**own_look, "size": 9, "line": {"width": 0.5, "color": "white"}},
+            marker={**own_look, "size": 6},
             customdata=own[["algorithm", "epsilon", "seed"]].to_numpy(dtype=object),
             hovertemplate=f"{shown}, ε = %{{customdata[1]}}, repeat %{{customdata[2]}}: %{{y:.3g}}<extra></extra>",
         )  # fmt: skip
     edges = [min(planned) / 1.15, max(planned) * 1.04]
     for name, (x, y) in ({name: (edges, [value] * 2) for name, value in levels.items()} | dict(curves)).items():
         line = {"color": GREY, "dash": "dot" if name in levels else "solid", "width": 1 + (name in curves)}
-        named = star is None or levels.get(name) != zone
-        figure.add_scatter(
-            x=x, y=y, mode="lines", name=figure_text(name, 60), line=line, hoverinfo="name", showlegend=named
-        )
+        if name in promised:
+            line |= {"color": looks[promised[name]]["color"], "dash": "dash"}
+        figure.add_scatter(x=x, y=y, mode="lines", name=figure_text(name, 60), line=line, hoverinfo="name")
     shown = [*dots["error"], *levels.values(), *(value for _, own in curves.values() for value in own)]
     ends = 0.75 * min(value for value in shown if value > 0), 1.3 * max(shown)
     figure.update_yaxes(title=title, type="log", range=np.log10(ends), **ticks(ends[1] < FEW * ends[0]))
@@ -81,15 +84,13 @@ def frontier(
         figure.add_shape(type="rect", layer="below", fillcolor=THIRD, opacity=0.1, line_width=0, **below)
     if star is not None:
         at, value = star
-        side = "left" if at**2 > edges[0] * edges[1] else "right"  # there is more room
         figure.add_scatter(
-            x=[at, at], y=[value, ends[0]], mode="lines+markers+text", showlegend=False, hoverinfo="skip",
-            text=["", f"<b>promised&nbsp;<br>good enough&nbsp;<br>from ε = {at:g} on</b>&nbsp;"],
-            textposition=f"top {side}", line={"color": GREY, "dash": "dot"},
-            marker={"symbol": "star", "size": [20, 0], "opacity": 1},
+            x=[at, at], y=[1.2 * ends[0], value], mode="lines+markers", showlegend=False, hoverinfo="skip",
+            line={"color": GREY, "dash": "dot", "width": 1}, marker={"symbol": "star", "size": [16, 0], "opacity": 1},
         )  # fmt: skip
-    words = "privacy budget (ε): smaller protects more"
-    figure.update_xaxes(title=words, range=np.log10(edges), **log_axis({*planned} - {star and star[0]}))
+    figure.update_xaxes(
+        title="budget (ε): smaller protects more", range=np.log10(edges), **log_axis({*planned} - {star and star[0]})
+    )
     figure.update_layout(clickmode="event+select")
     return finish(figure, 360).update_layout(margin_t=8)
 

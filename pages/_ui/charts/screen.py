@@ -15,13 +15,14 @@ from numpy.typing import ArrayLike
 from ..shell import figure_text, short_names
 from .base import BARS, DIVERGING, ERROR, GREY, LINES, SHADES, TEXT, in_points, named_ends, room, ticks
 
-HEIGHT = 240
+HEIGHT, FOOT = 256, 18  # of a chart, and of a sentence below it
 MARGIN = {"l": 4, "r": 4, "t": 24, "b": 4}
 LEGEND = {"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0, "font": TEXT}
-FADED, STAGE = 0.18, "refining begins"
+FADED, MOST, ENDS = 0.18, 0.9, ["half", "9 of 10"]
+STAGE, ALONE = "closer fit begins", "noise alone"
 APART = 1.0  # points of difference at which a map's colour is full
-GAP = 0.15  # between two of three heat maps, as a share of the width: on a phone a scale stands there
-WIDE = (1 - 2 * GAP) / 3
+GAP = 0.05  # between two heat maps, as a share of the width
+WIDE = (1 - GAP) / 2
 TURNED = {"autotickangles": [0, -45]}  # names along an axis, where they would meet
 
 Spec = dict[str, Any]  # a part of a figure, as Plotly's schema has it
@@ -58,13 +59,13 @@ def convergence_chart(
     if raw_noise is not None:
         line = {"color": GREY, "dash": "dot", "width": 1}
         ends = pd.Series([min(0.0, first[x].min()), first[x].max()])
-        lines.append(_line(ends, pd.Series([raw_noise, raw_noise]), "simple noise", line, n, noun) | {"mode": "lines"})
+        lines.append(_line(ends, pd.Series([raw_noise, raw_noise]), ALONE, line, n, noun) | {"mode": "lines"})
     upon = {"xref": "x", "yref": "y domain"}
     rule = upon | {"type": "line", "y0": 0, "y1": 1, "line": {"color": GREY, "width": 1}}
     place = upon | {"y": 1, "yanchor": "bottom", "xanchor": "left", "showarrow": False, "font": TEXT}
     named = [line for line in lines if "name" in line]
     ends = [(t["name"], t["line"]["color"], np.asarray(t["y"])[-1]) for t in named]
-    notes = named_ends(ends, np.concatenate([np.asarray(line["y"]) for line in lines]), HEIGHT, log=True)
+    notes = named_ends(ends, np.concatenate([np.asarray(line["y"]) for line in lines]), HEIGHT - FOOT, log=True)
     return _small(
         lines,
         xaxis=_axis(title, rangemode="tozero"),
@@ -73,6 +74,7 @@ def convergence_chart(
         annotations=[place | {"x": at, "text": STAGE} for at in stages] + notes,
         showlegend=False,
         margin=MARGIN | {"r": room(ends)},
+        height=HEIGHT - FOOT,
     )
 
 
@@ -103,31 +105,29 @@ def _between(at: ArrayLike, low: ArrayLike, high: ArrayLike, colour: str) -> Spe
     return _BAND | {"x": np.append(x, x[::-1]), "y": np.append(high, low[::-1]), "fillcolor": colour}
 
 
-def questions(
-    table: pd.DataFrame, n: int, noun: str, marked: Sequence[int] = (), worlds: np.ndarray | None = None
-) -> go.Figure:
-    """Errors of the worst questions, worst first; behind them the range of the k-th largest error over `worlds`.
+def questions(table: pd.DataFrame, n: int, noun: str, gaps: np.ndarray, marked: Sequence[int] = ()) -> go.Figure:
+    """Errors of all questions, from the smallest to the largest: a band over all runs.
 
-    `table` has question and error, `worlds` the errors of each repeat, (repeats, m), in points of 1; drag over the dots
-    to mark some. `marked` are so at the beginning.
+    `gaps` are the errors of each run, (runs, m). The worst questions, the `table` with question and error, are dots;
+    drag over them to mark some. `marked` are so at the beginning. Where 9 of 10 questions end has a mark.
     """
-    band: list[Spec] = []
-    if worlds is not None:
-        ranked = 100 * -np.sort(-worlds, axis=1)[:, : len(table)]
-        band = [_between(np.arange(1, len(table) + 1), ranked.min(axis=0), ranked.max(axis=0), ERROR)]
+    shares = np.linspace(0, 1, 201)
+    ranked, tenth = 100 * np.quantile(gaps, shares, axis=1), 100 * float(np.quantile(gaps[0], MOST))
     dots = {
-        "type": "scatter", "x": np.arange(1, len(table) + 1), "y": 100 * table["error"], "mode": "markers",
-        "name": "error",
-        "marker": {"color": ERROR, "size": 5}, "unselected": {"marker": {"opacity": 0.2}},
+        "type": "scatter", "x": 1 - np.arange(len(table)) / gaps.shape[1], "y": 100 * table["error"], "mode": "markers",
+        "marker": {"color": ERROR, "size": 5},
         "customdata": np.column_stack([[figure_text(q, 80) for q in table["question"]], table["error"] * n]),
         "hovertemplate": f"%{{customdata[0]}}<br>%{{y:.3g}} points ≈ %{{customdata[1]:,.1f}} {noun}<extra></extra>",
     }  # fmt: skip
     if marked:
         dots["selectedpoints"] = list(marked)
+    band = _between(shares, ranked.min(axis=1), ranked.max(axis=1), ERROR) | {"line": {"color": ERROR, "width": 1}}
+    below = {"type": "rect", "x0": 0, "x1": MOST, "y0": 0, "y1": tenth, "line": {"color": GREY, "dash": "dot"}}
     return _small(
-        [dots, *band],
-        xaxis=_axis("one dot an answer, from worst to best", type="log", dtick=1, tickformat=",d"),
-        yaxis=_axis(in_points(n, noun), rangemode="tozero"),
+        [dots, band],
+        xaxis=_axis("answers, from best to worst", range=[-0.02, 1.02], tickvals=[0.5, MOST], ticktext=ENDS),
+        yaxis=_axis(in_points(n, noun), rangemode="tozero"), shapes=[below],
+        annotations=[{"x": MOST, "y": tenth, "text": f"{tenth:.2g} points", "ax": -36, "font": TEXT}],
         dragmode="select", selectdirection="h", showlegend=False,
     )  # fmt: skip
 
@@ -177,47 +177,46 @@ def _whiskers(frame: pd.DataFrame, names: list[str], name: str, ends: tuple[str,
 def pair(
     real: np.ndarray, synthetic: np.ndarray, axes: tuple[str, str], labels: tuple[Sequence[str], Sequence[str]]
 ) -> go.Figure:
-    """A 2-way table real and synthetic on one scale, and their difference on a scale of APART points both ways from 0.
+    """A 2-way table, and how far the synthetic one is from it on a scale of APART points both ways from 0.
 
     That scale is the same for every table and release: a difference of 0.2 points looks as small as it is. The cell
     that differs most has a frame.
     """
     rows, across = short_names(labels[0], 14), short_names(labels[1], 12)
-    most = 100 * float(max(real.max(), synthetic.max()))
-    # The browser knows how wide a map is: it turns the names, and leaves out those that would overlap.
-    along: Spec = {"type": "category", "tickfont": TEXT} | TURNED
-    down = {"type": "category", "tickfont": TEXT, "autorange": "reversed"}
-    maps: list[Spec] = []
-    layout: dict[str, Any] = {"annotations": [], "shapes": []}
-    apart = synthetic - real
+    beside, below = short_names(axes, 18)
+    apart, most = 100 * (synthetic - real), 100 * float(real.max())
     row, column = np.unravel_index(np.abs(apart).argmax(), apart.shape)
-    frame = {"type": "rect", "x0": column - 0.5, "x1": column + 0.5, "y0": row - 0.5, "y1": row + 0.5}
-    frame |= {"line": {"color": ERROR, "width": 2}}
-    for place, (name, values) in enumerate((("real, %", real), ("synthetic", synthetic), ("difference", apart))):
-        signed, number = place == 2, str(place + 1) * (place > 0)
-        x = 1.0 if signed else 2 * WIDE + GAP + 0.01
-        colorbar = {
-            "thickness": 7, "x": x, "xpad": 3, "xanchor": "left", "tickfont": TEXT, "nticks": 4,
-            "labelalias": {"1": f"{'≥' * signed}1", "−1": "≤−1"}
-        }  # fmt: skip
+    frame = {
+        "type": "rect", "x0": column - 0.5, "x1": column + 0.5, "y0": row - 0.5, "y1": row + 0.5,
+        "line": {"color": ERROR, "width": 3}
+    }  # fmt: skip
+    title = {"y": 1, "xref": "paper", "yref": "paper", "yanchor": "bottom", "showarrow": False, "font": TEXT}
+    scale = {
+        "thickness": 8, "x": 1, "len": 0.7, "tickfont": TEXT, "tickvals": [-APART, 0, APART],
+        "ticktext": ["≤−1", "0", "≥1"]
+    }  # fmt: skip
+    one = {"colorscale": SHADES, "zmin": 0, "zmax": most, "showscale": False}
+    other = {"colorscale": DIVERGING, "zmin": -APART, "zmax": APART, "colorbar": scale}
+    maps: list[Spec] = []
+    layout: dict[str, Any] = {
+        "annotations": [title | {"text": beside, "x": 0, "xanchor": "right", "xshift": -6}],
+        "shapes": [frame, frame | {"xref": "x2", "yref": "y2"}],
+    }
+    for at, words, values, look in (
+        ("", f"real, up to {most:.2g}%", 100 * real, one), ("2", "difference, points", apart, other),
+    ):  # fmt: skip
+        left = (WIDE + GAP) * len(at)
         maps.append(
             {
-                "type": "heatmap", "x": across, "y": rows, "z": 100 * values,
-                "zmin": -APART if signed else 0, "zmax": APART if signed else most,
-                "xaxis": f"x{number}", "yaxis": f"y{number}", "colorscale": DIVERGING if signed else SHADES,
-                "colorbar": colorbar, "showscale": place > 0,
+                "type": "heatmap", "x": across, "y": rows, "z": values, "xaxis": f"x{at}", "yaxis": f"y{at}",
                 "hovertemplate": "%{y}, %{x}: %{z:.3g}<extra></extra>",
-            }
+            } | look
         )  # fmt: skip
-        left, right = place * (WIDE + GAP), place * (WIDE + GAP) + WIDE
-        bare = {"showticklabels": False, "ticks": ""} if place else {}
-        layout[f"xaxis{number}"] = along | {"anchor": f"y{number}", "domain": [left, right]} | bare
-        layout[f"yaxis{number}"] = down | {"anchor": f"x{number}", "domain": [0, 1], "matches": "y"} | bare
-        layout["shapes"].append(frame | {"xref": f"x{number}", "yref": f"y{number}"})
-        above = {"text": name, "x": (left + right) / 2, "y": 1, "xref": "paper", "yref": "paper", "yanchor": "bottom"}
-        layout["annotations"].append(above | {"xanchor": "center", "showarrow": False, "font": TEXT})
-    for axis, name in zip(("yaxis", "xaxis"), short_names(axes, 18), strict=True):
-        layout[axis] |= {"title": {"text": name, "font": TEXT}}
+        layout["annotations"].append(title | {"text": words, "x": left + WIDE / 2, "xanchor": "center"})
+        # The browser knows how wide a map is: it turns the names, and leaves out those that would overlap.
+        layout[f"xaxis{at}"] = _axis(below, type="category", anchor=f"y{at}", domain=[left, left + WIDE], **TURNED)
+        down = {"type": "category", "anchor": f"x{at}", "tickfont": TEXT, "autorange": "reversed"}
+        layout[f"yaxis{at}"] = down | ({"showticklabels": False, "ticks": ""} if at else {"tickprefix": "\u2003"})
     return _small(maps, **layout)
 
 

@@ -52,6 +52,7 @@ class Goal:
     tolerance: float
     share: float
     enough: float | None = None  # the smallest ε known to be so
+    name: str = ""  # of the algorithm of which that is known
     reached: dict[float, float] = field(default_factory=dict)  # by ε, how far off the answers are by noise alone
 
 
@@ -118,7 +119,7 @@ def front_door(table: Table, workload: Workload, kinds: Sequence[str], delta: fl
             _take(found.epsilon, delta, found.name)
     with st.container(key="asked-words"):
         _told(table, problem, found, tolerance, share, delta)
-    return Goal(tolerance, share, found.epsilon, found.reached)
+    return Goal(tolerance, share, found.epsilon, found.name, found.reached)
 
 
 def share_words(share: float) -> str:
@@ -133,7 +134,7 @@ def _told(
     epsilon = found.epsilon or controls.EPSILONS[-1]
     who = noun(table.unit.most_rows)
     near = f"{problem.n * tolerance:,.0f} of {problem.n:,} {who}"
-    often = f"in {share_words(share)}"
+    often = f"in {100 * share:g}%"
     if found.epsilon is None:
         often = f"in only {_percent(found.chance)} of releases, even at ε = {controls.number(epsilon)}"
     algorithm = build(ALGORITHMS[found.name], {})
@@ -142,7 +143,7 @@ def _told(
     known = foreseen(problem, plan)
     typical = foretold(foreseen_sizes(known, problem.workload), None, problem.n, who)[:1]
     tiles = [*typical, (f"All {problem.workload.m:,} answers within", near, often), guess_tile(guess.guess())]
-    place = show_tiles(tiles, uses(known, problem.n).sentence)
+    place, _ = show_tiles(tiles, uses(known, problem.n).sentence)
     with place.popover(":material/info:", type="tertiary", help="How this is known"):
         st.caption(
             f"With {TITLES[found.name]}, {_percent(found.chance)} of releases at this ε are so near. The noise's "

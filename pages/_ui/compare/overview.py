@@ -15,7 +15,7 @@ from dpcore.algorithms.forecasts import in_bytes
 from dpcore.evaluation.diagnosis import baselines, draw, empirical
 from dpcore.evaluation.run import Comparison
 from dpcore.experiments.frontier import middles, regret
-from dpcore.numbers import brief, points
+from dpcore.numbers import brief
 from dpcore.params import build
 from dpcore.tags import Tag
 from dpcore.workloads import Workload
@@ -113,13 +113,14 @@ def panel(
     floors = floors_of(sweep, measure.name, population=measure.population)
     levels = {f"{name}: {floor:.2g}": floor for name, floor in floors.items() if name in wanted}
     planned = [case.budget.epsilon for case in sweep.planned]
-    zone, star = None, None
+    zone, star, promised = None, None, {}
     if asked is not None and measure.name == "max_error":
         zone = 100 * asked.tolerance
         levels = {f"within {points_words(asked.tolerance)}": zone} | levels
         own = {epsilon: 100 * off for epsilon, off in asked.reached.items() if min(planned) <= epsilon <= max(planned)}
         if own:
-            curves |= {f"promised, {100 * asked.share:g}%": (np.array([*own]), np.array([*own.values()]))}
+            promised = {f"{100 * asked.share:g}% promised for {TITLES[asked.name].partition(' + ')[0]}": asked.name}
+            curves |= dict.fromkeys(promised, (np.array([*own]), np.array([*own.values()])))
         if asked.enough in own:
             star = asked.enough, own[asked.enough]
     if other is not None and measure.name is not None and not measure.population:
@@ -129,9 +130,11 @@ def panel(
     figure = frontier.frontier(
         dots.dropna(subset=["error"]), middle, levels, frontier.look(list(solving(QueryRelease))),
         title=measure.words, curves=curves, titles=TITLES, planned=planned, zone=zone, star=star,
+        promised=promised,
     )  # fmt: skip
-    summary = _best(sweep, measure, middle, enough(sweep, asked))
-    summary += " Trials (marks) can be lucky: the grey line is promised." * bool(star)
+    summary = _best(measure, middle, enough(sweep, asked))
+    summary += f" Marks: trials on real rows, {middle['runs'].max()} each, lines: middle; only releases are protected."
+    summary += " Do not publish trials." * sweep.asked[0].uploaded
     event = st.plotly_chart(
         figure, key="frontier", alt=summary, config=QUIET, on_select="rerun", selection_mode="points"
     )
@@ -143,21 +146,18 @@ def panel(
     return next(same, None)
 
 
-def _best(sweep: Sweep, measure: Measure, middle: pd.DataFrame, at: float | None) -> str:
-    """Which algorithm is best, and how good it and the next are: at an ε if it was tried there, else at the largest.
-
-    Where the measure asks it of all, how good is also said as how large a sample is as exact.
-    """
+def _best(measure: Measure, middle: pd.DataFrame, at: float | None) -> str:
+    """Which algorithm is best, and how good it and the next are: at an ε if it was tried there, else at the largest."""
     tried = middle[middle["epsilon"] == (at if at in set(middle["epsilon"]) else middle["epsilon"].max())]
     best, *others = tried.nsmallest(2, "error").itertuples()
-    words = f"In trials at ε = {best.epsilon:g}, {TITLES[best.algorithm]} is best: "
-    words += f"{measure.words.partition(',')[0]} {best.error:.2g} points"
-    words += "".join(f" ({TITLES[other.algorithm]}: {other.error:.2g})" for other in others)
-    if measure.name is not None and not measure.population:
-        runs = sweep.middles("as_exact_as_sample").set_index(["algorithm", "epsilon"])["error"]
-        if (same := runs.get((best.algorithm, best.epsilon))) is not None:
-            words += f", as exact as asking {points(same)}% of people"
-    return f"{words}."
+    words = f"{measure.words.partition(',')[0]} {_range(best)} points at ε = {best.epsilon:g}"
+    words += "".join(f"; {TITLES[other.algorithm]} {_range(other)}" for other in others)
+    return f"Best of {middle['algorithm'].nunique()} ways to make the copy: {TITLES[best.algorithm]}, {words}."
+
+
+def _range(line: Any) -> str:
+    """A middle error, and the errors of all trials."""
+    return f"{line.error:.2g}" + f" ({line.low:.2g}–{line.high:.2g})" * (line.low < line.high)
 
 
 def lines(dots: pd.DataFrame) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpcore import Domain, InputError, Marginals
 from dpcore.data.column import OTHER
 from dpcore.evaluation.run import Comparison, compare, pairs_with, subgroups
-from dpcore.numbers import counted, points
+from dpcore.numbers import points
 from dpcore.tags import Tag
 
 from ..charts import base
@@ -33,16 +33,14 @@ def queries(shown: Shown, _: DeltaGenerator, details: DeltaGenerator) -> Told:
     """Every question's error, worst first, linked to the columns it involves."""
     table, columns = shown.listed, shown.listed["column"]
     tenth = points(float(np.quantile(shown.both.gaps, 0.9)))
-    worlds = shown.gaps if shown.replays else None
-    most = "" if worlds is None else f", in repeats by up to {points(worlds.max())}"
-    summary = f"9 of 10 answers are within {tenth} points. The worst is off by {points(shown.both.gaps.max())}{most}."
+    summary = f"9 of 10 answers are within {tenth} points"
     names = shown.chosen.problem.domain.names
     marks = {None: "all questions"} | {name: f"about {text}" for name, text in distinct(names).items()}
     about = details.selectbox(
         "Mark questions about", list(marks), format_func=marks.get, key=f"about-{hash(names)}", persist_state="session"
     )
     chosen = [i for i, involved in enumerate(columns) if about in involved]
-    figure = charts.questions(table, shown.n, shown.noun, chosen, worlds)
+    figure = charts.questions(table, shown.n, shown.noun, shown.gaps, chosen)
     event = st.plotly_chart(
         figure, key="queries", alt=summary, config=QUIET, on_select="rerun", selection_mode=("box",)
     )
@@ -52,7 +50,7 @@ def queries(shown: Shown, _: DeltaGenerator, details: DeltaGenerator) -> Told:
     each = by_column(rows)
     if marked:
         worst = shown.words(each["error"].iloc[0])
-        summary = f"{len(rows):,} marked questions. Those about {clean(each['column'].iloc[0])} are off most, "
+        summary = f"{len(rows):,} marked questions\nThose about {clean(each['column'].iloc[0])} are off most, "
         summary += f"{worst} on average."
     details.dataframe(each, hide_index=True)
     return summary, table.drop(columns="column"), "Mark some questions: drag over the dots, or choose a column."
@@ -134,10 +132,8 @@ def marginals(shown: Shown, place: DeltaGenerator, _: DeltaGenerator) -> Told:
     own = places[column]
     pair = replace(both, workload=single, real=both.real[own], synthetic=both.synthetic[own])
     frame = pd.DataFrame({"value": labels, "real": pair.real, "synthetic": pair.synthetic})
-    gap = pair.gaps.max()
-    words = f"One column: {counted(gap, shown.n, shown.noun)} off. "
-    words += f"Most at {clean(labels[int(pair.worst(1)[0])])}: {points(gap)} points"
-    words += ", where errors of several answers add up." if gap > shown.both.gaps.max() else "."
+    words = f"“{clean(labels[int(pair.worst(1)[0])])}”: {shown.off(pair)}"
+    words += "\nErrors of several answers add up here." * bool(pair.gaps.max() > shown.both.gaps.max())
     if shown.pinned is not None:
         frame["pinned A"] = shown.pinned[0].release.answers(single)
     frame, more = ranged(
@@ -150,7 +146,7 @@ def marginals(shown: Shown, place: DeltaGenerator, _: DeltaGenerator) -> Told:
 
 @chart("pair", "marginal", "cell", "point")
 def pair(shown: Shown, place: DeltaGenerator, _: DeltaGenerator) -> Told:
-    """Two columns as heat maps: real, synthetic, and the difference."""
+    """Two columns as heat maps: real, and how far the synthetic table is from it."""
     domain = shown.chosen.problem.domain
     names, told = domain.names, distinct(domain.names)
     if len(names) < 2:
@@ -166,9 +162,7 @@ def pair(shown: Shown, place: DeltaGenerator, _: DeltaGenerator) -> Told:
     real, synthetic = (answers.reshape(first.size, second.size) for answers in (both.real, both.synthetic))
     index = pd.DataFrame([(a, b) for a in first.labels for b in second.labels], columns=pd.Index(["first", "second"]))
     frame = index.assign(real=both.real, synthetic=both.synthetic)
-    where = " and ".join(map(clean, index.iloc[int(both.worst(1)[0])]))
-    gap = both.gaps.max()
-    words = f"Two columns: {counted(gap, shown.n, shown.noun)} off. Most at {where}: {points(gap)} points."
+    words = f"“{', '.join(map(clean, index.iloc[int(both.worst(1)[0])]))}”: {shown.off(both)}"
     frame, more = ranged(shown, frame, two, both, INTERVALS, "Nothing was measured about both together.")
     axes, labels = tuple(chosen), (first.labels, second.labels)
     if sum(map(len, first.labels)) < sum(map(len, second.labels)):  # what is long has room at the side

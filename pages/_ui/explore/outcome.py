@@ -14,7 +14,7 @@ from dpcore.algorithms.base import make_plan
 from dpcore.evaluation.run import Comparison
 from dpcore.experiments.pool import Result
 from dpcore.intervals.usefulness import foreseen, uses
-from dpcore.numbers import amount, brief, noun, points
+from dpcore.numbers import amount, brief, counted, noun, points
 from dpcore.publishing import tiles as tiled
 from dpcore.theory.meaning import guess_tile
 from dpcore.theory.optimal_noise import against_line
@@ -104,6 +104,12 @@ class Shown:
         """A difference in points and people."""
         return amount(probability, self.n, self.noun)
 
+    def off(self, both: Comparison) -> str:
+        """By how many people the answer that is off most is too high or too low."""
+        worst = both.worst(1)
+        gap = (both.synthetic - both.real)[worst].item()
+        return f"{counted(abs(gap), self.n, self.noun)} too {'many' if gap > 0 else 'few'}"
+
 
 def by_column(listed: pd.DataFrame) -> pd.DataFrame:
     """The mean error of questions, and how many there are, by the columns they are about; the worst first."""
@@ -113,18 +119,28 @@ def by_column(listed: pd.DataFrame) -> pd.DataFrame:
 
 
 @peek
-def verdict(table: Table, chosen: Chosen, result: Result, real: Comparison) -> DeltaGenerator:
-    """The tiles of the first run; returns the place beside its sentence."""
-    worst, told = int(real.worst(1)[0]), distinct(chosen.problem.domain.names)
-    place = question(tuple((told.get(column, column), value) for column, value in real.workload.label(worst)))
-    n, each = result.summary["n"], noun(table.unit.most_rows)
+def verdict(shown: Shown) -> tuple[DeltaGenerator, DeltaGenerator]:
+    """The tiles of the first run; returns the places beside its sentence and of the largest error."""
+    summary = shown.result.summary
     tiles = [
-        tiled.error("Typical error", float(real.gaps.mean()), n, each),
-        tiled.error("Largest error", float(real.gaps[worst]), n, each, place),
-        *tiled.exactness(result.summary["final"]["as_exact_as_sample"], n, each),
-        guess_tile(result.summary["promise"]["guess"]),
+        tiled.error("Typical error", shown.both.gaps.mean(), shown.n, shown.noun),
+        largest(shown),
+        *tiled.exactness(summary["final"]["as_exact_as_sample"], shown.n, shown.noun),
+        guess_tile(summary["promise"]["guess"]),
     ]
-    return show_tiles(tiles, _uses(chosen))
+    beside, places = show_tiles(tiles, _uses(shown.chosen))
+    return beside, places[1]
+
+
+def largest(shown: Shown) -> tiled.Tile:
+    """The tile of the largest error: where it is, and how large it becomes in the repeats that are there."""
+    both, told = shown.both, distinct(shown.chosen.problem.domain.names)
+    label = both.workload.label(int(both.worst(1)[0]))
+    place, more = question(tuple((told.get(column, column), value) for column, value in label)), ""
+    if shown.replays:
+        most = counted(shown.gaps.max(), shown.n, shown.noun)
+        more = f", in {len(shown.runs)} repeats up to {most}"
+    return tiled.error(f"Largest error, at {place}", both.gaps.max(), shown.n, shown.noun, more)
 
 
 def _uses(chosen: Chosen) -> str:
@@ -179,35 +195,27 @@ def stopped(own: pd.DataFrame) -> str:
     """Say of one run whether its largest error fell by more than a tenth over the last quarter of its steps."""
     final = own.iloc[-1]
     late = own[own["t"] >= 0.75 * final["t"]]
-    last, steps = points(final["max_error"]), int(final["t"])
     if len(late) < 2:
-        return f"Done after {steps:,} steps. Largest error: {last} points."
-    said = "The error is still falling: more steps may help"
-    since, before = int(late["t"].iloc[0]), late["max_error"].iloc[0]
-    if before - final["max_error"] <= 0.1 * final["max_error"]:
-        said = "The error has settled: waiting does not help"
-    return f"{said}. Largest error: {points(before)} at step {since:,}, {last} at the end."
+        return f"Done after {int(final['t']):,} steps"
+    if late["max_error"].iloc[0] - final["max_error"] <= 0.1 * final["max_error"]:
+        return "The error has settled: waiting does not help"
+    return "The error is still falling: more steps may help"
 
 
 @chart("convergence", "point", "sampling floor", "seed")
 def convergence(shown: Shown, _: DeltaGenerator, details: DeltaGenerator) -> Told:
     """Error against rounds or against the budget spent, the range over replays, raw noise, a pinned run behind."""
     frame = shown.curve
-    own, last = frame[frame["seed"] == frame["seed"].iloc[0]], frame.groupby("seed").tail(1)
+    own = frame[frame["seed"] == frame["seed"].iloc[0]]
     raw, stages, end = _raw_noise(shown), _stages(shown.result, own), own.iloc[-1]
     against = details.segmented_control(
         "Draw against", AGAINST, default=AGAINST[0], required=True, key="against", bind="query-params"
     )
     x = "epsilon_spent" if against == "ε used" else "t"
     summary = stopped(own)
-    more = "".join(f"{charts.STAGE}: {words} " for _, words in stages)
-    if shown.replays:
-        ends = last["max_error"]
-        more += f"Band: {points(ends.min())} to {points(ends.max())} points "
-        more += f"in {len(shown.runs)} repeats with fresh noise. "
+    more = "".join(f"{charts.STAGE}: {words} " for _, words in stages) + "Bands: all repeats. "
     if raw is not None:
-        summary += f" Simple noise: {points(raw)}."
-        more += "Simple noise: the largest error of noise on every answer, and nothing else. "
+        summary += f"\nNoise alone on every answer, nothing fitted: largest error {points(raw)} points."
     if frame["epsilon_spent"].nunique() == 1:
         more += "The whole budget is used before the first step. "
     elif row := RATES.get(shown.result.summary["algorithm"]):

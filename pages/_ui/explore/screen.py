@@ -31,9 +31,13 @@ STYLE = """<style>
 .st-key-screen [data-testid="stVerticalBlock"]:has([class*="st-key-cell-"]) {gap: 1rem;}
 .st-key-screen [data-testid="stCaptionContainer"] p {font-size: 0.875rem; line-height: 1.2;}
 .st-key-screen :is(.xtick, .ytick) text {font-size: max(13px, 0.75rem) !important;}
+.st-key-pair .xtick text {font-size: 13px !important;}  /* they have no more room */
 .st-key-verdict {gap: 0.5rem; padding-bottom: 0.25rem;}
 .st-key-uses button {min-height: 1.6rem; padding: 0 0.3rem;} .st-key-next a {padding: 0.2rem 0.8rem !important;}
-@media (min-width: 641px) {.st-key-uses {flex-wrap: nowrap !important; min-height: 1.7rem;}}
+.st-key-tiles span {font-size: inherit !important;}
+@media (min-width: 641px) {.st-key-uses {flex-wrap: nowrap !important; min-height: 1.7rem;}
+  .st-key-tiles {justify-content: space-between;} .st-key-tiles > div {
+    flex: none !important; width: auto !important; min-width: 0 !important;}}
 .st-key-verdict [data-testid="stMarkdownContainer"], .st-key-verdict [data-testid="stCaptionContainer"] {
   margin-bottom: 0;}
 .st-key-verdict p {margin: 0; line-height: 1.35;}
@@ -54,8 +58,11 @@ body:has(.st-key-replays) .st-key-screen::before {content: ""; position: absolut
   .st-key-tiles p {line-height: 1.2;} [class*="st-key-head-"] button {min-height: 1.8rem;}
   [class*="st-key-head-"] {gap: 0 1rem !important;}
   [class*="st-key-head-"] [data-testid="stSelectbox"] :is(div, input, button) {height: 1.75rem; min-height: 0;}
-  /* A tile is a sentence; what stands beside the sentence below them comes after the charts. */
+  /* A tile is a line, its number first; what stands beside the sentence below them comes after the charts. */
   .st-key-tiles > div {flex-basis: 100% !important;} .st-key-tiles br {display: none;}
+  .st-key-tiles p {display: grid; grid-template-columns: 7.5rem 1fr; column-gap: 0.6rem; align-items: start;}
+  .st-key-tiles strong {order: -1; grid-row: 1 / span 2;}
+  .st-key-tiles > :not(:last-child) strong ~ span {display: none;}
   :has(> :is(.st-key-verdict, .st-key-uses)), .st-key-verdict, .st-key-uses {display: contents !important;}
   .st-key-uses > div:first-child {flex: none; width: 100%; margin-top: -0.4rem;}
   .st-key-uses > :not(:first-child) {order: 1;} .st-key-uses p {font-size: 0.875rem;}
@@ -85,15 +92,15 @@ body:has(.st-key-replays) .st-key-screen::before {content: ""; position: absolut
 [data-collapsed="true"] [data-testid="stSidebarUserContent"] {padding: 0; width: 100%;}
 [data-collapsed="true"] [data-testid="stSlider"] {
   display: grid; grid-template-columns: 9.5rem 1fr; align-items: center; height: 2.5rem;}
-body:has([data-collapsed="true"]) .block-container {padding-bottom: 10.5rem;}
+body:has([data-collapsed="true"]) .block-container {padding-bottom: 5rem;}
 /* Where the sliders have room beside each other, as at 200% zoom and in Presenter, the bar is one line. */
 @media (min-width: 641px) {
   [data-collapsed="true"] .st-key-sliders {flex-direction: row; gap: 1.2rem;}
   [data-collapsed="true"] .st-key-sliders > * {flex: 1 1 0; min-width: 0;}
   [data-collapsed="true"] [data-testid="stSlider"] {grid-template-columns: 1fr 1fr;}
   [data-collapsed="true"] [data-testid="stSlider"] [data-testid="stTooltipIcon"] {display: none;}
-  [data-collapsed="true"] [data-testid="stSlider"] label p {line-height: 1.15;}
-  body:has([data-collapsed="true"]) .block-container {padding-bottom: 5rem;}}
+  [data-collapsed="true"] [data-testid="stSlider"] label p {line-height: 1.15;}}
+@media (max-width: 640px) {[data-collapsed="true"] .st-key-sliders > :nth-child(n + 2) {display: none;}}
 /* A narrow screen has one chart beside the other only where their heads fit. */
 @media (max-width: 900px) {.st-key-screen > div > [data-testid="stHorizontalBlock"] > div {min-width: 100%;}}
 </style>"""
@@ -128,7 +135,7 @@ def head(table: Table) -> None:
 def chart(key: str, *words: str) -> Callable[[Callable[..., Told]], Callable[[S], None]]:
     """Make a part of the screen of what draws it, given what is shown, the part's head, and its details.
 
-    The head states the finding, the first sentence of what the chart says; the rest is below the chart. Details are
+    The head states the finding, the first line of what the chart says; the rest is below the chart. Details are
     folded: `words` of the glossary that stand there, what else is to be known and the numbers. It is a private
     peek, as the page has said, and drawn anew by itself when a part of it is chosen.
     """
@@ -151,10 +158,11 @@ def chart(key: str, *words: str) -> Callable[[Callable[..., Told]], Callable[[S]
                     beside.empty()
                     st.caption(plain(error, 400))
                     return
-                finding, _, rest = summary.partition(". ")
+                finding, _, rest = summary.partition("\n")
                 with title:
                     heading(plain(finding, 400))
-                st.caption(plain(rest, 400))
+                if rest:
+                    st.caption(plain(rest, 400))
                 with details:
                     st.caption(f"{plain(more, 1000)}\n\n{meaning(*words)}")
                     as_table(frame, key)

@@ -11,5 +11,5 @@ from .state import give, here, public_host, sample_table, shared, stakeholder, t
 from .tables import COMFORTABLE_CELLS, Table, Told
 from .tabs import parts
 from .text import clean, distinct, few, figure_text, nickname, plain, question, short_names
-from .verdict import show_tiles
+from .verdict import show_tiles, tile_text
 from .words import meaning

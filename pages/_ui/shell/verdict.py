@@ -11,12 +11,16 @@ from .frame import row
 from .text import plain
 
 
-def show_tiles(tiles: Sequence[Tile], uses: str) -> DeltaGenerator:
-    """Draw the tiles and, below, the sentence about what the release is good for; returns the place beside that."""
+def show_tiles(tiles: Sequence[Tile], uses: str) -> tuple[DeltaGenerator, list[DeltaGenerator]]:
+    """Draw the tiles and, below, what the release is good for; returns the place beside that, and the tiles' own."""
     with st.container(horizontal=True, key="tiles"):
-        for name, value, beside in tiles:
-            st.markdown(f"{plain(name)}  \n**{plain(value)}**  \n{plain(beside, 120)}")
+        places = [st.markdown(tile_text(*tile)) for tile in tiles]
     line = row(key="uses")
     first, _, rest = uses.partition(". ")
     line.markdown(f"**{plain(first, 300)}.** {plain(rest, 300)}" if rest else plain(uses, 400))
-    return line
+    return line, places
+
+
+def tile_text(name: str, value: str, beside: str) -> str:
+    """A tile in markdown."""
+    return f"{plain(name, 120)}  \n**{plain(value)}**  \n:small[{plain(beside, 120)}]"
