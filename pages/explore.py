@@ -53,7 +53,8 @@ if job.results:
     worst.markdown(tile_text(*outcome.largest(shown)))
     with beside:
         outcome.spread(shown)
-        run.watch_replays(started, len(shown.replays))
+        with st.container(width="content"):  # of its own, so that what runs there is seen until the charts are anew
+            run.watch_replays(started, len(shown.replays))
         with st.container(key="next", width="content"):
             st.page_link("pages/release.py", label="**To publish, make a release**", icon=":material/publish:")
     with st.container(key="screen"):

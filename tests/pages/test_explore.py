@@ -223,8 +223,8 @@ def test_the_sentence_says_whether_waiting_pays():
     t = np.arange(1, 101)
     for errors, told in (
         (0.1 / t, "The error is still falling: more steps may help"),
-        (np.where(t < 60, 0.1, 0.0044), "The error has settled: waiting does not help"),
-        (t / 1000, "The error has settled: waiting does not help"),
+        (np.where(t < 60, 0.1, 0.0044), "The error stopped falling: waiting does not help"),
+        (t / 1000, "The error stopped falling: waiting does not help"),
         ([0.01], "Done after 1 steps"),
     ):
         assert outcome.stopped(pd.DataFrame({"t": t[: len(errors)], "max_error": errors})) == told

@@ -111,7 +111,7 @@ def frames_are_runs(data):
         assert released == run.release.answers(shown).tolist()
         off = float(np.abs(np.subtract(released, data["real"])).max())
         said = data["words"][drawing][EPSILONS.index(epsilon)]
-        assert f"off by **{100 * off:.2g} points** ({round(rows.n * off):,} people)" in said
+        assert f"off by **{round(rows.n * off):,} of {rows.n:,} people**" in said
     assert np.array_equal(data["low"], np.min(data["synthetic"], axis=0))
     assert np.array_equal(data["high"], np.max(data["synthetic"], axis=0))
     assert np.max(data["synthetic"]) <= data["top"]

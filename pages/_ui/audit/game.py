@@ -167,7 +167,7 @@ def scale(found: Audit) -> go.Figure:
     for end in (allowed, 100):
         out.add_shape(type="rect", x0=50, x1=end, y0=-0.3, y1=0.3, fillcolor=charts.ERROR, opacity=0.2, line_width=0)
     out.update_xaxes(range=[43, 112], tickvals=[50, 75, 100], ticktext=["50: a coin", "75", "100: unprotected"])
-    return charts.finish(out.update_yaxes(range=[-2, 2], visible=False), 92).update_layout(margin_t=8)
+    return charts.finish(out.update_yaxes(range=[-2, 2], visible=False), 104).update_layout(margin_t=8)
 
 
 def pile_table(found: Audit) -> pd.DataFrame:
@@ -195,8 +195,8 @@ def piles(found: Audit) -> go.Figure:
     out.add_vline(
         x=0,
         line={"color": charts.GREY, "width": 2},
-        annotation_text="← guess: healthy | guess: is ill →",
-        annotation_position="top",
+        annotation_text="here the guess is “ill” →",
+        annotation_position="top right",
         annotation_yshift=-20,
     )
     out.update_layout(barmode="overlay", bargap=0)

@@ -209,7 +209,8 @@ def pair(
         maps.append(
             {
                 "type": "heatmap", "x": across, "y": rows, "z": values, "xaxis": f"x{at}", "yaxis": f"y{at}",
-                "hovertemplate": "%{y}, %{x}: %{z:.3g}<extra></extra>",
+                "customdata": 100 * synthetic,
+                "hovertemplate": "%{y}, %{x}: %{z:.3g}, synthetic %{customdata:.3g}%<extra></extra>",
             } | look
         )  # fmt: skip
         layout["annotations"].append(title | {"text": words, "x": left + WIDE / 2, "xanchor": "center"})

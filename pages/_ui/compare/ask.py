@@ -134,7 +134,7 @@ def _told(
     epsilon = found.epsilon or controls.EPSILONS[-1]
     who = noun(table.unit.most_rows)
     near = f"{problem.n * tolerance:,.0f} of {problem.n:,} {who}"
-    often = f"in {100 * share:g}%"
+    often = f"in {share_words(share)}"
     if found.epsilon is None:
         often = f"in only {_percent(found.chance)} of releases, even at ε = {controls.number(epsilon)}"
     algorithm = build(ALGORITHMS[found.name], {})

@@ -133,7 +133,7 @@ def panel(
         promised=promised,
     )  # fmt: skip
     summary = _best(measure, middle, enough(sweep, asked))
-    summary += f" Marks: trials on real rows, {middle['runs'].max()} each, lines: middle; only releases are protected."
+    summary += f" Marks: {middle['runs'].max()} trials each, on real rows. Only releases are protected."
     summary += " Do not publish trials." * sweep.asked[0].uploaded
     event = st.plotly_chart(
         figure, key="frontier", alt=summary, config=QUIET, on_select="rerun", selection_mode="points"

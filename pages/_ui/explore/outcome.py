@@ -198,7 +198,7 @@ def stopped(own: pd.DataFrame) -> str:
     if len(late) < 2:
         return f"Done after {int(final['t']):,} steps"
     if late["max_error"].iloc[0] - final["max_error"] <= 0.1 * final["max_error"]:
-        return "The error has settled: waiting does not help"
+        return "The error stopped falling: waiting does not help"
     return "The error is still falling: more steps may help"
 
 

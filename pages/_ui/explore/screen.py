@@ -60,7 +60,7 @@ body:has(.st-key-replays) .st-key-screen::before {content: ""; position: absolut
   [class*="st-key-head-"] [data-testid="stSelectbox"] :is(div, input, button) {height: 1.75rem; min-height: 0;}
   /* A tile is a line, its number first; what stands beside the sentence below them comes after the charts. */
   .st-key-tiles > div {flex-basis: 100% !important;} .st-key-tiles br {display: none;}
-  .st-key-tiles p {display: grid; grid-template-columns: 7.5rem 1fr; column-gap: 0.6rem; align-items: start;}
+  .st-key-tiles p {display: grid; grid-template-columns: 11.5rem 1fr; column-gap: 0.6rem; align-items: start;}
   .st-key-tiles strong {order: -1; grid-row: 1 / span 2;}
   .st-key-tiles > :not(:last-child) strong ~ span {display: none;}
   :has(> :is(.st-key-verdict, .st-key-uses)), .st-key-verdict, .st-key-uses {display: contents !important;}
