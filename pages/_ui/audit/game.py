@@ -197,7 +197,6 @@ def piles(found: Audit) -> go.Figure:
         line={"color": charts.GREY, "width": 2},
         annotation_text="here the guess is “ill” →",
         annotation_position="top right",
-        annotation_yshift=-20,
     )
     out.update_layout(barmode="overlay", bargap=0)
     out.update_xaxes(showticklabels=False)

@@ -66,7 +66,7 @@ body:has(.st-key-replays) .st-key-screen::before {content: ""; position: absolut
   :has(> :is(.st-key-verdict, .st-key-uses)), .st-key-verdict, .st-key-uses {display: contents !important;}
   .st-key-uses > div:first-child {flex: none; width: 100%; margin-top: -0.4rem;}
   .st-key-uses > :not(:first-child) {order: 1;} .st-key-uses p {font-size: 0.875rem;}
-  .st-key-tiles {gap: 0.1rem;} .st-key-tiles strong {font-size: 1rem;} :has(> .st-key-sections) {order: 2;}}
+  .st-key-tiles {gap: 0.3rem;} .st-key-tiles strong {font-size: 1rem;} :has(> .st-key-sections) {order: 2;}}
 [data-testid="stSidebar"] [data-stale="true"] {opacity: 1 !important;}  /* what is scrolled must not shine through */
 /* The sliders: on top of the sidebar, whatever is scrolled. */
 [data-testid="stSidebarHeader"] {height: 2.4rem; padding-bottom: 0; margin-bottom: 0;}
