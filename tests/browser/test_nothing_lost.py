@@ -109,7 +109,7 @@ def test_what_was_typed_about_columns_is_back_after_a_reload_and_no_cell_was_kep
     sees(page, "2 columns to decide")
     click(page, "tab", "File and schema")
     bring(page, "schema.json", json.dumps(TYPED), 1)
-    heads(page, "All columns ready")
+    heads(page, "Ready, if each row is another person")
     kept = page.wait_for_function("localStorage.getItem('columns')").json_value()
     assert json.loads(kept)[0]["said"]["entries"] == TYPED["columns"] | {"city": None}
     assert "planted" not in page.evaluate("JSON.stringify([localStorage, sessionStorage])")
@@ -117,7 +117,7 @@ def test_what_was_typed_about_columns_is_back_after_a_reload_and_no_cell_was_kep
     sees(page, "Your table is gone")
     bring(page, "people.csv", CELLS)
     sees(page, "What you typed about these columns is back")
-    heads(page, "All columns ready")
+    heads(page, "Ready, if each row is another person")
     bring(page, "empty.csv", "city,age\n")
     sees(page, re.compile("no rows.*The table is still the one before.*people.csv"))
     click(page, "button", "Forget my table")

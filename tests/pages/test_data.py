@@ -97,7 +97,7 @@ def test_the_button_to_explore_says_what_is_missing_and_the_page_how_much_is_lef
     assert explore(app) == (False, "**Explore it**: first decide about 3 columns")
     assert grid(app)["age"]["next"] == "Measure privately"
     press(app, READ)
-    assert heading(app) == "All columns ready"
+    assert heading(app) == "Ready, if each row is another person"
     assert explore(app) == (True, "**Explore it**")
     for columns, words in (
         ({}, "mend what is named below"),

@@ -194,7 +194,7 @@ def test_the_glossary_has_the_words_that_pages_use_and_finds_them():
         assert words.meaning(word) == f"**{word[0].upper()}{word[1:]}**: {told[word][1]}"
         assert told[word][0]
     assert all(re.search(r"\d", told[word][2]) for word in words.GLOSSARY), "an example in numbers"
-    assert "at most 50.4 at ε = 0.1, 54 at ε = 1, 61 at ε = 3. A coin: 50." in told["ε"][2]
+    assert "at most 50.4 at ε = 0.1, 54 at ε = 1, 78 at ε = 10. A coin: 50." in told["ε"][2]
     assert "12 releases of ε = 1 fit into a whole budget of 3" in told["composition"][2], "as Release says"
     assert f"{sample_table('census').domain.size:,} combinations" in told["cell"][2]
     assert lessons.LESSONS["small-groups"].found().words in told["disagreement"][2], "one rounding"

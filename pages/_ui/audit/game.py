@@ -114,7 +114,7 @@ def settings() -> None:
 
 def picture(found: Audit) -> None:
     """Draw how often a guess is right beside what is promised, and the two piles of releases with their overlap."""
-    chance = luck(found)
+    chance = 100 / np.sqrt(found.runs)  # in 19 of 20 games
     st.caption(
         f"Anna is ill in one invented table, healthy in its twin. Each was released {found.runs:,} times at ε = "
         f"{found.budget.epsilon:g}. A program that knows everyone else guessed which. Luck moves that by up to "
@@ -141,19 +141,13 @@ def guesses(found: Audit) -> tuple[float, float]:
 def in_100(found: Audit) -> tuple[float, str]:
     """Return how many of 100 guesses were right, to a tenth, and how many are promised at most, as on other pages."""
     right, allowed = guesses(found)
-    limit = times_in_100(allowed).split()[0]
-    return round(100 * right, 1), limit
-
-
-def luck(found: Audit) -> float:
-    """Return by how many of 100 guesses chance moves what is measured, in 19 of 20 games."""
-    return 100 / np.sqrt(found.runs)
+    return round(100 * right, 1), times_in_100(allowed).split()[0]
 
 
 def score(found: Audit) -> str:
-    """Say how often the guesser was right, how often the promise allows, and what chance may do."""
-    measured, limit = in_100(found)
-    return f"{measured:g} of 100 guesses right, at most {limit} allowed (+{luck(found):.2g} luck)"
+    """Say how often the guesser was right, and how often the promise allows."""
+    right, limit = in_100(found)
+    return f"{right:g} of 100 guesses right, at most {limit} allowed"
 
 
 def scale(found: Audit) -> go.Figure:
@@ -196,10 +190,9 @@ def piles(found: Audit) -> go.Figure:
         x=0,
         line={"color": charts.GREY, "width": 2},
         annotation_text="here the guess is “ill” →",
-        annotation_position="top right",
     )
     out.update_layout(barmode="overlay", bargap=0)
-    out.update_xaxes(showticklabels=False)
+    out.update_xaxes(title="looks as if Anna were ill →", showticklabels=False)
     room = [0, frame.iloc[:, 1:].max(axis=None) * 1.2]  # for the words above the bars
     return charts.finish(out.update_yaxes(title="share of releases", tickformat=".0%", range=room), 230)
 

@@ -28,8 +28,8 @@ def step(
     meant = "◆ larger: more votes" + ("" if kept.all() else " · × none")
     meant += f"<br>◇ only noise, up to {farthest:.1f} km off" if false.any() else "<br>"
     titles = (
-        f"<b>Real</b> (an invented example)<br>{len(private):,} people, one place each<br>",
-        f"<b>Invented</b> (goes out)<br>{meant}",
+        f"<b>Real</b> (here made up)<br>{len(private):,} people, one place each<br>",
+        f"<b>Synthetic</b> (goes out)<br>{meant}",
     )
     figure = make_subplots(1, 2, subplot_titles=titles, horizontal_spacing=0.03).update_annotations(font=TEXT)
     size = np.maximum(LARGEST * np.sqrt(weights[kept] / weights.max()), 4)

@@ -78,8 +78,9 @@ def decide(current: Table) -> DeltaGenerator | None:
         why = ": first try the measurement"
     elif columns:
         why = f": first decide about {_columns(columns)}"
+    ready = "All columns ready" if current.unit.person else "Ready, if each row is another person"
     with title:
-        heading(f"{_columns(columns)} to decide" if columns else "Not ready yet" if why else "All columns ready")
+        heading(f"{_columns(columns)} to decide" if columns else "Not ready yet" if why else ready)
     bar.container(key="in-sight", width="content").page_link(
         "pages/explore.py", label=f"**Explore it**{why}", icon=":material/query_stats:", disabled=bool(why)
     )
@@ -187,7 +188,7 @@ def _protect(current: Table) -> None:
     """Ask whom the guarantee protects: rows, or people with so many rows each."""
     columns, most = [None, *current.names], 1
     person = st.selectbox(
-        "Can one person have several rows? :orange-badge[Please confirm]", columns,
+        "Can one person have several rows?", columns,
         columns.index(current.unit.person), format_func=_whom, key=f"person-{id(current.frame)}", width=440,
     )  # fmt: skip
     if person is not None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,7 @@ GRID = {
 
 def grid(current: Table, busy: bool) -> None:
     """Draw the grid, and take what is typed or clicked in it; while a change is on its way it only shows."""
+    st.markdown("Write values from your form, not from the table: a rare value could give someone away.")
     place, below = st.container(key="columns"), st.container(horizontal=True)
     more = below.toggle("Show all settings", key="all-settings", persist_state="session", help=MORE)
     bars = not stakeholder() and below.toggle(
@@ -87,25 +89,26 @@ def grid(current: Table, busy: bool) -> None:
         height="content" if len(rows) <= TALL else 35 * (TALL + 1),
         alt="The columns of the table: what each is, what is public about it, and what is left to decide.",
     )  # fmt: skip
-    place.markdown("Write values from your form, not from the table: a rare value could give someone away.")
 
 
 def said(spec: dict[str, Any]) -> str:
     """What the grid says of the values or the range of a column's entry."""
-    if is_private(spec):
-        bins = spec.get("bins")
-        return MEASURED + (", groups of equal counts" if bins == PRIVATE else f", {bins} groups" if bins else "")
-    if values := spec.get("values"):
-        plain = all(isinstance(v, str) and v and v == v.strip(" [") and ";" not in v for v in values)
-        return "; ".join(values) if plain else json.dumps(values, ensure_ascii=False)
-    if spec.get("edges"):
-        low, *cuts, high = map(_exact, spec["edges"])
-        return f"{low} to {high}, {SPLIT} {', '.join(cuts)}"
-    if "size" in spec:
-        return f"0 to {spec['size'] - 1}"
-    ends = [_exact(spec[key]) if spec.get(key) is not None else "" for key in ("low", "high")]
-    bins = f"{spec['bins']} groups" if spec.get("bins") else ""
-    return ", ".join(filter(None, [f"{ends[0]} to {ends[1]}" if any(ends) else "", bins]))
+    with suppress(TypeError, ValueError):  # of a file may be anything
+        if is_private(spec):
+            bins = spec.get("bins")
+            return MEASURED + (", groups of equal counts" if bins == PRIVATE else f", {bins} groups" if bins else "")
+        if values := spec.get("values"):
+            plain = all(isinstance(v, str) and v and v == v.strip(" [") and ";" not in v for v in values)
+            return "; ".join(values) if plain else json.dumps(values, ensure_ascii=False)
+        if spec.get("edges"):
+            low, *cuts, high = map(_exact, spec["edges"])
+            return f"{low} to {high}, {SPLIT} {', '.join(cuts)}"
+        if "size" in spec:
+            return f"0 to {spec['size'] - 1}"
+        ends = [_exact(spec[key]) if spec.get(key) is not None else "" for key in ("low", "high")]
+        bins = f"{spec['bins']} groups" if spec.get("bins") else ""
+        return ", ".join(filter(None, [f"{ends[0]} to {ends[1]}" if any(ends) else "", bins]))
+    return json.dumps(spec)
 
 
 def entry_of(name: str, row: dict[str, Any], before: dict[str, Any]) -> dict[str, Any] | None:
@@ -174,12 +177,12 @@ def _rows(current: Table) -> list[dict[str, Any]]:
     for name in _names(current):
         used, spec = name in entries, entries.get(name)
         spec, guess = spec if isinstance(spec, dict) else {}, current.guess(name)
-        taken = (spec.get("kind"), spec.get("read", ""))
+        taken = str(spec.get("kind")), str(spec.get("read", ""))
         step, way = _next_step(wrong.get(name, [])) if used else _use(guess)
         rows.append(
             {
                 "column": name, "public values or range": said(spec) or None if used else "",
-                "what it is": SAID.get(taken, " ".join(map(str, taken))) if used else ASIDE,
+                "what it is": SAID.get(taken, " ".join(taken)) if used else ASIDE,
                 "state": _state(spec, wrong.get(name, []), words.get(name, {})) if used else _aside(guess),
                 "next": step, "way": way,
                 "missing": spec.get("missing", "refuse"), "out of range": spec.get("out_of_range", "refuse"),

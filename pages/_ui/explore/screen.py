@@ -62,6 +62,7 @@ body:has(.st-key-replays) .st-key-screen::before {content: ""; position: absolut
   .st-key-tiles > div {flex-basis: 100% !important;} .st-key-tiles br {display: none;}
   .st-key-tiles p {display: grid; grid-template-columns: 11.5rem 1fr; column-gap: 0.6rem; align-items: start;}
   .st-key-tiles strong {order: -1; grid-row: 1 / span 2;}
+  .st-key-tiles > :last-child p {display: block;}  /* a sentence */
   .st-key-tiles > :not(:last-child) strong ~ span {display: none;}
   :has(> :is(.st-key-verdict, .st-key-uses)), .st-key-verdict, .st-key-uses {display: contents !important;}
   .st-key-uses > div:first-child {flex: none; width: 100%; margin-top: -0.4rem;}

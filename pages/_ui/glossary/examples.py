@@ -32,10 +32,9 @@ def examples() -> dict[str, str]:
     problem, algorithm = QueryRelease(pairs_with(census.domain), census.n), ALGORITHMS["gaussian_maxent"]()
     promises = {
         epsilon: Promise.of_plan(make_plan(algorithm, problem, Budget(epsilon, DELTA)), adaptive=algorithm.adaptive)
-        for epsilon in (0.1, EPSILON, 3.0)
+        for epsilon in (0.1, EPSILON, 10.0)
     }
     right = ", ".join(f"{times_in_100(p.guess()).split()[0]} at ε = {number(e)}" for e, p in promises.items())
-    alone = Promise(EPSILON, DELTA)  # of any algorithm
     events = promises[EPSILON].events
     whole = Lifetime.fixed_by(WHOLE, events)
     (exact, _), (noisy, _) = patient.EXACT, patient.published()
@@ -44,7 +43,8 @@ def examples() -> dict[str, str]:
     return {
         "ε": f"Right guesses of 100, by someone who knows everyone else: at most {right}. A coin: 50. "
         "With Gaussian noise, as on Explore.",
-        "δ": f"At δ = {delta_words(DELTA)} a suspicion may rise further than promised {one_in(alone.failure)}.",
+        "δ": f"At δ = {delta_words(DELTA)} a suspicion may rise further than promised "
+        f"{one_in(Promise(EPSILON, DELTA).failure)}.",
         "composition": f"{how_many(whole.capacity, whole.cost(events))} releases of {at} fit into a whole budget of "
         f"{number(WHOLE.epsilon)}, as Release begins: they add up slowly.",
         "disagreement": f"Titanic at ε = 0.3: {LESSONS['small-groups'].found().words}.",

@@ -40,7 +40,9 @@ def picture(promised: Promise) -> None:
     most, ten, hundred = (
         times_in_100(replace(promised, releases=k).guess()).split()[0] for k in (promised.releases, 10, 100)
     )
-    words = f"At most {most} right: 50 by luck (grey), {float(most) - 50:g} by the release. Unprotected: all 100."
+    words = (
+        f"At most {most} right: 50 by luck (grey), {float(most) - 50:g} by the release (pink). Unprotected: all 100."
+    )
     st.html(drawn.two_worlds(math.ceil(float(most)), words))
     st.caption(f"{words} After 10 releases: {ten}, after 100: {hundred}.")
 
@@ -63,7 +65,7 @@ def verdict(budget: Budget, times: int, planned: Planned | None, right: float, t
         f"{delta_words(budget.delta)} counts it only by how far beyond it is.",
     )
     rows = SEVERAL if table.unit.person is None else plain(f"Protected is {table.unit.words}.", 200)
-    st.markdown(f"{OTHERS} {rows}")
+    st.markdown(f"**Not hidden:** {OTHERS} {rows}")
 
 
 def _evidence(budget: Budget, times: int, planned: Planned | None) -> dict[str, float]:

@@ -135,7 +135,7 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
         promise = Promise.of_plan(algorithm.plan(problem, spend), adaptive=algorithm.adaptive)
         show_tiles(
             [guess_tile(promise.guess())],
-            f"Good for: saying “{example:.4g}, give or take {law.within:.3g} {unit}”. "
+            f"Good for: saying “{example:.3g}, give or take {law.within:.2g} {unit}”. "
             f"Not for: comparing groups under {2 * law.within:.3g} {unit} apart.",
         )
     with right:
@@ -143,7 +143,7 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
             "price", (table.version, column, level, spend.delta, *chosen.values()),
             lambda: [line_law(problem, rows, Budget(e, spend.delta), **chosen).within for e in EPSILONS],
         )  # fmt: skip
-        heading(f"{EPSILONS[-1] / EPSILONS[0]:.0f} times the budget: error {off[0] / off[-1]:.2g} times smaller")
+        heading(f"Within {off[0]:.2g} {plain(unit)} at ε = {EPSILONS[0]:g}, {off[-1]:.2g} at {EPSILONS[-1]:g}")
         frame = pd.DataFrame({"epsilon": EPSILONS, "off": off})
         figure = over_budget(frame, {"off": "9 of 10 values"}, figure_text(f"off by, {unit}", 28))
         figure.add_scatter(x=[spend.epsilon], y=[law.within], mode="markers", marker={"size": 10, "color": SYNTHETIC})

@@ -170,7 +170,7 @@ def share(ready: PreparedRelease, sets: Sequence[DataSet] | None, head: DeltaGen
         by_sum = how_many(whole, request.budget.epsilon)
         words = f"ε = {whole:g} bears {many:,} such releases"
         if lifetime.accounting is not Accounting.PURE and many > by_sum:
-            words += f", not {by_sum}: what they reveal partly cancels out"
+            words = f"Risk grows slowly: {words}, not {by_sum}"
         guess = Promise(request.budget.epsilon, request.budget.delta, ready.events, seen).guess()
         words += f". After {seen}, a guess is right at most {times_in_100(guess)}."
         place.caption(words, help="The whole budget has a failure probability (δ) of its own, which counts, too.")

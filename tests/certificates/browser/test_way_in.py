@@ -98,7 +98,7 @@ def test_a_messy_table_goes_from_upload_to_explore_in_six_clicks_and_a_minute_an
     for label in clicks:
         press(page, label)
         expect(page.get_by_role("button", name=label, exact=True)).to_have_count(0)
-    heads(page, "All columns ready")
+    heads(page, "Ready, if each row is another person")
     sees(page, "is outside the promise")
     explore.click()
     sees(page, "columns to begin with")
