@@ -60,7 +60,6 @@ GRID = {
 
 def grid(current: Table, busy: bool) -> None:
     """Draw the grid, and take what is typed or clicked in it; while a change is on its way it only shows."""
-    st.markdown("Write values from your form, not from the table: a rare value could give someone away.")
     place, below = st.container(key="columns"), st.container(horizontal=True)
     more = below.toggle("Show all settings", key="all-settings", persist_state="session", help=MORE)
     bars = not stakeholder() and below.toggle(
@@ -89,6 +88,7 @@ def grid(current: Table, busy: bool) -> None:
         height="content" if len(rows) <= TALL else 35 * (TALL + 1),
         alt="The columns of the table: what each is, what is public about it, and what is left to decide.",
     )  # fmt: skip
+    place.markdown("Write values from your form, not from the table: a rare value could give someone away.")
 
 
 def said(spec: dict[str, Any]) -> str:
