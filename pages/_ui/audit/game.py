@@ -194,7 +194,7 @@ def piles(found: Audit) -> go.Figure:
     out.update_layout(barmode="overlay", bargap=0)
     out.update_xaxes(title="Anna looks ill →", showticklabels=False)
     room = [0, frame.iloc[:, 1:].max(axis=None) * 1.2]  # for the words above the bars
-    return charts.finish(out.update_yaxes(title="share of releases", tickformat=".0%", range=room), 230)
+    return charts.finish(out.update_yaxes(title="share of releases", tickformat=".0%", range=room), 214)
 
 
 def verdict(played: Judged) -> None:
