@@ -10,6 +10,7 @@ import pandas as pd
 from dpcore import ALGORITHMS, Budget, Marginals
 from dpcore.evaluation.purposes import TESTS, Purposes, alarms_in_words
 from dpcore.evaluation.run import compare, subgroups
+from dpcore.numbers import points
 from dpcore.tags import Tag
 from dpcore.theory.meaning import Promise, times_in_100
 from dpcore.theory.optimal_noise import least_rmse
@@ -182,8 +183,8 @@ def test_what_all_questions_need_what_no_method_beats_and_another_tools_table_ar
             assert drawn["star"]["x"][0] == alone.epsilon
     at = alone.epsilon
     tried = final_errors(berkeley("gaussian_maxent", at, 0))
-    best = f"1 ways to make the copy: Gaussian + maximum entropy, largest error {100 * tried.max_error:.2g} points"
-    assert f"{best} at ε = {at:g}." in captions(app)
+    best = f"At ε = {at:g}, Gaussian + maximum entropy is best: largest error {100 * tried.max_error:.2g} points"
+    assert f"{best}, as exact as counting {points(tried.as_exact_as_sample)}% of" in captions(app)
     least = "least of any unbiased method"
     assert least not in traces(app)
     put(app, measure="root mean square over questions")

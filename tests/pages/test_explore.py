@@ -67,7 +67,7 @@ def test_the_page_says_and_draws_the_numbers_of_the_run_and_of_its_repeats():
     gaps = {name: compare(runs[0].release, truth, Marginals(domain, [[name]])).gaps.max() for name in domain.names}
     column = chart(app, "95% range")["layout"]["xaxis"]["title"]["text"]
     assert gaps[column] == max(gaps.values()), "the column that is off most comes first"
-    assert any(t.get("fill") == "toself" for t in chart(app, screen.ALONE)["data"])
+    assert any(t.get("fill") == "toself" for t in chart(app, "noise alone")["data"])
     shows_the_tiles_of(runs[0], app)
     found, n = final_errors(runs[0]), runs[0].problem.n
     assert f"**{float(f'{found.as_exact_as_sample * n:.2g}'):,.0f} of {n:,} people**" in shown(app)
@@ -113,7 +113,7 @@ def test_one_repeat_shows_the_same_first_run_without_bars_or_range():
     app = opened(repeats="1", seed="1")
     assert "fresh noise" not in captions(app)
     assert "Errors of several answers add up" in captions(app)
-    assert not any(t.get("fill") for t in chart(app, screen.ALONE)["data"])
+    assert not any(t.get("fill") for t in chart(app, "noise alone")["data"])
     shows_the_tiles_of(berkeley("gaussian_maxent", 1.0, 1), app)
 
 

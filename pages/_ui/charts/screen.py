@@ -18,8 +18,8 @@ from .base import BARS, DIVERGING, ERROR, GREY, LINES, SHADES, TEXT, in_points, 
 HEIGHT, FOOT = 256, 18  # of a chart, and of a sentence below it
 MARGIN = {"l": 4, "r": 4, "t": 24, "b": 4}
 LEGEND = {"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0, "font": TEXT}
-FADED, MOST, ENDS = 0.18, 0.9, ["half", "9 of 10"]
-STAGE, ALONE = "closer fit begins", "noise alone"
+FADED, MOST = 0.18, 0.9
+STAGE = "closer fit begins"
 APART = 1.0  # points of difference at which a map's colour is full
 GAP = 0.05  # between two heat maps, as a share of the width
 WIDE = (1 - GAP) / 2
@@ -59,7 +59,7 @@ def convergence_chart(
     if raw_noise is not None:
         line = {"color": GREY, "dash": "dot", "width": 1}
         ends = pd.Series([min(0.0, first[x].min()), first[x].max()])
-        lines.append(_line(ends, pd.Series([raw_noise, raw_noise]), ALONE, line, n, noun) | {"mode": "lines"})
+        lines.append(_line(ends, pd.Series([raw_noise] * 2), "noise alone", line, n, noun) | {"mode": "lines"})
     upon = {"xref": "x", "yref": "y domain"}
     rule = upon | {"type": "line", "y0": 0, "y1": 1, "line": {"color": GREY, "width": 1}}
     place = upon | {"y": 1, "yanchor": "bottom", "xanchor": "left", "showarrow": False, "font": TEXT}
@@ -125,7 +125,9 @@ def questions(table: pd.DataFrame, n: int, noun: str, gaps: np.ndarray, marked: 
     below = {"type": "rect", "x0": 0, "x1": MOST, "y0": 0, "y1": tenth, "line": {"color": GREY, "dash": "dot"}}
     return _small(
         [dots, band],
-        xaxis=_axis("answers, from best to worst", range=[-0.02, 1.02], tickvals=[0.5, MOST], ticktext=ENDS),
+        xaxis=_axis(
+            "answers, from best to worst", range=[-0.02, 1.02], tickvals=[0.5, MOST], ticktext=["half", "9 of 10"]
+        ),
         yaxis=_axis(in_points(n, noun), rangemode="tozero"), shapes=[below],
         annotations=[{"x": MOST, "y": tenth, "text": f"{tenth:.2g} points", "ax": -36, "font": TEXT}],
         dragmode="select", selectdirection="h", showlegend=False,

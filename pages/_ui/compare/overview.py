@@ -15,7 +15,7 @@ from dpcore.algorithms.forecasts import in_bytes
 from dpcore.evaluation.diagnosis import baselines, draw, empirical
 from dpcore.evaluation.run import Comparison
 from dpcore.experiments.frontier import middles, regret
-from dpcore.numbers import brief
+from dpcore.numbers import brief, points
 from dpcore.params import build
 from dpcore.tags import Tag
 from dpcore.workloads import Workload
@@ -132,9 +132,7 @@ def panel(
         title=measure.words, curves=curves, titles=TITLES, planned=planned, zone=zone, star=star,
         promised=promised,
     )  # fmt: skip
-    summary = _best(measure, middle, enough(sweep, asked))
-    summary += f" Marks: {middle['runs'].max()} trials each, on real rows. Only releases are protected."
-    summary += " Do not publish trials." * sweep.asked[0].uploaded
+    summary = _best(sweep, measure, middle, enough(sweep, asked))
     event = st.plotly_chart(
         figure, key="frontier", alt=summary, config=QUIET, on_select="rerun", selection_mode="points"
     )
@@ -146,18 +144,20 @@ def panel(
     return next(same, None)
 
 
-def _best(measure: Measure, middle: pd.DataFrame, at: float | None) -> str:
-    """Which algorithm is best, and how good it and the next are: at an ε if it was tried there, else at the largest."""
+def _best(sweep: Sweep, measure: Measure, middle: pd.DataFrame, at: float | None) -> str:
+    """Which algorithm is best, and how good it and the next are: at an ε if it was tried there, else at the largest.
+
+    Over all questions, the best is also as exact as a sample of so many people.
+    """
     tried = middle[middle["epsilon"] == (at if at in set(middle["epsilon"]) else middle["epsilon"].max())]
     best, *others = tried.nsmallest(2, "error").itertuples()
-    words = f"{measure.words.partition(',')[0]} {_range(best)} points at ε = {best.epsilon:g}"
-    words += "".join(f"; {TITLES[other.algorithm]} {_range(other)}" for other in others)
-    return f"Best of {middle['algorithm'].nunique()} ways to make the copy: {TITLES[best.algorithm]}, {words}."
-
-
-def _range(line: Any) -> str:
-    """A middle error, and the errors of all trials."""
-    return f"{line.error:.2g}" + f" ({line.low:.2g}–{line.high:.2g})" * (line.low < line.high)
+    words = f"At ε = {best.epsilon:g}, {TITLES[best.algorithm]} is best: "
+    words += f"{measure.words.partition(',')[0]} {best.error:.2g} points"
+    words += "".join(f" ({TITLES[other.algorithm]}: {other.error:.2g})" for other in others)
+    runs = sweep.middles("as_exact_as_sample").set_index(["algorithm", "epsilon"])["error"]
+    if (same := runs.get((best.algorithm, best.epsilon))) is not None:
+        words += f", as exact as counting {points(same)}% of people"
+    return f"{words}. Marks: trials on real rows, not protected."
 
 
 def lines(dots: pd.DataFrame) -> pd.DataFrame:

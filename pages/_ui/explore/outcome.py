@@ -106,8 +106,7 @@ class Shown:
 
     def off(self, both: Comparison) -> str:
         """By how many people the answer that is off most is too high or too low."""
-        worst = both.worst(1)
-        gap = (both.synthetic - both.real)[worst].item()
+        gap = (both.synthetic - both.real)[both.worst(1)].item()
         return f"{counted(abs(gap), self.n, self.noun)} too {'many' if gap > 0 else 'few'}"
 
 
@@ -136,10 +135,9 @@ def largest(shown: Shown) -> tiled.Tile:
     """The tile of the largest error: where it is, and how large it becomes in the repeats that are there."""
     both, told = shown.both, distinct(shown.chosen.problem.domain.names)
     label = both.workload.label(int(both.worst(1)[0]))
-    place, more = question(tuple((told.get(column, column), value) for column, value in label)), ""
-    if shown.replays:
-        most = counted(shown.gaps.max(), shown.n, shown.noun)
-        more = f", in {len(shown.runs)} repeats up to {most}"
+    place = question(tuple((told.get(column, column), value) for column, value in label))
+    most = counted(shown.gaps.max(), shown.n, shown.noun)
+    more = f", in {len(shown.runs)} repeats up to {most}" if shown.replays else ""
     return tiled.error(f"Largest error, at {place}", both.gaps.max(), shown.n, shown.noun, more)
 
 
@@ -169,7 +167,8 @@ def spread(shown: Shown) -> None:
             f"In {runs} repeats with fresh noise: typical error {points(typical.min())} to {points(typical.max())} "
             f"points, largest {points(worst.min())} to {points(worst.max())}. "
         )
-    used, by = summary["spent"], summary["spent"]["accounting"]
+    used = summary["spent"]
+    by = used["accounting"]
     if shown.chosen.schema is not None:  # what the schema costs is not the run's to say
         used, by = summary, "the schema and the algorithm together, at the most"
     label = f"{runs} repeats" if shown.replays else "About these numbers"
