@@ -157,7 +157,7 @@ def _best(sweep: Sweep, measure: Measure, middle: pd.DataFrame, at: float | None
     runs = sweep.middles("as_exact_as_sample").set_index(["algorithm", "epsilon"])["error"]
     if (same := runs.get((best.algorithm, best.epsilon))) is not None:
         words += f", as exact as counting {points(same)}% of people"
-    return f"{words}. Marks: trials on real rows, not protected."
+    return f"{words}. Marks: unprotected trials on real rows."
 
 
 def lines(dots: pd.DataFrame) -> pd.DataFrame:
