@@ -23,7 +23,7 @@ def test_the_frontier_shows_every_run_and_a_click_shows_and_restores_one(page, s
     page.goto(f"{server}/compare?sample=berkeley&{algorithms}&epsilons=0.1&epsilons=1&sweep-seeds=1")
     expect(page.get_by_role("tab", name="Report")).to_be_visible(timeout=90_000)  # a sample runs at once
     idle(page, timeout=90_000)
-    sees(page, re.compile("At ε = .* is best: "))
+    sees(page, re.compile("At ε = .* is best"))
     page.wait_for_function("document.querySelectorAll('.js-plotly-plot .scatterlayer .points path').length >= 5")
     assert len(dots(page)) == 5
     page.mouse.click(*dots(page)[0])
