@@ -95,16 +95,18 @@ class Lesson:
     @property
     def seen(self) -> list[float]:
         """The known bar, and the hidden one once it is revealed, in the median of their repeats."""
-        places = (self.known, self.hidden)[: 1 + self.revealed]
-        return [float(np.median(self.values[:, moving.STOPS.index(at), bar])) for at, bar in places]
+        return [
+            np.median(self.values[:, moving.STOPS.index(at), bar])
+            for at, bar in (self.known, self.hidden)[: 1 + self.revealed]
+        ]
 
     def card(self) -> None:
         """Draw what is seen, on one scale with all lessons about the same sample."""
         st.caption(self.shows)
         named = self.known[0] == self.hidden[0]
         names = [self.bars[bar].name if named else f"ε = {number(at)}" for at, bar in (self.known, self.hidden)]
-        alike = (one.seen for one in LESSONS.values() if one.settings["sample"] == self.settings["sample"])
-        figure = guessed(names, self.seen, [in_unit(bar, self.unit) for bar in self.seen], max(max(alike)))
+        alike = (max(one.seen) for one in LESSONS.values() if one.settings["sample"] == self.settings["sample"])
+        figure = guessed(names, self.seen, [in_unit(bar, self.unit) for bar in self.seen], max(alike))
         st.plotly_chart(figure, key=f"card-{self.key}", alt=self.task, config=QUIET)
 
 
