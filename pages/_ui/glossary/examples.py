@@ -14,10 +14,9 @@ from ..lessons import patient
 from ..lessons.answers import in_unit
 from ..lessons.lesson import DELTA, LESSONS
 from ..lessons.moving import STOPS
-from ..shell import number, sample_table
+from ..shell import controls, number, sample_table
 
 EPSILON = 1.0
-WHOLE = Budget(3.0, 1e-6)  # what Release offers first
 
 
 def medians(lesson: str, epsilon: float) -> list[str]:
@@ -36,7 +35,7 @@ def examples() -> dict[str, str]:
     }
     right = ", ".join(f"{times_in_100(p.guess()).split()[0]} at ε = {number(e)}" for e, p in promises.items())
     events = promises[EPSILON].events
-    whole = Lifetime.fixed_by(WHOLE, events)
+    whole = Lifetime.fixed_by(controls.WHOLE, events)
     (exact, _), (noisy, _) = patient.EXACT, patient.published()
     typical, sampled = medians("epsilon", EPSILON)[0], medians("population", 10.0)
     at = f"ε = {number(EPSILON)}"
@@ -46,7 +45,7 @@ def examples() -> dict[str, str]:
         "δ": f"At δ = {delta_words(DELTA)} a suspicion may rise further than promised "
         f"{one_in(Promise(EPSILON, DELTA).failure)}.",
         "composition": f"{how_many(whole.capacity, whole.cost(events))} releases of {at} fit into a whole budget of "
-        f"{number(WHOLE.epsilon)}, as Release begins: they add up slowly.",
+        f"{number(controls.WHOLE.epsilon)}, as Release begins: they add up slowly.",
         "disagreement": f"Titanic at ε = 0.3: {LESSONS['small-groups'].found().words}.",
         "α": f"α = {number(algorithm.alpha)}, unless you choose.",
         "frontier": f"Census: off by {medians('epsilon', 0.1)[0]} at ε = 0.1, by {typical} at {at}.",

@@ -98,8 +98,7 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
                 "Rows below the value", 0.01, 0.99, 0.5, 0.01, "percent", key="level", help=words,
                 bind="query-params",
             )  # fmt: skip
-    unit = ({} if table.uploaded else UNITS).get(column, f"in {told[column]}")
-    with left:
+        unit = ({} if table.uploaded else UNITS).get(column, f"in {told[column]}")
         picture = st.container()
         spend = controls.budget(experts)
     words = "A small μ lets the answer roam, a large one pulls it to the middle of the public range. 1: as theory says."

@@ -66,17 +66,17 @@ def dataset(table: Table, sets: Sequence[DataSet], place: DeltaGenerator, expert
             "Whole budget (ε)",
             0.01,
             1000.0,
-            3.0,
+            controls.WHOLE.epsilon,
             key="total-epsilon",
             help=words,
             persist_state="session",
             width=170,
         )
         delta = experts.select_slider(
-            "Failure probability of all releases together (δ)", controls.DELTAS, 1e-6, controls.number,
+            "Failure probability of all releases together (δ)", controls.DELTAS, controls.WHOLE.delta, controls.number,
             key="total-delta", help=words, persist_state="session",
         )  # fmt: skip
-        fields["total"] = Budget(float(epsilon), delta)
+        fields["total"] = Budget(epsilon, delta)
     else:
         fields["new_version"] = place.checkbox(
             "This is a new version: data about the same people", key=f"version-{name}-{len(found.versions)}",

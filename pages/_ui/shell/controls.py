@@ -19,6 +19,7 @@ AUTO, STAR = "auto", "*"
 EPSILONS = [0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0]
 DELTAS = [0.0] + [float(f"1e-{power}") for power in range(12, 1, -1)]
 MOST_RELEASES = 100  # whose promise is said together: the time of the exact sum grows with the square of their number
+WHOLE = Budget(3.0, 1e-6)  # of all releases together, until a person says otherwise
 WORLDS = 5  # runs with other noise each, unless a person says otherwise
 SEEDS = 0, 2**31 - 1
 KEPT = {"bind": "query-params"}  # in the address, and there when a person comes back to the page

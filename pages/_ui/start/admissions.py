@@ -105,5 +105,7 @@ def _said(epsilon: float, error: float, worst: float, guess: float, n: int, hidd
     words = f"At **ε = {number(epsilon)}**: {who} **{right}** {asked}."
     if hidden:
         return words
-    off = f"The worst bar is off by **{round(n * error):,} of {n:,} people**"
-    return f"{words} {off}, in {len(SEEDS)} repeats by up to {round(n * worst):,}."
+    return (
+        f"{words} The worst bar is off by **{round(n * error):,} of {n:,} people**, "
+        f"in {len(SEEDS)} repeats by up to {round(n * worst):,}."
+    )
