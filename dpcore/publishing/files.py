@@ -79,10 +79,11 @@ def write(
     _put_json(made / "release.json", facts)
     _put_json(made / "account.json", account)
     first = (ready.measuring, ready.division) if isinstance(ready, SettledRelease) else None
+    why = proof(facts["made_by"]["algorithm"], ready.request.algorithm, ready.plan, ready.problem, first)
     documents = {
         "card.html": card(facts),
         "review.html": review_page(facts),
-        "proof.html": proof_page(proof(facts["made_by"]["algorithm"], ready.request.algorithm, ready.plan, first)),
+        "proof.html": proof_page(why),
         "registry.yaml": registry.entry(facts, len(account["releases"])),
         "verify.py": VERIFIER,
     }
