@@ -227,6 +227,7 @@ SPENT = number(0, MAX_EPSILON, above=True)
 DELTA = either(choice(0, 0.0), number(MIN_DELTA, MAX_DELTA))
 SHARE = number(0, 1)
 VALUE = either(number(-math.inf, math.inf), FLAG, WORDS)
+SETTING = either(number(-1e300, 1e300), FLAG, WORDS)
 BOUND = number(-1e15, 1e15)
 LIFETIME = choice(*ACCOUNTINGS)
 COLUMN = fields(
@@ -283,7 +284,7 @@ RELEASE = fields(
                 ),
             }
         ),
-        "plan": fields({"choices": items(fields({"name": text(), "value": VALUE, "why": WORDS}))}),
+        "plan": fields({"choices": items(fields({"name": text(), "value": SETTING, "why": WORDS}))}),
         "made_by": fields(
             {"algorithm": text(), "source": WORDS, "adaptive": FLAG, "public_start": FLAG, "noise": WORDS}
         ),

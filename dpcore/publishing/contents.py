@@ -171,18 +171,23 @@ def check_answers(folder: Folder) -> str:
         need(numbers == (told.count, len(errors)), f"{len(errors)} of {told.count} answers were measured")
         ends = near(stated["least"], min(errors)) and near(stated["most"], max(errors))
         need(ends, f"standard errors are from {min(errors):.6g} to {max(errors):.6g}")
-    _check_noise(utility, told, records)
-    _check_uses(utility, folder)
+    variances, sizes = _variances(folder)
+    errors = [0.0, *(_error(axes, variances, sizes) for axes in variances)]
+    _check_noise(utility, told, errors, records)
+    _check_uses(utility, _half_widths(variances, sizes), records)
     return f"{told.count} answers, as exact as release.json says"
 
 
-def _check_noise(utility: dict, told: Answers, records: int) -> None:
-    """Raise WrongError for sizes of noise, or a sample, that the intervals of the answers contradict."""
+def _check_noise(utility: dict, told: Answers, errors: list, records: int) -> None:
+    """Raise WrongError for sizes of noise, or a sample, that intervals or the `errors` of tables contradict."""
     noise, exact = utility["noise"], utility["as_exact_as_sample"]
     need((noise is None) == (exact is None), "the size of the noise and the sample do not go together")
     if noise is None or exact is None:
         return
     typical, largest = noise
+    tables = [z * error for error in errors for z in (NORMAL, LAPLACE)]
+    need(any(near(largest, size) for size in tables), f"no table's noise keeps within {largest:.6g}")
+    need(MEAN * min(errors[1:], default=0.0) <= typical * (1 + NEAR), f"every answer is off by more than {typical:.6g}")
     width = max(told.widths, default=largest)
     need(width <= largest * (1 + NEAR), f"an answer is off by up to {width:.6g}, not {largest:.6g}")
     need(typical <= largest * MEAN / NORMAL * (1 + NEAR), "the typical error exceeds what 19 of 20 answers keep")
@@ -199,9 +204,8 @@ def _check_noise(utility: dict, told: Answers, records: int) -> None:
     need(low * (1 - NEAR) <= exact <= high * (1 + NEAR), f"as exact as {low:.4g} to {high:.4g} of the rows")
 
 
-def _check_uses(utility: dict, folder: Folder) -> None:
+def _check_uses(utility: dict, halves: list, records: int) -> None:
     """Raise WrongError unless what a release is good for follows from its noisy tables, as its sentence says."""
-    records = folder.facts["protects"]["records"]
     need(utility["tolerance"] == POINT, f"uses are called good at {POINT}")
     said = [
         f"{words}: {' and '.join(some)}."
@@ -210,15 +214,13 @@ def _check_uses(utility: dict, folder: Folder) -> None:
     ]
     unknown = "How exact the answers are is not known before they are compared with the table."
     need(utility["sentence"] == (" ".join(said) or unknown), "the sentence on use contradicts its own lists")
-    halves = _half_widths(folder)
     uses = [_uses(halves, z, records) for z in (NORMAL, LAPLACE)]  # what noise it is tables.npz does not say
     stated = (utility["good_for"], utility["not_for"], utility["smallest_group"])
     need(stated in uses, f"the noisy tables suit other uses: {uses[0]}"[:300])
 
 
-def _half_widths(folder: Folder) -> list[float | None]:
+def _half_widths(variances: dict, sizes: list) -> list[float | None]:
     """The standard error that 95% of the cells of all tables of one, and of two columns keep; None where unmeasured."""
-    variances, sizes = _variances(folder)
     several = [axis for axis in range(len(sizes)) if sizes[axis] > 1]
     halves: list[float | None] = []
     for ways in (1, 2):

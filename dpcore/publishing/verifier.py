@@ -58,8 +58,8 @@ INSIDE = (
     "lies in the folder that it is to judge, and whoever changed that may have changed it; use a copy from elsewhere"
 )
 BELIEVED = (  # what no check can find out from the files
-    "who was counted and how many rows there are, how the rows were read, which algorithm ran with which settings, "
-    "where its noise came from, and that nobody looked before"
+    "who was counted, how many rows there are and how many of one person, how they were read, which algorithm ran with "
+    "which settings, where its noise came from, and that nobody looked before"
 )
 
 
