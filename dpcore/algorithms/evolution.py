@@ -110,7 +110,7 @@ class PrivateEvolution(Algorithm):
             rounds,
             kept,
             *self.given("post", "sampling", "release", "threshold", "multiplicity", "schedule"),
-            Choice("sigma", sigma, f"{why}, √(2T)/(nμ)" if budget.delta > 0 else f"{why}, √2 · 2T/(nε)"),
+            Choice("sigma", sigma, f"{why}, b√(2T)/(nμ)" if budget.delta > 0 else f"{why}, √2 · 2bT/(nε)"),
             Choice("alpha", alpha, "D σ^{1/max(d,2)}, the finest variation"),
             Choice("levels", L, "⌈log₂(D/α)⌉ scales of variation"),
         )

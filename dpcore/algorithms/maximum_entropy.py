@@ -72,7 +72,8 @@ class GaussianMaxEnt(Algorithm):
             rounds, of = (shown, most), "of the tree that holds all measured tables"
         cells = Choice("cells", model.size, of)
         spend = gaussian_share(budget)
-        sigma = Choice("sigma", deviation(Answers(measured), spend, problem.effective_n), "noise on an answer, Δ₂/(nμ)")
+        noise = deviation(Answers(measured), spend, problem.effective_n)
+        sigma = Choice("sigma", noise, "noise on an answer, bΔ₂/(nμ)")
         charge = Charge("measure", spend, statistic=Answers(measured))
         return Plan(budget, (charge,), (*_substitute(problem.workload, measured), *rounds, cells, alpha, sigma))
 

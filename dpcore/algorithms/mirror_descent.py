@@ -95,9 +95,8 @@ class DPAM(Algorithm):
         balanced = 0.3 / math.sqrt(max(min(rounds.value, best / 5), TINY) * math.log(max(k, 2)))
         alpha = self.settled("alpha", _clipped(balanced), "0.3/√(T log k), with T no more than a fifth of T*")
         spend = gaussian_share(budget, 1 / rounds.value)
-        sigma = Choice(
-            "sigma", noise_scale(cells, spend, n), f"noise on every combination, anew each round; Δ₂ = {cells.l2:.4g}/n"
-        )
+        why = f"noise on every combination, anew each round; bΔ₂/(nμ), Δ₂ = {cells.l2:.4g}"
+        sigma = Choice("sigma", noise_scale(cells, spend, n), why)
         charge = Charge("measure", spend, rounds.value, cells)
         return Plan(budget, (charge,), (rounds, alpha, *public, *self.given("noise"), sigma, *stand.choices))
 
@@ -121,7 +120,7 @@ class DPAM(Algorithm):
             *public,
             *self.given("noise"),
             Choice("measured", what, why),
-            Choice("sigma", sigma, f"noise on every {'cell' if what == 'subspace' else 'answer'}, Δ₂/(nμ)"),
+            Choice("sigma", sigma, f"noise on every {'cell' if what == 'subspace' else 'answer'}, bΔ₂/(nμ)"),
             Choice("temperature", tau, "twice the noise of an answer: below that the maximum would only follow noise"),
         )
         charge = Charge("measure", spend, statistic=Answers if stand.charges else statistic)

@@ -68,7 +68,7 @@ class Residual(Algorithm):
             Choice("rounds", 1 + (self.fit != "none"), "all is measured at once, and then fitted where that is asked"),
             Choice("fit", self.fit, "counts below 0 stay" if self.fit == "none" else "no count below 0, hence biased"),
             Choice("spaces", int(spaces.count.sum()), "tables and their margins, each apart from what it sums up"),
-            Choice("sigma", deviation(asked, spend, problem.effective_n), "noise on the weighted parts, Δ₂/(nμ)"),
+            Choice("sigma", deviation(asked, spend, problem.effective_n), "noise on the weighted parts, bΔ₂/(nμ)"),
             Choice("rmse", rmse, "of all counts of the tables, exactly"),
         )
         return Plan(budget, (Charge("measure", spend, statistic=asked),), choices)

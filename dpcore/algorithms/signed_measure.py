@@ -46,7 +46,7 @@ class PSMM(Algorithm):
     def plan(self, problem: PointRelease, budget: Budget) -> Plan:
         """The charge of one release of counts with the whole budget."""
         n, d = problem.effective_n, problem.d
-        spend, why = noise_share(budget), "√2/(nμ)" if budget.delta > 0 else "√2 · 2/(nε)"
+        spend, why = noise_share(budget), "b√2/(nμ)" if budget.delta > 0 else "√2 · 2b/(nε)"
         sigma = deviation(Votes, spend, n)
         best = theory.partition_cells(n=n, epsilon=budget.epsilon, delta=budget.delta) / SHARE.get(d, 1)
         rule = "nε/√log(1/δ) (nε at δ = 0), an eighth of it for d = 1, at most 8,000"

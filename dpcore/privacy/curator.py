@@ -127,8 +127,8 @@ class Curator(Holder):
     def measure(self, statistic: Statistic, spend: Gaussian | Pure | Approximate) -> Measurement:
         """The statistic with noise added. Raises BudgetError, before reading rows, where the budget does not suffice.
 
-        - Gaussian(μ): The noise is N(0, (Δ₂/(nμ))²).
-        - Pure(ε): The noise is Laplace(Δ₁/(nε)).
+        - Gaussian(μ): The noise is N(0, (bΔ₂/(nμ))²), for neighbours that differ in b rows (of one person).
+        - Pure(ε): The noise is Laplace(bΔ₁/(nε)), for neighbours that differ in b rows (of one person).
         - Approximate(ε₀, δ₀): The votes get noise Laplace(bΔ₁/(nε₀)) on positive shares, which are released only from
           the threshold H = (bΔ₁/(nε₀)) log(b/(2δ₀)) + b/n on, for neighbours that differ in b rows (the group). A
           share of c ≤ b votes that the neighbour lacks reaches H with probability ½ e^{−(H − c/n) nε₀/(bΔ₁)} ≤ δ₀/b,

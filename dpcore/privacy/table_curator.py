@@ -45,7 +45,7 @@ class TableCurator(Curator):
         self._threshold: tuple[Pure, float, float] | None = None  # paid and not used up: spend, Δ, its noise
 
     def select(self, score: SignedErrors | TableErrors, spend: BoundedRange | Pure) -> int:
-        """The index of a nearly largest score, chosen with noise of scale 2Δ/(nε₀).
+        """The index of a nearly largest score, chosen with noise of scale 2bΔ/(nε₀), b rows of one person.
 
         - Pure(ε₀): Permute-and-flip, which is ε₀-DP.
         - BoundedRange(ε₀): The exponential mechanism.
@@ -59,11 +59,11 @@ class TableCurator(Curator):
         return mechanisms.permute_and_flip(scores, scale, self._rng)
 
     def draw_queries(self, score: SignedErrors, spend: BoundedRange, times: int = 1) -> Array:
-        """Independent signed queries (times,), each with probability ∝ exp(η · score), η = n ε₀/(2Δ).
+        """Independent signed queries (times,), each with probability ∝ exp(η · score), η = n ε₀/(2bΔ).
 
-        Each is a draw of the exponential mechanism, ε₀-bounded-range as derived above, and has a cost of its own: they
-        are independent given the public sums, so ρ = times · ε₀²/8. Raises BudgetError, before any row is read, when
-        the plan does not allow all the charges.
+        Neighbours differ in b rows (of one person). Each is a draw of the exponential mechanism, ε₀-bounded-range as
+        derived above, and has a cost of its own: they are independent given the public sums, so ρ = times · ε₀²/8.
+        Raises BudgetError, before any row is read, when the plan does not allow all the charges.
         """
         times = plain(times)
         _, scores, scale = self._scored("draw_queries", score, (SignedErrors,), spend, (BoundedRange,), times)
@@ -87,12 +87,13 @@ class TableCurator(Curator):
     def above_threshold(self, errors: AbsoluteErrors, spend: Pure) -> int | None:
         """The index in a batch of the first query whose error exceeds the level, by sparse vector; else None.
 
-        One noisy threshold, ν ~ Laplace(Δ/(nε₁)), serves any number of queries, each with noise Laplace(2Δ/(nε₂)), up
-        to and with the first one above (`mechanisms.first_above`); ε₀ = ε₁ + ε₂ is divided between both. While none
-        is, the threshold stays in here for the next batch, whose queries, answers and level may depend on what was
-        released before; after one is, the next call costs anew. Nothing else may be asked while it is in use, so that
-        uses compose one after the other. Raises BudgetError, before any row is read, when the plan does not allow the
-        charge, or the threshold in use was paid for by another spend or sensitivity.
+        One noisy threshold, ν ~ Laplace(bΔ/(nε₁)), serves any number of queries, each with noise Laplace(2bΔ/(nε₂)),
+        for neighbours that differ in b rows (of one person), up to and with the first one above
+        (`mechanisms.first_above`); ε₀ = ε₁ + ε₂ is divided between both. While none is, the threshold stays in here for
+        the next batch, whose queries, answers and level may depend on what was released before; after one is, the next
+        call costs anew. Nothing else may be asked while it is in use, so that uses compose one after the other. Raises
+        BudgetError, before any row is read, when the plan does not allow the charge, or the threshold in use was paid
+        for by another spend or sensitivity.
         """
         errors, spend = self._check(errors, STREAMED, spend, (Pure,))
         known = self._threshold

@@ -3,9 +3,7 @@
 Only released objects and public facts come here, never a record.
 """
 
-import inspect
 import json
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,6 @@ import numpy as np
 import pandas as pd
 
 from ..data.domain import Domain
-from ..errors import written_out
 from ..intervals.cells import cell_intervals
 from ..intervals.known import known
 from ..intervals.linked import linked
@@ -27,7 +24,7 @@ from ..releases import Histogram, Release, UnbiasedAnswers
 from ..theory.meaning import Promise
 from ..types import Array, Json
 from ..workloads import Marginals, Workload
-from . import recount, registry, verifier
+from . import registry, verifier
 from .card import card
 from .dataset import Reservation
 from .draw import Drawing
@@ -35,15 +32,10 @@ from .facts import facts_of
 from .prepared import PreparedRelease, SettledRelease
 from .proof import proof, proof_page
 from .review import review_page
+from .standalone import VERIFIER
 
 MOST_WEIGHTS, MOST_CSV_WEIGHTS = 2_000_000, 100_000  # cells up to which weights are written, and also as text
 MOST_TESTED = 20_000  # cells of the pairs of columns that are tested for a link
-# The verifier as it stands alone, with a copy of what it imports from this program.
-VERIFIER = re.sub(
-    r"\nfrom \.\.errors import .*\nfrom \.recount import .*\n",
-    lambda _: f"\n{inspect.getsource(recount)}\n\n{inspect.getsource(written_out)}\n",
-    inspect.getsource(verifier),
-)
 STARTERS = ("=", "+", "-", "@", "\t", "\r", "\n")  # with which a spreadsheet takes a text for a formula
 
 
@@ -87,10 +79,11 @@ def write(
     _put_json(made / "release.json", facts)
     _put_json(made / "account.json", account)
     first = (ready.measuring, ready.division) if isinstance(ready, SettledRelease) else None
+    why = proof(facts["made_by"]["algorithm"], ready.request.algorithm, ready.plan, ready.problem, first)
     documents = {
         "card.html": card(facts),
         "review.html": review_page(facts),
-        "proof.html": proof_page(proof(facts["made_by"]["algorithm"], ready.request.algorithm, ready.plan, first)),
+        "proof.html": proof_page(why),
         "registry.yaml": registry.entry(facts, len(account["releases"])),
         "verify.py": VERIFIER,
     }

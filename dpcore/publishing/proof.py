@@ -5,6 +5,7 @@ so that a proof cannot speak of another program than the one that runs.
 """
 
 import inspect
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -30,6 +31,7 @@ from ..privacy.accounting import (
 )
 from ..privacy.column_curator import ColumnCurator
 from ..privacy.curators import CURATORS
+from ..problems import Grouped
 from ..schemas.plan import Division, joint_cost
 from ..types import value_object
 from .printing import TEMPLATES, page
@@ -42,6 +44,7 @@ NAMES: dict[type, str] = {
 LONG = 60  # characters of a derivation that is not repeated in a proof
 SPENDS = ("Exact", *(kind.__name__ for kind in NAMES))
 WORKLOADS = ("Marginals", "Explicit", "TableQueries", "Union")
+MEASURING = ("measure", "measure_sample", "count", "frequent")  # verbs that release a value with noise
 LETTERS = {"mu": "μ", "epsilon": "ε₀", "failure": "δ₀", "noise_multiplier": "z", "rate": "q", "rho": "ρ"}
 
 
@@ -49,7 +52,8 @@ LETTERS = {"mu": "μ", "epsilon": "ε₀", "failure": "δ₀", "noise_multiplier
 class ProofStep:
     """One charge of a plan in the proof: its statistic, derivation, mechanism, spend, law and cost, in words.
 
-    `sizes` are the sensitivities of n times the value, where they are known before the run; `cost` is what all `times`
+    `sizes` are the sensitivities of n times the value to one row, where they are known before the run, and `group` is
+    how many rows one person has at most; `noise` is how large the noise is, as text, or "". `cost` is what all `times`
     of it add to the plan's one sum, as text. `column` is the one whose schema is measured by it.
     """
 
@@ -61,12 +65,17 @@ class ProofStep:
     law: str
     times: int
     cost: str
+    group: int
+    noise: str
     column: str = ""
 
 
 @value_object
 class Proof:
-    """A whole proof: all steps, their total, the theorem that adds them up, and the promise kept."""
+    """A whole proof: all steps, their total, the theorem that adds them up, and the promise kept.
+
+    It is about a table of n `rows`, of which one person has `group` at the most.
+    """
 
     algorithm: str
     title: str
@@ -77,12 +86,18 @@ class Proof:
     theorem: str
     epsilon: float
     promise: tuple[float, float]
+    rows: int
+    group: int
 
 
 def proof(
-    name: str, algorithm: Algorithm | type[Algorithm], plan: Plan, measured: tuple[Plan, Division] | None = None
+    name: str,
+    algorithm: Algorithm | type[Algorithm],
+    plan: Plan,
+    problem: Grouped,
+    measured: tuple[Plan, Division] | None = None,
 ) -> Proof:
-    """The proof for a plan of the algorithm that is registered under `name`.
+    """The proof for a plan of the algorithm that is registered under `name`, for the rows of this problem.
 
     Where the schema is `measured` by a plan of its own, within a division of the whole budget, its charges come first,
     named after columns, and the total is what the ledger's check of both adds up: all that may ever be spent.
@@ -94,17 +109,19 @@ def proof(
         accounting, budget = division.accounting, division.budget
         cost, failure, epsilon = joint_cost(division, first, plan, algorithm.adaptive)
         sums = Sums(pure=cost) if accounting is Accounting.PURE else Sums(rho=cost, failure=failure)
-        steps = [_step(charge, first, accounting, ColumnCurator, charge.name) for charge in first.charges]
+        steps = [_step(charge, first, accounting, ColumnCurator, problem) for charge in first.charges]
     return Proof(
         algorithm=name,
         title=algorithm.about.title,
         source=algorithm.about.source,
         adaptive=algorithm.adaptive,
-        steps=(*steps, *(_step(charge, plan, accounting, CURATORS[algorithm.problem]) for charge in plan.charges)),
+        steps=(*steps, *(_step(c, plan, accounting, CURATORS[algorithm.problem], problem) for c in plan.charges)),
         total=_total(sums, accounting),
         theorem=_theorem(accounting),
         epsilon=epsilon,
         promise=(budget.epsilon, budget.delta),
+        rows=problem.n,
+        group=problem.group,
     )
 
 
@@ -136,22 +153,39 @@ def proof_page(found: Proof) -> str:
 
 def step_lines(step: ProofStep) -> list[tuple[str, str]]:
     """The lines of a step by name: the statistic, its sensitivity, the released value, and the cost."""
-    sizes = ", ".join(f"{SIZES[name]} = {value:.6g}" for name, value in step.sizes.items())
+    group = step.group
+    noise = [("How large the noise is", step.noise)] if step.noise else []
     return [
         ("What is measured", step.derivation),
-        ("Sensitivity", sizes or "Known when it is measured, by the same derivation. The noise follows it."),
+        ("Sensitivity", _sensitivity(step.sizes, group)),
         ("What is released", step.mechanism),
+        *noise,
         ("Use of the budget", f"{step.times:,} × {step.spend}"),
         ("Why that is enough", step.law),
         ("Cost", step.cost),
     ]
 
 
-def _step(charge: Charge, plan: Plan, accounting: Accounting, holder: type, column: str = "") -> ProofStep:
+def _sensitivity(sizes: dict[str, float], group: int) -> str:
+    """The sensitivities to one row, and to all rows of one person."""
+    several = f"times {group} for {group} rows of one person" if group > 1 else ""
+    if not sizes:
+        known = "Known when it is measured, by the same derivation"
+        return f"{known}{', ' if several else ''}{several}. The noise follows it."
+    each = [f"{SIZES[name]} = {value:.6g}" for name, value in sizes.items()]
+    if not several:
+        return ", ".join(each)
+    whole = [f"{group} {SIZES[name]} = {group * value:.6g}" for name, value in sizes.items()]
+    return f"{', '.join(each)}, {several}: {', '.join(whole)}"
+
+
+def _step(charge: Charge, plan: Plan, accounting: Accounting, holder: type, problem: Grouped) -> ProofStep:
     """The step of a proof for one charge of a plan; `holder` is the curator whose verb it is."""
     statistic, spend = charge.statistic, charge.spend
     kind = statistic if isinstance(statistic, type) else type(statistic)
-    named = {} if isinstance(statistic, type) else {name: getattr(statistic, name, None) for name in SIZES}
+    named = {name: getattr(statistic, name, None) for name in SIZES}  # of a class, what all of its kind have
+    sizes = {name: float(value) for name, value in named.items() if isinstance(value, (int, float))}
+    counts = holder is ColumnCurator
     asked = getattr(statistic, "workload", None)
     kept = [type(spend).__name__] + ["Exact"] * plan.exact
     kept += [type(w).__name__ for w in (asked, *(w for w, _ in asked.members))] if asked else WORKLOADS
@@ -159,14 +193,41 @@ def _step(charge: Charge, plan: Plan, accounting: Accounting, holder: type, colu
     return ProofStep(
         statistic=_plain(re.split(r"[:.]", _doc(kind))[0]),
         derivation=_told(_doc(kind), kept),
-        sizes={name: float(value) for name, value in named.items() if isinstance(value, (int, float))},
+        sizes=sizes,
         mechanism=_told(_doc(getattr(holder, _verb(charge))), kept),
         spend=_spend(spend),
         law=_plain(_doc(type(spend))),
         times=charge.times,
         cost=_total(each, accounting),
-        column=column,
+        group=problem.group,
+        noise=_noise(charge, sizes, problem, counts=counts) if _verb(charge) in MEASURING else "",
+        column=charge.name if counts else "",
     )
+
+
+def _noise(charge: Charge, sizes: dict[str, float], problem: Grouped, *, counts: bool) -> str:
+    """The standard deviation of the noise of a measurement, with every number that it is made of, in words.
+
+    Of counts it is in rows, else a share of the n rows. Where the sensitivity is not known yet, σ is a multiple of it.
+    """
+    spend, n, b = charge.spend, problem.n, problem.group
+    per = "" if counts else "n"
+    rows = "" if counts else f"{n:,} × "
+    if isinstance(spend, SubsampledGaussian):
+        clip, z, q = sizes.get("clip"), spend.noise_multiplier, spend.rate
+        shown = "C" if clip is None else f"{clip:.6g}"
+        sigma = z / (q * n) * (1.0 if clip is None else clip)
+        return f"σ = zC/(qn) = {z:.6g} × {shown}/({q:.6g} × {n:,}) = {sigma:.6g}{' C' if clip is None else ''}"
+    gaussian = isinstance(spend, Gaussian)
+    size, letter = ("l2", "μ") if gaussian else ("l1", "ε₀")
+    amount = spend.mu if isinstance(spend, Gaussian) else spend.pure
+    delta = sizes.get(size)
+    sigma = (1.0 if gaussian else math.sqrt(2)) * b / (amount if counts else n * amount)
+    formula = f"{'' if gaussian else '√2 '}b {SIZES[size]}/({per}{letter})"
+    root = "" if gaussian else "√2 × "
+    shown = SIZES[size] if delta is None else f"{delta:.6g}"
+    result = f"{sigma:.6g} {SIZES[size]}" if delta is None else f"{sigma * delta:.6g}"
+    return f"σ = {formula} = {root}{b} × {shown}/({rows}{amount:.6g}) = {result}{' rows' if counts else ''}"
 
 
 def _verb(charge: Charge) -> str:

@@ -3,7 +3,6 @@
 Nothing here is shared with the program's own accounting, so that two programs have to agree.
 """
 
-import json
 import math
 from typing import Any
 
@@ -11,7 +10,18 @@ GDP, ZCDP, PURE = "exact Gaussian (GDP)", "zero-concentrated DP", "sum of ε"
 OPTIMAL = "optimal composition of so many of each kind"
 NEAR = 1e-6  # relative: by how much two programs may disagree about an ε
 ROOM = 1 + 1e-9
-MOST_TIMES, MOST_COMPOSED = 10**12, 1_000_000  # of an event, and of those that are composed optimally
+MAX_TIMES, MAX_COMPOSED = 10**12, 1_000_000  # of an event, and of those that are composed optimally
+ACCOUNTINGS = (GDP, ZCDP, PURE)  # that add up all releases of a data set
+EVENT_SIZES = {  # the kinds of events, each with the name of what it costs
+    "Gaussian": "mu",
+    "BoundedRange": "epsilon",
+    "Pure": "epsilon",
+    "Approximate": "epsilon",
+    "Concentrated": "rho",
+    "Filtered": "rho",
+    "Drawn": "error",
+}
+SYMBOLS = {GDP: "μ²", ZCDP: "ρ", PURE: "ε", OPTIMAL: "releases"}
 
 
 class WrongError(Exception):
@@ -66,8 +76,8 @@ def optimal_epsilon(each: float, times: int, delta: float) -> float:
     from scipy.optimize import brentq
     from scipy.special import gammaln
 
-    if times > MOST_COMPOSED:
-        raise WrongError(f"{times} releases composed at once, more than the {MOST_COMPOSED} that this file takes")
+    if times > MAX_COMPOSED:
+        raise WrongError(f"{times} releases composed at once, more than the {MAX_COMPOSED} that this file takes")
     i = np.arange(times + 1)
     ways = gammaln(times + 1) - gammaln(i + 1) - gammaln(times - i + 1)
     weights = np.exp(ways + (times - i) * each - times * np.logaddexp(0.0, each))
@@ -116,21 +126,95 @@ def stated(added: float, delta: float, accounting: str) -> float:
     return gdp_epsilon(math.sqrt(added), delta) if accounting == GDP else zcdp_epsilon(added, delta)
 
 
+def failed(events: list, epsilon: float) -> float:
+    """The part of δ that all events together may take at a total ε."""
+    return math.fsum(e["times"] * lost(e, epsilon) for e in events)
+
+
+def summed(events: list, accounting: str) -> float:
+    """The Σμ², Σρ or Σε of events; ∞ where the accounting cannot count one of them."""
+    return math.fsum(e["times"] * cost(e, accounting) for e in events)
+
+
 def composed(events: list, epsilon: float, delta: float, accounting: str) -> float:
     """The ε at δ of all events together, whose failures are counted at a promised ε."""
-    for event in events:
-        whole = type(event["times"]) is int and 0 <= event["times"] <= MOST_TIMES
-        if not whole or not all(0 <= event[name] < math.inf for name in event.keys() - {"kind", "times"}):
-            raise WrongError(f"an event that costs nothing known: {json.dumps(event)[:200]}")
-    left = delta - math.fsum(e["times"] * lost(e, epsilon) for e in events)
+    left = delta - failed(events, epsilon)
     if left < -1e-12 * delta:
         return math.inf
     if accounting == OPTIMAL:
-        sizes = {e["epsilon"] for e in events if e["kind"] != "Drawn"}
-        kinds = {e["kind"] for e in events} - {"Drawn"}
-        if len(sizes) != 1 or not kinds <= {"Pure", "Approximate"}:
+        paid = [e for e in events if e["kind"] != "Drawn"]
+        sizes = {e.get("epsilon") for e in paid}
+        if len(sizes) != 1 or not {e["kind"] for e in paid} <= {"Pure", "Approximate"}:
             raise WrongError("spends of several kinds, composed in a way that this file does not know")
-        return optimal_epsilon(sizes.pop(), sum(e["times"] for e in events if e["kind"] != "Drawn"), left)
-    if accounting not in (GDP, ZCDP, PURE):
+        return optimal_epsilon(sizes.pop(), sum(e["times"] for e in paid), left)
+    if accounting not in ACCOUNTINGS:
         raise WrongError(f"added up by {accounting[:80]!r}, which this file does not know")
-    return stated(math.fsum(e["times"] * cost(e, accounting) for e in events), left, accounting)
+    return stated(summed(events, accounting), max(left, 0.0), accounting)
+
+
+def kept(events: list, epsilon: float, delta: float) -> bool:
+    """Return whether events keep (ε, δ) by any of the accountings that this file knows."""
+    for accounting in (*ACCOUNTINGS, OPTIMAL):
+        try:
+            if composed(events, epsilon, delta, accounting) <= epsilon * (1 + NEAR):
+                return True
+        except WrongError:
+            continue
+    return False
+
+
+def uncovered(reserved: list, charges: list, epsilon: float) -> str | None:
+    """Return by what the charges exceed what a ledger reserved for them, in words; None where they never do.
+
+    Compared in each accounting, as other releases may be added to these by any of them, and in the part of δ that
+    failures may take.
+    """
+    for accounting in ACCOUNTINGS:
+        held, used = summed(reserved, accounting), summed(charges, accounting)
+        if not used <= held * (1 + NEAR):
+            return f"Σ{SYMBOLS[accounting]} = {used:.6g}, reserved is {held:.6g}"
+    held, used = failed(reserved, epsilon), failed(charges, epsilon)
+    return None if used <= held * (1 + NEAR) else f"δ = {used:.6g} for failures, reserved is {held:.6g}"
+
+
+def cost_words(charges: list, accounting: str) -> set[str]:
+    """Return the texts that state the cost of charges: one, or two where a last digit depends on rounding."""
+    if accounting == OPTIMAL:
+        total = float(sum(e["times"] for e in charges if e["kind"] != "Drawn"))
+    else:
+        total = summed(charges, accounting)
+    return {f"{SYMBOLS[accounting]}={total * (1 + step):.6g}" for step in (-1e-12, 0.0, 1e-12)}
+
+
+def guess(events: list, epsilon: float, delta: float) -> float:
+    """The highest chance of a right guess between two neighbouring tables, each as likely as the other before.
+
+    Exact for Gaussian noise, Φ(μ/2). Else no more than (ε, δ) allows, ½ + (δ + (1 − δ) tanh(ε/2))/2, nor than ½ + t/2
+    with t log((1 + t)/(1 − t)) = ρ, of which events of failure and errors of samplers take their part.
+    """
+    from scipy.optimize import brentq
+    from scipy.special import ndtr
+
+    best = 0.5 + (delta + (1 - delta) * math.tanh(epsilon / 2)) / 2
+    lose = math.fsum(e["times"] * (e["error"] if e["kind"] == "Drawn" else e["failure"]) for e in events)
+    paid = [e for e in events if e["kind"] != "Drawn"]
+    if all(e["kind"] == "Gaussian" for e in paid):
+        return min(best, float(ndtr(math.sqrt(summed(paid, GDP)) / 2)) + lose)
+    rho = summed(paid, ZCDP)
+    high = math.nextafter(1.0, 0.0)
+    apart: Any = 1.0
+    if 2 * high * math.atanh(high) > rho:
+        apart = brentq(lambda t: 2 * t * math.atanh(t) - rho, 0.0, high, xtol=1e-15)
+    return min(best, 0.5 + min(apart + 2 * lose, 1.0) / 2)
+
+
+def odds(epsilon: float, delta: float) -> tuple[float, float]:
+    """The largest factor on the odds of a suspicion, and the probability with which it may be exceeded: η.
+
+    On {L > t}, of probability p under one table, the other one's is at most e^−t p, so that p (1 − e^(ε−t)) ≤ δ; at
+    t = ε − log(1 − δ/η) that is p ≤ η. η is 100 δ, or √δ where that is less.
+    """
+    if delta == 0:
+        return math.exp(min(epsilon, 700.0)), 0.0
+    failure = min(100 * delta, math.sqrt(delta))
+    return math.exp(min(epsilon - math.log1p(-delta / failure), 700.0)), failure

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -374,7 +375,8 @@ def test_the_next_command_says_what_a_killed_release_left_and_tidies_up(here, mo
     assert said not in shown(capsys)
     released("alive")
     if left:
-        assert subprocess.run([sys.executable, "dead/verify.py", "--ledger=l.sqlite"]).returncode == 0
+        shutil.copy("dead/verify.py", "mine.py")
+        assert subprocess.run([sys.executable, "mine.py", "dead", "--ledger=l.sqlite"]).returncode == 0
 
 
 def test_a_killed_release_is_noted_once_by_whoever_tidies_first(monkeypatch):

@@ -106,7 +106,7 @@ def test_posteriors_are_bayes_rule_on_the_bounds_and_the_proof_has_every_derivat
     opened(app, "Proof")
     told = " ".join(str(text.value) for text in app.text)
     assert "Marginals: a row is in exactly one count of each table" in told
-    assert "The noise is N(0, (Δ₂/(nμ))²)." in told
+    assert "The noise is N(0, (bΔ₂/(nμ))²)" in told
     assert any("In all" in m.value and "ε" in m.value for m in app.markdown)
 
 

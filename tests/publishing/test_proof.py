@@ -6,17 +6,21 @@ import re
 from dataclasses import replace
 
 import dp_accounting
+import pandas as pd
+import pytest
 from dp_accounting.pld import PLDAccountant
 from dp_accounting.rdp import RdpAccountant
 
-from dpcore import ALGORITHMS, Budget, InputError
+from dpcore import ALGORITHMS, Budget, InputError, read_json
 from dpcore.algorithms.base import make_plan
+from dpcore.cli import main
 from dpcore.numbers import brief
 from dpcore.params import build
 from dpcore.privacy.accounting import Accounting, Approximate, BoundedRange, Gaussian, Pure
 from dpcore.publishing.proof import proof, proof_page, sentence
 from tests import helpers, point_tasks, risk_tasks
-from tests.helpers import BUDGET, approx, parametrize
+from tests.cli.test_release import order
+from tests.helpers import BUDGET, QUERIES, approx, categorical, parametrize, seeded, write_json
 
 CODE = r"`|Raises|Error\b|\b[a-z]+_[a-z]{2,}|\bsee [a-z]|[_^]|\b(records?|cells?|workloads?|charges?|told|stands?)\b"
 ORDERS = [1 + x / 100 for x in range(1, 6_000)]
@@ -34,10 +38,11 @@ def problems(name):
     yield point_tasks.task(point_tasks.quarter(60))[0]
 
 
-def plans(name, budget):
+def planned(name, budget):
+    """The plans of an algorithm for small problems, each with its problem."""
     for problem in problems(name):
         try:
-            yield make_plan(build(ALGORITHMS[name], {}), problem, budget)
+            yield make_plan(build(ALGORITHMS[name], {}), problem, budget), problem
         except InputError:
             continue
 
@@ -60,8 +65,8 @@ def test_the_charges_of_every_algorithm_compose_in_dp_accounting_to_the_stated_e
     """One way for each accounting, each with nothing of this package but the charges."""
     seen = set()
     for budget in BUDGETS:
-        for plan in plans(name, budget):
-            stated, left = proof(name, ALGORITHMS[name], plan).epsilon, budget.delta - plan.sums.failure
+        for plan, problem in planned(name, budget):
+            stated, left = proof(name, ALGORITHMS[name], plan, problem).epsilon, budget.delta - plan.sums.failure
             if (stated, plan.charges) in seen:
                 continue
             kinds = {type(charge.spend) for charge in plan.charges}
@@ -108,8 +113,8 @@ def test_the_charges_of_every_algorithm_compose_in_dp_accounting_to_the_stated_e
 @parametrize("name", ALGORITHMS)
 def test_every_step_of_every_proof_has_its_derivation_and_its_price(name):
     for budget in BUDGETS:
-        for plan in plans(name, budget):
-            found = proof(name, ALGORITHMS[name], plan)
+        for plan, problem in planned(name, budget):
+            found = proof(name, ALGORITHMS[name], plan, problem)
             assert len(found.steps) == len(plan.charges) > 0
             for step, charge in zip(found.steps, plan.charges, strict=True):
                 assert step.times == charge.times
@@ -126,26 +131,28 @@ def test_every_step_of_every_proof_has_its_derivation_and_its_price(name):
 
 
 def test_a_proof_speaks_of_the_mechanisms_of_its_release_only():
-    (noise,), (mwem, *_) = plans("gaussian_maxent", BUDGET), plans("mwem", BUDGET)
-    (step,), steps = proof("x", ALGORITHMS["gaussian_maxent"], noise).steps, proof("x", ALGORITHMS["mwem"], mwem).steps
+    ((noise, problem),), ((mwem, other), *_) = planned("gaussian_maxent", BUDGET), planned("mwem", BUDGET)
+    (step,) = proof("x", ALGORITHMS["gaussian_maxent"], noise, problem).steps
+    steps = proof("x", ALGORITHMS["mwem"], mwem, other).steps
     assert step.statistic == "All answers to a set of questions"
     assert "Marginals: a row" in step.derivation
     assert not re.search("Explicit|Union|Laplace|threshold|exponential", step.derivation + step.mechanism)
     assert "exponential mechanism" in " ".join(s.mechanism + s.spend for s in steps)
-    written = proof_page(proof("x", ALGORITHMS["gaussian_maxent"], noise))
+    written = proof_page(proof("x", ALGORITHMS["gaussian_maxent"], noise, problem))
     assert "max<sub>z,z&#39;</sub>" in written
 
 
 def test_a_proof_about_several_kinds_of_questions_derives_each():
-    plan = make_plan(ALGORITHMS["gaussian_maxent"](), helpers.task("union")[0], Budget(1, 1e-6))
-    (step,), (charge,) = proof("x", ALGORITHMS["gaussian_maxent"], plan).steps, plan.charges
+    problem = helpers.task("union")[0]
+    plan = make_plan(ALGORITHMS["gaussian_maxent"](), problem, Budget(1, 1e-6))
+    (step,), (charge,) = proof("x", ALGORITHMS["gaussian_maxent"], plan, problem).steps, plan.charges
     asked = {type(member).__name__ for member, _ in charge.statistic.workload.members}
     assert set(re.findall(r"- (\w+): ", step.derivation)) == {"Union", *asked}
 
 
 def test_a_list_in_a_derivation_is_printed_as_one():
-    (plan,) = plans("gaussian_maxent", BUDGET)
-    found = proof("x", ALGORITHMS["gaussian_maxent"], plan)
+    ((plan, problem),) = planned("gaussian_maxent", BUDGET)
+    found = proof("x", ALGORITHMS["gaussian_maxent"], plan, problem)
     written = proof_page(replace(found, theorem="Over <all>:\n- one\n  more\n- two − 1\n\nEnd - of it."))
     told = (
         "<p><bdi>Over &lt;all&gt;:</bdi></p>"
@@ -153,3 +160,65 @@ def test_a_list_in_a_derivation_is_printed_as_one():
         "<p><bdi>End - of it.</bdi></p>"
     )
     assert told in written.replace("\n<", "<")
+
+
+# The noise on the card, from the numbers of the proof
+
+NUMBER = r"(-?[\d.,]+(?:e[+-]?\d+)?)"
+GAUSSIAN = rf"σ = b Δ₂/\(nμ\) = (\d+) × (?:{NUMBER}|Δ₂)/\({NUMBER} × {NUMBER}\) = {NUMBER}( Δ₂)?"
+LAPLACE = rf"σ = √2 b Δ₁/\(nε₀\) = √2 × (\d+) × (?:{NUMBER}|Δ₁)/\({NUMBER} × {NUMBER}\) = {NUMBER}( Δ₁)?"
+KNOWN_LATER = {"combination": (2.0, math.sqrt(2)), "count": (2.0, math.sqrt(2)), "query": (1.0, 1.0)}  # Δ₁, Δ₂
+
+
+def visible(page):
+    return html.unescape(re.sub(r"<[^>]*>", "", page.partition("</style>")[2])).replace("\u2068", "")
+
+
+def deviations(page, why):
+    """The deviations that a proof's own numbers give, as they are multiplied out here, and as it states them.
+
+    Where the sensitivity is known with the question only, it is that of what the card says is measured.
+    """
+    found = []
+    for pattern, root, which in ((GAUSSIAN, 1.0, 1), (LAPLACE, math.sqrt(2), 0)):
+        for b, size, n, amount, stated, open_size in re.findall(pattern, visible(page)):
+            later = next((sizes[which] for word, sizes in KNOWN_LATER.items() if word in why), math.nan)
+            delta = float(size) if size else later
+            factor = later if open_size else 1.0
+            again = root * int(b) * delta / (float(n.replace(",", "")) * float(amount))
+            found.append((again, float(stated) * factor))
+    return found
+
+
+@parametrize("rows_each", [1, 3])
+@parametrize("delta", ["1e-6", "0"])
+@parametrize("name", QUERIES)
+def test_every_deviation_on_the_card_follows_from_the_numbers_of_the_proof(name, delta, rows_each, tmp_path):
+    """The card shows the plan's choices; those that are deviations of noise are called sigma…"""
+    rng = seeded(5)
+    frame = {"id": rng.integers(0, 90, 300), "sex": rng.choice(["F", "M"], 300), "old": rng.choice(["n", "y"], 300)}
+    pd.DataFrame(frame).to_csv(tmp_path / "t.csv", index=False)
+    columns = {"sex": categorical("F", "M"), "old": categorical("n", "y")}
+    write_json(tmp_path / "s.json", {"columns": columns})
+    person = ["--person=id", f"--most-rows={rows_each}"] if rows_each > 1 else []
+    paths = {"schema": tmp_path / "s.json", "ledger": tmp_path / "l", "table": str(tmp_path / "t.csv")}
+    given = {"epsilon": 2, "delta": delta, "total": (2, delta), "queries": "marginals:2"}
+    asked = order(tmp_path / "out", *person, algorithm=name, **given, **paths)
+    ended = main(asked)
+    assert ended == 0 or delta == "0"
+    if ended:
+        pytest.skip("not served at delta = 0")
+    facts = read_json(tmp_path / "out" / "release.json")
+    assert facts["protects"]["rows_per_person"] == rows_each
+    page, card = ((tmp_path / "out" / f"{which}.html").read_text() for which in ("proof", "card"))
+    shown = dict(re.findall(r'<th scope="row"><bdi>(sigma\w*)</bdi></th>\s*<td>(.*?)</td>', card, re.DOTALL))
+    choices = {c["name"]: c for c in facts["plan"]["choices"] if c["name"].startswith("sigma")}
+    assert shown.keys() == choices.keys()
+    assert choices or name not in ("gaussian_maxent", "mwem", "residual", "aim", "pep"), "which measure with noise"
+    for which, words in shown.items():
+        value = float(re.search(NUMBER, html.unescape(re.sub("<[^>]*>", "", words)))[1])
+        again = deviations(page, choices[which]["why"])
+        assert any(value == approx(a, rel=1e-4) and stated == approx(a, rel=1e-4) for a, stated in again), again
+    said = visible(page)
+    assert f"at most b = {rows_each} of them" in said if rows_each > 1 else "b = 1" in said
+    assert (f"{rows_each} rows of one person" in said) == (rows_each > 1)

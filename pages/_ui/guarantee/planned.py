@@ -86,11 +86,11 @@ def _made(
     """All charges, why they keep the promise, and it; the schema's come first where it is measured."""
     if table.opening is None:
         made = make_plan(algorithm, problem, budget)
-        return made.charges, proof(name, algorithm, made), Promise.of_plan(made, adaptive=algorithm.adaptive)
+        return made.charges, proof(name, algorithm, made, problem), Promise.of_plan(made, adaptive=algorithm.adaptive)
     part = chosen_part() if table.trial is None else table.trial.part
     share, columns = share_of(table.opening.open, part, problem.n, problem.group, budget), table.opening.open
     division, made = share.planned(algorithm, problem, budget, exact=False)
     first = plan_schema(columns, problem.n, problem.group, division, exact=False)
-    why = proof(name, algorithm, made, (first.plan, division))
+    why = proof(name, algorithm, made, problem, (first.plan, division))
     promise = Promise(budget.epsilon, budget.delta, division.events)
     return (*first.plan.charges, *made.charges), why, promise
