@@ -58,7 +58,7 @@ def written_columns(path):
 
 
 def test_every_extreme_is_read_by_itself_in_memory_and_in_parts(tmp_path):
-    path, ordinary, times = tmp_path / "t.parquet", {}, 0
+    path, times = tmp_path / "t.parquet", 0
     year = column(kind="integer", low=1990, high=2030, read="year of y-m-d", out_of_range="clip", unreadable="missing",
                   missing="category")  # fmt: skip
     for name in written_columns(path):
