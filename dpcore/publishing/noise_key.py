@@ -6,7 +6,8 @@ which nobody paid, and drawing until it fits is a choice by the data. So another
 thus the very same: all attempts together show what one draw shows, and that was charged.
 
 The key comes from the operating system, nobody can choose it, and it is deleted once the release is noted. Its file
-also holds a keyed hash of the rows: other rows are never drawn with it, as the difference of two such draws has no noise.
+also holds a keyed hash of the rows: other rows are never drawn with it, as the difference of two such draws has no
+noise.
 """
 
 import hashlib

@@ -37,7 +37,9 @@ def test_a_ledger_is_signed_by_one_key_for_good(made, tmp_path, other):
 
 NAMES = {
     "a link": lambda place: (place / "n.sqlite").symlink_to("l.sqlite") or place / "n.sqlite",
-    "a link to a link": lambda place: (place / "n").symlink_to("l.sqlite") or (place / "m").symlink_to("n") or place / "m",
+    "a link to a link": lambda place: (
+        (place / "n").symlink_to("l.sqlite") or (place / "m").symlink_to("n") or place / "m"
+    ),
     "a link to its folder": lambda place: (place / "f").symlink_to(place) or place / "f" / "l.sqlite",
     "a way round": lambda place: (place / "sub").mkdir() or place / "sub" / ".." / "l.sqlite",
     "from where it lies": lambda place: "l.sqlite",  # noqa: ARG005
