@@ -180,6 +180,7 @@ def test_the_lines_to_trust_stay_few():
 
 
 DOORS = {"evaluation.run", "publishing.draw", "experiments.audit"}
+KEYS = "publishing.noise_key"  # which alone asks the operating system for a key
 REAL = {"publishing.publish", "publishing.draw", "publishing.private_schema"}  # they draw what leaves
 COLUMN_DOORS = {
     "experiments.schema_transcripts",
@@ -211,9 +212,12 @@ def test_a_real_release_never_meets_the_truth():
     for name in REAL:
         made = [node for node in ast.walk(tree(FILES[name])) if isinstance(node, ast.Call)]
         assert not any(_is_maker(call) for call in made), "numpy's generators are not made to keep secrets"
-        made = [call for call in made if ast.unparse(call.func) == "entropy.generator"]
-        assert made
-        assert not any(call.args or call.keywords for call in made), "its noise cannot be seeded"
+    assert callers("new_key") == {"publishing.attempt"}
+    keys = [node for _, node in nodes(ast.Call) if ast.unparse(node.func) == "entropy.new_key"]
+    assert len(keys) == 1
+    assert not keys[0].args
+    assert not keys[0].keywords, "its noise cannot be seeded"
+    assert {name for name, node in nodes(ast.Call) if ast.unparse(node.func) == "entropy.generator"} == {KEYS}
 
 
 def test_the_audit_plays_with_public_tables_only():
@@ -295,7 +299,7 @@ def test_noise_comes_from_a_generator_that_was_passed_in():
             assert room(name) not in ("privacy", "algorithms")
     for name, path in FILES.items():
         assert "random" not in packages(path), name
-        assert "privacy.entropy" not in core_modules(path) or name in REAL, name
+        assert "privacy.entropy" not in core_modules(path) or name in (*REAL, KEYS), name
 
 
 def _is_maker(node):

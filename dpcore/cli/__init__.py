@@ -85,19 +85,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever read the output has seen enough
         _close_output()
         return 141
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+    except KeyboardInterrupt as error:
+        print(f"interrupted: {error}" if str(error) else "interrupted", file=sys.stderr)
         return 130
     except Exception as error:
         if type(error) is ArithmeticError:  # raised on purpose, where rounding would break what is promised
-            tell("error", "these numbers are too extreme to be computed as precisely as promised; nothing was released")
+            words = "these numbers are too extreme to be computed as precisely as promised; nothing was released"
+            tell("error", "; ".join([words, *_notes(error)]))
             return 2
         if isinstance(error, OSError) and error.filename is None and error.errno in UNWRITABLE:
             _close_output()
             tell("error", f"the output cannot be written: {error.strerror}; what the command did before stays done")
             return 1
-        tell("error", f"unexpected {place_of_error(error)}; please report it")  # its words may be data
+        words = f"unexpected {place_of_error(error)}; please report it"  # its own words may be data
+        tell("error", "; ".join([words, *_notes(error)]))
         return 70
+
+
+def _notes(error: BaseException) -> list[str]:
+    """What this program added to an error, such as that a budget stays used."""
+    return getattr(error, "__notes__", [])
 
 
 def _texts(arguments: Sequence[str]) -> Sequence[str]:

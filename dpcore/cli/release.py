@@ -79,11 +79,11 @@ def execute(chosen: Namespace) -> None:
     else:
         ready = prepare_open(request, schema, partial(queries_in, chosen), chosen.schema_share)
     warn([budget], ready.problem.n)
-    facts = publish(ready, Store(chosen.ledger, create=True), Path(chosen.out))
+    number, facts = publish(ready, Store(chosen.ledger, create=True), Path(chosen.out))
     for said in facts["measured"]:
         print(f"measured {said['column']!r}: {said['found']}")
     dataset, folder = facts["dataset"], written_out(chosen.out)
-    print(f"release {facts['ledger']['entry']} of {dataset['name']!r}, version {dataset['version']}: {folder}")
+    print(f"release {number} of {dataset['name']!r}, version {dataset['version']}: {folder}")
     print(f"promise: epsilon={budget.epsilon:g} delta={brief(budget.delta)} ({facts['promise']['accounting']})")
     spent, given = dataset["spent"], dataset["total"]
     print(f"all releases: epsilon={spent['epsilon']:.6g} of {given['epsilon']:g} at delta={brief(given['delta'])}")

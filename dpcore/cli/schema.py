@@ -42,7 +42,7 @@ from ..data.readers import read
 from ..data.schema import format_from_json
 from ..data.text_format import UNSTATED, TextFormat
 from ..publishing.ledger_store import Store
-from ..publishing.private_schema import publish_schema
+from ..publishing.private_schema import published_schema
 from ..publishing.request import SchemaRequest
 from .arguments import DELTA, EPSILON, PERSON, argument, flag, ledger, real
 from .files import Progress, of_ledger, tell
@@ -120,7 +120,7 @@ def _measure(chosen: Namespace) -> None:
         budget=Budget(chosen.epsilon, chosen.delta),
         **of,
     )
-    schema, found = publish_schema(request, Store(chosen.ledger, create=True))
-    print(json.dumps(schema, indent=2, ensure_ascii=False))
+    with published_schema(request, Store(chosen.ledger, create=True)) as (schema, found):
+        print(json.dumps(schema, indent=2, ensure_ascii=False), flush=True)
     for one in found:
         tell("note", f"{one.column.name!r}: {one.words}")

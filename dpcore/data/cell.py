@@ -23,7 +23,8 @@ MISSING_TEXTS = frozenset(
 ZERO, WHOLE, DAY = "0", "-?[1-9][0-9]*", "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 POINT, MIDNIGHT = r"\.0*", r"[ T]00:00:00(\.0*)?"  # what may follow them
 SAME = re.compile(rf"-?(?P<zero>{ZERO})({POINT})?|(?P<whole>{WHOLE}){POINT}|(?P<day>{DAY}){MIDNIGHT}")
-NO_TIME = NotImplementedError, pd.errors.OutOfBoundsDatetime  # of a time that the calendar of its zone does not have
+# Raised for a time that the calendar of its zone does not have; the last is Python's, for a year after 9999.
+NO_TIME = NotImplementedError, ValueError, OverflowError
 LEAST_USUAL, LARGEST_USUAL = 1e-4, 1e10  # floats between which Arrow and Python write the same digits
 
 

@@ -14,10 +14,12 @@ from typing import Any, BinaryIO
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow.parquet import ParquetFile
 
 from ..errors import InputError
 from ..types import Array, Watch, frozen, unwatched
+from .cell import distinct
 from .inputs import Source, check_names, content, explained, opened
 from .sheets import first_sheet
 from .text_file import OpenQuotesError, TextRows, guessed
@@ -29,6 +31,9 @@ MOST_TEXT, MOST_JSON, MOST_MATRIX = 2_000_000_000, 32_000_000, 4_000_000_000  # 
 MOST_CELLS = 1_000_000_000  # most cells of a Parquet file
 UPLOADED = 50_000_000  # cells of a compressed file that a page takes
 MATRIX_KINDS = "biufc"  # numbers
+# Seconds since 1970 between which a time has a calendar day in every zone: Python's calendar is of the years 1 to 9999.
+FIRST_SECOND, LAST_SECOND = -62_135_510_400, 253_402_214_400
+PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 WHOLE = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype()}
 
 
@@ -188,7 +193,22 @@ def series(cells: pa.ChunkedArray | pa.Array) -> pd.Series:
     kind = getattr(cells.type, "storage_type", cells.type)
     if pa.types.is_nested(kind) or pa.types.is_time(kind):  # one by one: together, whole numbers beside a missing one
         return pd.Series([_value(cell) for cell in cells], dtype=object)  # anywhere would become floats
-    return pd.Series(cells.to_pandas(types_mapper=WHOLE.get if cells.null_count else None)).reset_index(drop=True)
+    found = pd.Series(cells.to_pandas(types_mapper=WHOLE.get if cells.null_count else None)).reset_index(drop=True)
+    return _texts_of(found) if pa.types.is_timestamp(cells.type) and _is_far(cells) else found
+
+
+def _is_far(times: pa.ChunkedArray | pa.Array) -> bool:
+    """Whether some time lies at or beyond the ends of Python's calendar, where a zone may have no day for it."""
+    per = PER_SECOND[times.type.unit]
+    ends = pc.min_max(times.cast(pa.timestamp(times.type.unit)).cast(pa.int64()))  # type: ignore[attr-defined]
+    low, high = ends["min"].as_py(), ends["max"].as_py()
+    return low is not None and (low < FIRST_SECOND * per or high > LAST_SECOND * per)
+
+
+def _texts_of(times: pd.Series) -> pd.Series:
+    """The same cells, each as its text, None where it is missing: what one cell says changes no other."""
+    codes, texts = distinct(times)
+    return pd.Series([*texts, None], dtype=object).iloc[codes].reset_index(drop=True)
 
 
 def _value(cell: pa.Scalar) -> Any:

@@ -4,6 +4,8 @@ Numpy's own generators are made for speed: who sees enough of what they drew can
 noise. The key stream of a cipher cannot be told from fair bits by anybody without the key.
 """
 
+import hashlib
+import hmac
 import secrets
 from typing import cast
 
@@ -13,11 +15,21 @@ from randomgen import ChaCha
 from ..types import Rng
 
 NAME = "ChaCha20, keyed by the operating system's entropy"
+KEY_BYTES = 32
 
 
-def generator() -> Rng:
-    """A new random generator, with a key from the operating system that nobody knows or chooses."""
-    return Rng(cast("np.random.BitGenerator", _cipher(secrets.randbits(256))))
+def new_key() -> bytes:
+    """A new key from the operating system, which nobody knows or chooses."""
+    return secrets.token_bytes(KEY_BYTES)
+
+
+def generator(key: bytes, purpose: str) -> Rng:
+    """The random generator for one purpose of a key; those of two purposes have nothing to do with each other.
+
+    The cipher's own key is HMAC-SHA256 of the purpose under `key`, a pseudorandom function.
+    """
+    own = hmac.new(key, purpose.encode(), hashlib.sha256).digest()
+    return Rng(cast("np.random.BitGenerator", _cipher(int.from_bytes(own, "little"))))
 
 
 def _cipher(key: int) -> ChaCha:

@@ -1,7 +1,8 @@
 """The ledger file: tables to which rows are only added, chained by keyed hashes; and the files that lie beside it.
 
-`connected` is the one place where a ledger is opened, `read` the one where all of it is read and `reading` the one that
-turns whatever is wrong with its content into one error.
+`resolved` is the one place where a ledger's name becomes its path: what lies beside it lies beside the file, not beside
+a link to it. `connected` is the one place where a ledger is opened, `read` the one where all of it is read and
+`reading` the one that turns whatever is wrong with its content into one error.
 
 Entry i of the table `chain` names a table and holds HMAC(key, hash of entry i − 1, table, row i). Triggers refuse
 changes; what happens to the file without them shows in the hashes. The key lies in the same file: this shows mistakes
@@ -28,6 +29,7 @@ KEY = 32  # bytes
 MOST = 20  # problems named at once
 CHECKED = "-checked"  # ends the name of what is remembered beside a ledger once something was charged
 SIGNER = "-key"  # and of the key that signs
+NOISE = "-noise-"  # begins the rest of the name of a key that noise is drawn with, until its release has left
 
 TABLES = {
     "meta": "seq INTEGER PRIMARY KEY CHECK (seq = 1), ledger TEXT NOT NULL, key BLOB NOT NULL, time TEXT NOT NULL",
@@ -89,11 +91,33 @@ def missing_entry(rows: LedgerRows, receipt: Any) -> list[str]:
     return [] if same else [f"entry {number} is not the one of the receipt: the ledger was rewritten"]
 
 
+class UnusableError(InputError):
+    """The error for a ledger that cannot be read or written now; what was charged before stays charged."""
+
+
+def resolved(path: str | Path) -> Path:
+    """The one path of the ledger that a name stands for, whatever links, `..` or working folder the name goes by.
+
+    Raises InputError for a link that leads nowhere: a ledger would begin anew where an old one is out of reach.
+    """
+    name = str(path)[:200]
+    try:
+        found = Path(os.path.realpath(path))
+        if os.path.lexists(path) and not os.path.lexists(found):
+            raise InputError(f"{name}: a link that leads to no ledger; bring back the file, or name another one")
+    except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{name}: cannot be opened as a ledger: {_short(error)}") from None
+    return found
+
+
 def is_new(path: Path) -> bool:
     """Whether a path has no ledger yet: no file, or an empty one, left by a full disk before the first charge."""
     try:
+        path = resolved(path)
         return not os.path.lexists(path) or (path.is_file() and path.stat().st_size == 0 and not _charged(path))
-    except (OSError, ValueError):
+    except (OSError, ValueError):  # among them the InputError for a link that leads nowhere
         return False
 
 
@@ -117,6 +141,9 @@ def connected(path: Path, wait: float, *, create: bool = False) -> Iterator[sqli
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))  # the key is for the steward's eyes
         if not path.is_file():
             raise InputError(f"{name}: there is no such ledger")
+        names = os.stat(path).st_nlink
+        if names > 1:  # SQLite and the signer look for what lies beside one of them
+            raise InputError(f"{name}: the file has {names} names (hard links), and a ledger has one; delete others")
         for ending in ("-journal", "-wal", "-shm"):
             with suppress(FileNotFoundError):  # one look: another release's journal comes and goes
                 if not S_ISREG(os.lstat(f"{path}{ending}").st_mode):  # SQLite would wait for ever on a pipe
@@ -163,9 +190,9 @@ def reading(path: Path) -> Iterator[None]:
         raise unusable(path, error) from None
 
 
-def unusable(path: Path, why: object) -> InputError:
+def unusable(path: Path, why: object) -> UnusableError:
     """The error for a file whose content is not a ledger's."""
-    return InputError(f"{str(path)[:200]}: not usable as a ledger: {_short(why)}")
+    return UnusableError(f"{str(path)[:200]}: not usable as a ledger: {_short(why)}")
 
 
 def open_regular(path: str | Path, mode: str) -> IO[Any]:

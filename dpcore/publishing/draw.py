@@ -14,6 +14,7 @@ from ..privacy.curators import curator_of
 from ..privacy.measurement import MeasuredAnswers
 from ..releases import Release, UnbiasedAnswers
 from ..types import frozen, unwatched
+from .noise_key import NoiseKey
 from .prepared import PreparedRelease, SettledRelease
 
 FLOATING = "floating-point noise ({}); the proof is about real numbers, and the rounding of floats may reveal more"
@@ -35,12 +36,13 @@ class Drawing:
     noise: str
 
 
-def draw(ready: PreparedRelease, progress: Progress = unwatched) -> Drawing:
+def draw(ready: PreparedRelease, key: NoiseKey, progress: Progress = unwatched) -> Drawing:
     """Draw a release that was charged; `progress` is called with 0, then with every round.
 
-    No generator can be guessed from what it drew. Raises BudgetError where the algorithm did not keep to its plan.
+    No generator can be guessed from what it drew; with the same key the very same is drawn again.
+    Raises BudgetError where the algorithm did not keep to its plan.
     """
-    noise, own, draws = (entropy.generator() for _ in range(3))
+    noise, own, draws = (key.generator(purpose) for purpose in ("noise", "choices", "rows"))
     problem, plan, algorithm = ready.problem, ready.plan, ready.request.algorithm
     curator = curator_of(problem, ready.rows, plan, noise)
     release = None

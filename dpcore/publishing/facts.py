@@ -79,7 +79,7 @@ def facts_of(ready: PreparedRelease, reservation: Reservation, noise: str, entry
         "bounds": _bounds(problem.domain, [f.column.name for f in found]),
         "measured": [{"column": f.column.name, "found": f.words, "nothing": f.nothing, "tag": f.tag} for f in found],
         "reason": request.reason,
-        "versions": _versions(),
+        "versions": versions(),
     }
 
 
@@ -97,7 +97,7 @@ def _bounds(domain: Domain, here: Sequence[str]) -> str:
     return "; ".join([*said, *(["others entered by a person"] if said else ["entered by a person"]) * typed])
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
     """The versions of this program and of what computed the release."""
     name = "privacy-utility-explorer"
     try:

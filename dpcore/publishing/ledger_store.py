@@ -24,9 +24,10 @@ from ..data.fingerprint import fingerprint
 from ..errors import InputError
 from ..privacy.accounting import Events, Total, events_from_json, events_to_json
 from ..types import Json
-from . import chain, verifier
+from . import chain, unfinished, verifier
 from .chain import CHECKED, now, open_regular
 from .dataset import BudgetRequest, DataSet, Reservation, check_fits, lifetime, locate, promise_of
+from .unfinished import Unfinished
 
 V = TypeVar("V")
 
@@ -52,7 +53,7 @@ class Store:
     """
 
     def __init__(self, path: str | Path, *, create: bool = False) -> None:
-        self.path = Path(path)
+        self.path = chain.resolved(path)
         with chain.connected(self.path, WAIT, create=create):
             pass
 
@@ -85,6 +86,7 @@ class Store:
             ledger, key = db.execute("SELECT ledger, key FROM meta").fetchone()
             if isinstance(table, pd.DataFrame):
                 mark = fingerprint(table, key)
+            unfinished.check_signer(db, self.path, settings)
             name, row, version, number, kept = locate(db, mark, request.dataset, new_version)
             promised = promise_of(db, name, row, request.total, unit, events)
             before = totals[row["seq"]] if row else Total()
@@ -125,6 +127,30 @@ class Store:
                 db.execute("ROLLBACK")
         return Reservation(seq, entry, ledger, name, number, promised, spent)
 
+    def charged(self, release: int) -> Reservation:
+        """The reservation of a release that was charged before; its data set has spent what it had spent then."""
+        with transaction(self.path, WAIT) as (db, _):
+            return unfinished.reservation(db, release)
+
+    def signer(self) -> str:
+        """The public key that signs this ledger's releases; "" before the first one that was to be signed."""
+        with transaction(self.path, WAIT) as (db, _):
+            return unfinished.signer(db)
+
+    def same(self, request: BudgetRequest, identity: str) -> list[Unfinished]:
+        """The releases that were charged for this very request and never ended; `identity` is all but the table.
+
+        The table is read again only where there may be one.
+        """
+        alike = [one for one in self.unfinished() if one.identity == identity and one.asked_by(request)]
+        if not alike:
+            return []
+        with transaction(self.path, WAIT) as (db, _):
+            key = db.execute("SELECT key FROM meta").fetchone()[0]
+        table = request.frame
+        mark = fingerprint(table, key) if isinstance(table, pd.DataFrame) else table.fingerprint(key)
+        return [one for one in alike if one.of_table(mark)]
+
     def account(self, release: int) -> Json:
         """The account that a release is published with: its data set's charges so far, each linked to the last.
 
@@ -161,13 +187,10 @@ class Store:
                 raise InputError(f"{self.path}: there is no release {release}")
             chain.append(db, "states", release=release, state=state, note=note, time=now())
 
-    def unfinished(self) -> list[tuple[int, Json]]:
-        """The releases whose end was never noted, with their settings, which name the folder of each."""
+    def unfinished(self) -> list[Unfinished]:
+        """The releases that were charged and whose end was never noted, with what is known of each."""
         with transaction(self.path, WAIT) as (db, _):
-            ended = "SELECT release FROM states WHERE state != 'note'"
-            rows = db.execute(f"SELECT seq, settings FROM releases WHERE seq NOT IN ({ended})").fetchall()
-            read = [(seq, json.loads(settings)) for seq, settings in rows]
-        return [(seq, found) for seq, found in read if isinstance(found, dict) and {"folder", "draft"} <= set(found)]
+            return unfinished.listed(db)
 
     def show(self) -> list[DataSet]:
         """Every data set with its versions, its releases, its spent and its remaining budget."""
@@ -182,7 +205,7 @@ def verify(path: str | Path, receipt: Any = None) -> list[str]:
     `receipt`, the "ledger" part of a release's release.json, also shows a ledger that was set back to an older copy or
     written anew. Raises InputError for a file that is no ledger.
     """
-    path = Path(path)
+    path = chain.resolved(path)
     with chain.connected(path, WAIT) as db:
         db.execute("BEGIN")  # all tables, as they are at one moment
         with chain.reading(path):

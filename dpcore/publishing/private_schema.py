@@ -1,6 +1,9 @@
 """A schema measured privately: kinds, then bounds and values, charged first and measured once."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 import pandas as pd
 
@@ -8,22 +11,26 @@ from ..data.cells import RawCells
 from ..data.domain import Domain
 from ..data.schema import domain_to_json
 from ..errors import InputError
-from ..privacy import entropy
 from ..privacy.column_curator import ColumnCurator
 from ..schemas.measure import ColumnFindings, guess_kinds, measure_column
 from ..schemas.plan import SchemaPlan, divide, plan_schema
 from ..types import Json
+from .attempt import USED, Attempt, attempt, stopped
+from .identity import rows_digest, schema_identity
 from .ledger_store import Store
+from .noise_key import NoiseKey
 from .request import SchemaRequest
 
 NAME = "schema"  # the name in the ledger, in place of an algorithm's
 
 
-def publish_schema(request: SchemaRequest, store: Store) -> tuple[Json, tuple[ColumnFindings, ...]]:
-    """Reserve the budget, measure every column except the person's; return the schema's JSON and the findings.
+@contextmanager
+def published_schema(request: SchemaRequest, store: Store) -> Iterator[tuple[Json, tuple[ColumnFindings, ...]]]:
+    """Reserve the budget, measure every column except the person's; the schema's JSON and the findings.
 
-    The header and the number of rows are public. At δ = 0 a column that seems to hold categories is left out. Whatever
-    fails after the charge leaves it charged.
+    The header and the number of rows are public. At δ = 0 a column that seems to hold categories is left out. The
+    release ends with the block, which writes the schema: where it cannot be written, the same again measures the very
+    same schema, without another charge. Any other error after the charge leaves it charged.
     """
     limited = request.unit.limited(request.table)
     names = [name for name in map(str, limited.columns) if name and name != request.unit.person]
@@ -33,19 +40,34 @@ def publish_schema(request: SchemaRequest, store: Store) -> tuple[Json, tuple[Co
     plan = plan_schema((), len(limited), request.unit.most_rows, division, exact=True, kinds=len(names))
     place = [str(c) for c in limited.columns]
     cells = [RawCells.of(pd.Series(limited.iloc[:, place.index(name)])) for name in names]
-    reservation = store.reserve(request, division.events, algorithm=NAME, settings={"columns": names})
-    try:
-        domain, found = _measure(names, cells, plan)
-    except BaseException as error:
-        store.note(reservation.number, "failed", type(error).__name__)
-        raise
-    store.note(reservation.number, "released")
-    return domain_to_json(replace(domain, file=request.format)), found
+    reserve = partial(store.reserve, request, division.events, algorithm=NAME)
+    with attempt(store, request, schema_identity(request, names, division.events), rows_digest(limited)) as mine:
+        reservation = mine.charge(lambda **leaving: reserve(settings={"columns": names} | leaving))
+        try:
+            domain, found = _measure(names, cells, plan, mine.noise)
+            yield domain_to_json(replace(domain, file=request.format)), found
+        except BaseException as error:
+            raise _ended(mine, reservation.number, error) from None
+        mine.end(reservation.number, "released")
 
 
-def _measure(names: list[str], cells: list[RawCells], plan: SchemaPlan) -> tuple[Domain, tuple[ColumnFindings, ...]]:
+def _ended(mine: Attempt, entry: int, error: BaseException) -> BaseException:
+    """The error to raise for a charged schema whose attempt ended with `error`: it says what stays used."""
+    again = stopped(error)
+    if again is not None:
+        return again
+    mine.end(entry, "failed", type(error).__name__)
+    if isinstance(error, InputError):
+        return type(error)(f"{error}; {USED}")
+    error.add_note(USED)
+    return error
+
+
+def _measure(
+    names: list[str], cells: list[RawCells], plan: SchemaPlan, noise: NoiseKey
+) -> tuple[Domain, tuple[ColumnFindings, ...]]:
     """The measured domain and the findings on its columns; to be called only after the charge."""
-    curator = ColumnCurator(cells, plan.n, plan.plan, entropy.generator(), group=plan.group)
+    curator = ColumnCurator(cells, plan.n, plan.plan, noise.generator("schema"), group=plan.group)
     columns = guess_kinds(names, plan, curator)
     for place, column in enumerate(columns):
         curator.read(place, column.read)

@@ -3,50 +3,92 @@
 Nothing here compares a release with the truth: no error is computed, so none can be seen, stored or chosen by.
 """
 
+from functools import partial
 from pathlib import Path
 
 from ..data.schema import domain_to_json
 from ..errors import InputError
-from ..privacy import entropy
 from ..types import Json, unwatched
-from .drafts import complete, draft, noted
+from .attempt import USED, Attempt, Stops, attempt, place_of, stopped
+from .dataset import Reservation
+from .drafts import check_folder, complete, draft, noted, placed, tidied
 from .draw import Progress, draw
 from .files import write, write_schema
+from .identity import identity_of, rows_of
 from .ledger_store import Store
 from .prepared import OpenRelease, PreparedRelease
 from .signing import key_of
 
 
-def publish(ready: PreparedRelease, store: Store, folder: Path, progress: Progress = unwatched) -> Json:
-    """Reserve the budget, draw once, write all files into the new `folder`; return the facts of release.json.
+def publish(
+    ready: PreparedRelease, store: Store, folder: Path, progress: Progress = unwatched
+) -> tuple[int, Json]:  # fmt: skip
+    """Reserve the budget, draw once, write all files into the new `folder`.
 
-    `progress` is called after the charge with 0, then with every round. Raises OverspendError before anything is
-    charged. Whatever fails later leaves the release charged, and marked so.
+    Args:
+        ready: What to release.
+        store: The ledger that is charged.
+        folder: The release's folder; new or empty.
+        progress: Called after the charge with 0, then with every round; what it raises stops this attempt.
+
+    Returns:
+        The release's number among those of its data set, and the facts of release.json.
+
+    Raises:
+        OverspendError: The budget does not allow it; nothing is charged.
+        InputError: It cannot be written, and stays charged: the same again finishes it, with the same draw and no other
+            charge. An error that every attempt would end with marks it as failed.
+
     """
-    with draft(folder) as made:
-        key = key_of(store.path)
-        reservation = ready.reserve(store, signed_by=key.public, folder=str(folder.absolute()), draft=str(made))
-        schema: Json = {}
+    check_folder(folder)
+    tidied(store.path)
+    signing = key_of(store.path, store.signer())
+    with attempt(store, ready.request, identity_of(ready), rows_of(ready)) as mine:
+        folder, made = placed(folder, mine.noise.name)
+        reserve = partial(ready.reserve, store, signed_by=signing.public)
+        reservation = mine.charge(reserve, **place_of(folder, made))
+        measured, stops = Json(), Stops(progress)
         try:
-            account = store.account(reservation.number)
-            if isinstance(ready, OpenRelease):
-                found = ready.measure(entropy.generator())
-                schema = domain_to_json(found.domain)
-                ready = ready.settle(found)
-            drawn = draw(ready, progress)
-            facts = write(made, ready, reservation, drawn, schema=schema, account=account)
-            key.sign(made)
-            note = noted(made)
-            complete(made, folder, facts["time"])  # last of all: once its folder is public, it has not failed
+            with draft(made):
+                number, facts = _write(ready, mine, reservation, made, measured, stops)
+                signing.sign(made)
+                note = noted(made)
+                complete(made, folder, facts["time"])  # last of all: once its folder is public, it has not failed
         except BaseException as error:
-            store.note(reservation.number, "failed", type(error).__name__)
-            kept = bool(schema) and write_schema(folder, schema)  # it is paid for
-            more = f"; the schema that was measured is in {folder.name}/schema.json" if kept else ""
-            if isinstance(error, OSError):
-                why = f"cannot be written: {error.strerror or error}; its budget stays used"
-                raise InputError(f"{str(folder)[:200]}: {why}{more}") from None
-            if kept and isinstance(error, InputError):
-                raise InputError(f"{error}{more}") from None
-            raise
-        store.note(reservation.number, "released", note)
-    return facts
+            if error is stops.raised:
+                raise
+            raise _ended(mine, reservation.number, folder, measured, error) from None
+        mine.end(reservation.number, "released", note)
+    return number, facts
+
+
+def _write(
+    ready: PreparedRelease, mine: Attempt, reservation: Reservation, made: Path, measured: Json, progress: Progress
+) -> tuple[int, Json]:  # fmt: skip
+    """Draw the release and write all files but the signature; `measured` becomes the schema that is measured."""
+    account = mine.store.account(reservation.number)
+    if isinstance(ready, OpenRelease):
+        found = ready.measure(mine.noise.generator("schema"))
+        measured.update(domain_to_json(found.domain))
+        ready = ready.settle(found)
+    drawn = draw(ready, mine.noise, progress)
+    facts = write(made, ready, reservation, drawn, schema=measured, account=account)
+    return len(account["releases"]), facts
+
+
+def _ended(mine: Attempt, entry: int, folder: Path, measured: Json, error: BaseException) -> BaseException:
+    """The error to raise for a charged release whose attempt ended with `error`: it says what stays used.
+
+    An error that every attempt would end with is noted, and a schema that was measured is written: it is paid for.
+    """
+    again = stopped(error, folder)
+    if again is not None:
+        return again
+    mine.end(entry, "failed", type(error).__name__)
+    more = USED
+    if measured and write_schema(folder, measured):
+        more += f"; the schema that was measured is in {folder.name}/schema.json"
+    if isinstance(error, InputError):
+        return type(error)(f"{error}; {more}")
+    error.add_note(more)
+    return error

@@ -9,11 +9,13 @@ import os
 import secrets
 from dataclasses import field
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 from ..errors import InputError
 from ..types import value_object
-from .chain import SIGNER, open_regular
+from .chain import SIGNER, open_regular, resolved
+from .durable import lock, sync_names, write_all
 from .verifier import SIGNED, hashes, statement
 
 MISSING = "no release can be signed: the package cryptography is missing; pip install cryptography"
@@ -35,40 +37,66 @@ class Key:
         (folder / SIGNED).write_text(json.dumps(signed, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
-def key_of(ledger: Path) -> Key:
+def key_of(ledger: Path, signer: str = "") -> Key:
     """The signing key that lies beside a ledger; where it is missing one is made, readable by its owner only.
 
-    Raises InputError where cryptography is missing, or the file cannot be made, or holds no key.
+    `signer` is the public key that signs the ledger's releases, as the ledger itself says; "" before the first.
+    Raises InputError where cryptography is missing, or the file cannot be made, or holds no key, or another one.
     """
     try:
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     except ImportError:
         raise InputError(MISSING) from None
-    path = Path(f"{ledger}{SIGNER}")
+    path = Path(f"{resolved(ledger)}{SIGNER}")
     try:
         if not os.path.lexists(path):
+            if signer:
+                raise other_key(ledger)
+            _make(path)
+        elif _is_empty(path):  # a full disk, or a kill, ended its writing
             _make(path)
         text = _read(path)
     except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
         why = getattr(error, "strerror", None) or error
         raise InputError(f"{str(path)[:200]}: the ledger's signing key cannot be used: {why}") from None
     private = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(text))
-    return Key(private.public_key().public_bytes_raw().hex(), private)
+    public = private.public_key().public_bytes_raw().hex()
+    if signer not in ("", public):
+        raise other_key(ledger)
+    return Key(public, private)
+
+
+def other_key(ledger: Path) -> InputError:
+    """The error for a ledger beside which the key that signed its releases does not lie any more."""
+    return InputError(
+        f"{str(ledger)[:200]}{SIGNER}: the key that signed this ledger's releases is not here; bring the file back "
+        "from a copy. Where it is lost, begin a new ledger, with what is left in this one as the whole budget"
+    )
 
 
 def _make(path: Path) -> None:
-    """Write a new key, completely or not at all; keep another process's where that was faster."""
-    beside = Path(f"{path}-{secrets.token_hex(8)}")
-    with os.fdopen(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="ascii") as file:
-        file.write(f"{secrets.token_hex(_LENGTH // 2)}\n")
-        file.flush()
-        os.fsync(file.fileno())
+    """Write a new key into an empty file, one process after another; keep the key of one that was faster."""
+    handle = os.open(path, os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0), 0o600)
     try:
-        os.link(beside, path)
-    except FileExistsError:
-        pass
+        lock(handle)
+        if os.fstat(handle).st_size:
+            return
+        try:
+            write_all(handle, f"{secrets.token_hex(_LENGTH // 2)}\n".encode())
+        except OSError:
+            os.ftruncate(handle, 0)
+            raise
     finally:
-        beside.unlink()
+        os.close(handle)
+    sync_names(path.parent)
+
+
+def _is_empty(path: Path) -> bool:
+    """Whether a regular file holds nothing."""
+    found = os.lstat(path)
+    return S_ISREG(found.st_mode) and found.st_size == 0
 
 
 def _read(path: Path) -> str:

@@ -20,7 +20,7 @@ from dpcore import Budget, Marginals, Rows, domain_from_json, read_json
 from dpcore.cli import main
 from dpcore.data.privacy_unit import COUNTED
 from dpcore.privacy.accounting import Accounting, Lifetime, Sums, events_from_json
-from dpcore.publishing import drafts, publish, verifier
+from dpcore.publishing import drafts, noise_key, publish, verifier
 from dpcore.publishing.card import LOOKED, PEEKED, card
 from dpcore.publishing.files import _weights, neutral
 from dpcore.publishing.ledger_store import Store, verify
@@ -207,19 +207,6 @@ def test_a_peeked_schema_needs_a_reason_that_is_kept():
     assert LOOKED in html.unescape(page)
 
 
-@parametrize("step", ["publish.draw", "publish.write", "publish.noted"])
-def test_a_release_that_fails_later_stays_charged_and_is_not_made_public(monkeypatch, step):
-    def fail(*_args, **_options):
-        raise OSError("no room")
-
-    monkeypatch.setattr(f"dpcore.publishing.{step}", fail)
-    refusal("no room; its budget stays used", order())
-    state = data_set()
-    assert [entry["state"] for entry in state.releases] == ["failed"]
-    assert state.spent > 0.49
-    assert not Path("out").exists()
-
-
 def test_showing_and_verifying():
     released("a")
     Path("other.json").write_text('{"ledger": {"id": "x", "entry": 3, "hash": "y"}}')
@@ -346,9 +333,9 @@ def shown(capsys):
 @parametrize(
     "place, said, left",
     [
-        ("publish.draw", "killed before it was written", ()),
-        ("files.registry.entry", "killed before it was written", ()),
-        ("ledger_store.Store.note", "killed after it was written", ("dead",)),
+        ("publish.draw", "stopped before it was written", ()),
+        ("files.registry.entry", "stopped before it was written", ()),
+        ("ledger_store.Store.note", "stopped after it was written", ("dead",)),
     ],
 )
 def test_the_next_command_says_what_a_killed_release_left_and_tidies_up(here, monkeypatch, capsys, place, said, left):
@@ -361,35 +348,37 @@ def test_the_next_command_says_what_a_killed_release_left_and_tidies_up(here, mo
     assert killed["total_epsilon"] > 0.4, "charged before anything is drawn"
     (draft,) = [p for p in here.iterdir() if p.name.startswith(".dead-")] or [None]
     assert (draft is None) == bool(left)
-    if draft is not None:
-        (draft / "mine.txt").write_text("no file of a release")
-        with drafts._held(draft) as held:  # by a process that lives
-            assert held
-            assert said not in shown(capsys)
-        (draft / "mine.txt").unlink()
-    assert said in shown(capsys)
+    (key,) = noise_key.names(here / "l.sqlite")
+    with noise_key.kept_key(here / "l.sqlite", key) as held:  # by a process that lives
+        assert held.name == key
+        assert said not in shown(capsys)
+        assert draft is None or draft.exists()
+    assert f"release 1 of 't' was {said}" in shown(capsys)
     (killed,) = releases()
-    assert killed["state"] == ("released" if left else "failed")
+    assert killed["state"] == ("released" if left else "reserved, never finished")
     assert killed["total_epsilon"] > 0.4, "its budget stays used"
     assert sorted(p.name for p in here.iterdir() if "dead" in p.name) == list(left)
-    assert said not in shown(capsys)
-    released("alive")
+    assert (said in shown(capsys)) is not bool(left)
+    released("alive" if left else "dead")
+    assert len(releases()) == 1 + len(left)
+    assert noise_key.names(here / "l.sqlite") == []
     if left:
         shutil.copy("dead/verify.py", "mine.py")
         assert subprocess.run([sys.executable, "mine.py", "dead", "--ledger=l.sqlite"]).returncode == 0
 
 
 def test_a_killed_release_is_noted_once_by_whoever_tidies_first(monkeypatch):
-    monkeypatch.setattr(publish, "draw", lambda *_: os._exit(9))
-    assert ended() == 9
-    held = drafts._held
+    with monkeypatch.context() as child:
+        child.setattr(Store, "note", lambda *_: os._exit(9))
+        assert ended() == 9
+    kept = drafts.kept_key
 
-    def later(folder):  # another command tidies in between
-        monkeypatch.setattr(drafts, "_held", held)
+    def later(*given):  # another command tidies in between
+        monkeypatch.setattr(drafts, "kept_key", kept)
         assert drafts.tidied(Path("l.sqlite"))
-        return held(folder)
+        return kept(*given)
 
-    monkeypatch.setattr(drafts, "_held", later)
+    monkeypatch.setattr(drafts, "kept_key", later)
     assert not drafts.tidied(Path("l.sqlite"))
     assert len(releases()[0]["states"]) == 1
 

@@ -240,10 +240,17 @@ def test_the_generator_is_the_cipher_with_the_whole_key():
 
 def test_no_two_generators_share_a_key_and_all_bits_of_it_come_from_the_system(monkeypatch):
     asked = []
-    monkeypatch.setattr(entropy.secrets, "randbits", lambda bits: asked.append(bits) or 5)
-    same = [entropy.generator().integers(0, 2**63) for _ in range(2)]
+    monkeypatch.setattr(entropy.secrets, "token_bytes", lambda size: asked.append(size) or bytes(size))
+    same = [entropy.generator(entropy.new_key(), "noise").integers(0, 2**63) for _ in range(2)]
     assert same[0] == same[1]
-    assert asked == [256, 256]
+    assert asked == [32, 32]
     monkeypatch.undo()
-    assert max(Counter(int(entropy.generator().integers(0, 2**63)) for _ in range(50)).values()) == 1
-    assert stats.kstest(entropy.generator().random(20_000), "uniform").pvalue > 1e-5
+
+    def drawn(purpose):
+        return int(entropy.generator(entropy.new_key(), purpose).integers(0, 2**63))
+
+    assert max(Counter(drawn("noise") for _ in range(50)).values()) == 1
+    key = entropy.new_key()
+    purposes = {int(entropy.generator(key, f"{i}").integers(0, 2**63)) for i in range(50)}
+    assert len(purposes) == 50, "one key gives every purpose a stream of its own"
+    assert stats.kstest(entropy.generator(key, "noise").random(20_000), "uniform").pvalue > 1e-5

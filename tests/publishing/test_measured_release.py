@@ -176,7 +176,7 @@ def test_a_schema_that_no_release_follows_is_written_and_stays_charged(place, tm
     monkeypatch.setattr(prepared, name, broken)
     ledger = str(tmp_path / "l")
     refusal(
-        f"too much; the schema that was measured is in broken_{name}/schema.json",
+        f"too much; its budget stays used; the schema that was measured is in broken_{name}/schema.json",
         release(place, f"broken_{name}", "gaussian_maxent", "1e-6", ledger=ledger),
     )
     assert [path.name for path in (place / f"broken_{name}").iterdir()] == ["schema.json"]

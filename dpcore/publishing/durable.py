@@ -1,0 +1,51 @@
+"""Writing that survives a power cut, and locks on files that end with the process that holds them."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # where files cannot be locked, no attempt is continued and nothing is tidied
+    fcntl = None
+
+CAN_LOCK = fcntl is not None
+
+
+def lock(handle: int) -> None:
+    """Lock an opened file for this process, once nobody else holds it; nothing where files cannot be locked."""
+    if fcntl is not None:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+
+
+def lock_at_once(handle: int) -> bool:
+    """Lock an opened file or folder, if nobody else holds it; whether that is so."""
+    if fcntl is None:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def write_all(handle: int, content: bytes) -> None:
+    """Write bytes into an opened file, and wait until they are on the disk; OSError where it is full."""
+    while content:
+        content = content[os.write(handle, content) :]
+    os.fsync(handle)
+
+
+def sync(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk; OSError where they cannot be."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def sync_names(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk, where its file system can do so."""
+    with suppress(OSError):
+        sync(folder)
