@@ -212,8 +212,9 @@ def _share() -> None:
         link.copy(table())
         if st.toggle("Presenter", key="present", bind="query-params", help="Large type and no menu."):
             st.html(PRESENT)
+        st.session_state["stakeholder-view"] = stakeholder()  # the address decides, also after Back
         st.toggle(
-            "Stakeholder view", stakeholder(), key="stakeholder-view", on_change=_switch,
+            "Stakeholder view", key="stakeholder-view", on_change=_switch,
             help="Leaves out everything that uses real data.",
         )  # fmt: skip
 
