@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages._ui.jobs.pool import pool
 from pages._ui.server import serving
-from pages._ui.shell import link
+from pages._ui.shell import link, wall
 from pages._ui.shell.frame import frame
 from pages._ui.shell.menu import MENU
 
@@ -20,6 +20,6 @@ else:
     pool()  # so that workers are warm by the time a person has chosen something
     frame(page.title)
     try:
-        page.run()
+        wall.guarded(page.run)
     finally:
         link.say()

@@ -5,8 +5,9 @@ import streamlit as st
 from pages._ui.compare import ask, causes, measures, others, purposes, report, summary, sweeps
 from pages._ui.compare import overview as compare
 from pages._ui.jobs import counting, watch
-from pages._ui.shell import give, refusals, row, stakeholder, tried, unfinished
+from pages._ui.shell import give, is_withheld, refusals, row, say_left_out, stakeholder, tried, unfinished
 from pages._ui.shell import table as current_table
+from pages._ui.shell.wall import LIMITED
 
 TABS = ("Ranking", "Where from", "Conclusions", "Purposes", "Other tools", "Report")
 AT_ONCE = 60.0  # seconds of runs on a public sample that begin without a press
@@ -36,6 +37,11 @@ with refusals():
     front = st.container(key="front")
     with front.container(key="asked"):
         asked = ask.front_door(table, workload, st.session_state["questions"], st.session_state["delta"])
+    if is_withheld(table):
+        if table.unit.person is not None:
+            st.caption(LIMITED.format(size=table.n))
+        say_left_out()
+        st.stop()
     chart = front.container(key="chart")
     advised = None if asked is None else asked.enough
     with st.sidebar:

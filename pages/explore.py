@@ -8,11 +8,11 @@ import streamlit as st
 from dpcore.evaluation.run import compare
 from dpcore.privacy.accounting import cautions
 from pages._ui.explore import ask as asking
-from pages._ui.explore import comparison, keep, outcome, run, screen, setup, ties
+from pages._ui.explore import comparison, foretold, keep, outcome, run, screen, setup, ties
 from pages._ui.jobs import counting
 from pages._ui.jobs.job import PATIENCE
 from pages._ui.lessons import lesson as lessons
-from pages._ui.shell import parts, plain, refusals, results, stakeholder, tile_text, unfinished
+from pages._ui.shell import is_withheld, parts, plain, refusals, results, stakeholder, tile_text, unfinished
 from pages._ui.shell import table as current_table
 
 table = current_table()
@@ -25,6 +25,9 @@ if unfinished(table, "the charts appear here") or not counting.ready(table):
 with refusals():
     chosen = setup.choose(table)
     if not counting.have(table, chosen.problem.workload):
+        st.stop()
+    if is_withheld(table):
+        foretold.draw(table, chosen)
         st.stop()
     started = run.start(table, chosen)
 for caution in cautions(chosen.budget, chosen.problem.n):

@@ -11,11 +11,12 @@ from pages._ui.release import files as release_files
 from pages._ui.release import ledger as release_ledger
 from pages._ui.release import request as release_request
 from pages._ui.shell import gauge as shared_gauge
-from pages._ui.shell import heading, owner, tried, unfinished
+from pages._ui.shell import heading, is_withheld, owner, tried, unfinished
 from pages._ui.shell import ledger as shared_ledger
 from pages._ui.shell import table as current_table
 from pages._ui.shell.frame import line_place
 from pages._ui.shell.opened import AGAIN
+from pages._ui.shell.wall import PREPARED, unless_private
 
 table, desk = current_table(), release_desk.current()
 tried(table, AGAIN)
@@ -38,7 +39,8 @@ with top:
         if desk.released:
             release_files.outputs(desk.work.result)
         else:
-            st.error(shared_ledger.words(desk.work.error or "The release did not happen.", ledger))
+            failed = shared_ledger.words(desk.work.error or "The release did not happen.", ledger)
+            st.error(unless_private(failed))
             st.caption("What fails after the budget was used stays used. The list at the end of this page says so.")
         st.button("Prepare another release", icon=":material/add:", on_click=desk.clear)
 try:
@@ -50,6 +52,10 @@ except InputError as error:
 if desk.work is not None:
     with line_place():
         shared_gauge.of_table(table)
+if is_withheld(table):  # to prepare a release is to read the table
+    steps.info(PREPARED, icon=":material/visibility_off:")
+    release_ledger.view(ledger, sets)
+    st.stop()
 if table.opening is None and (unfinished(table, "release here") or not counting.ready(table)):
     release_ledger.view(ledger, sets)
     st.stop()

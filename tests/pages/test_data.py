@@ -65,7 +65,7 @@ def edit(app, monkeypatch, state, callback):
     """Call what the grid calls, with what the browser tells it; what it asks for is done at once."""
     mine = table(app)
     with monkeypatch.context() as patch:
-        patch.setattr(page_grid, "table", lambda: mine)
+        patch.setattr(page_grid, "whole_table", lambda: mine)
         patch.setattr(page_grid, "session", lambda: session(app))
         patch.setattr(page_grid, "stakeholder", lambda: False)
         patch.setattr(page_grid.st, "session_state", state)

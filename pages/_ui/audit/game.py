@@ -76,7 +76,7 @@ def opening() -> Judged:
 
 def shown() -> tuple[Judged, bool]:
     """Return the last finished game, and whether no other one is asked for; draw how far that one is."""
-    game, now = session().held.get(GAME), st.session_state
+    game, now = session().find(GAME), st.session_state
     if game and watch(game, "audit") and game.result:
         now[LAST] = game.result
     return now.get(LAST, opening()), not game or bool(game.result)

@@ -11,9 +11,10 @@ from streamlit.runtime.uploaded_file_manager import DeletedFile
 from dpcore import InputError, read_json
 from dpcore.data.text_format import DELIMITERS, ENCODINGS
 
-from ..shell import Table, clean, here, plain, public_host, row, table
+from ..shell import Table, clean, here, plain, public_host, row, table, whole_table
 from ..shell.sessions import forget
 from ..shell.state import SAMPLES, use_sample
+from ..shell.wall import reason
 from . import on_server
 from .reading import arriving, attempt, bring, drop, refuse
 
@@ -63,7 +64,10 @@ def choose_table() -> Table:
     with st.container():  # so that what is below keeps its place
         arriving()
         if wrong := st.session_state.pop("_upload_problem", ""):
-            (st.warning if wrong.startswith("Cancelled. ") else st.error)(plain(wrong, 400))
+            if wrong.startswith("Cancelled. "):
+                st.warning(plain(wrong, 400))
+            else:
+                st.error(reason(wrong))
     return table()
 
 
@@ -86,7 +90,7 @@ def ways_to_read(current: Table) -> None:
 
 def _again(name: str, value: Any) -> None:
     """Read the text file of the table in use once more, with another entry in what is known of its format."""
-    mine, uploaded = table(), st.session_state.get("upload")
+    mine, uploaded = whole_table(), st.session_state.get("upload")
     format, keys = replace(mine.format, **{name: value}), (on_server.PATH, on_server.CHOSEN)
     named = [key for key in keys if Path(st.session_state.get(key) or "").name == mine.name]
     if getattr(uploaded, "name", None) == mine.name:
@@ -127,7 +131,7 @@ def _take_schema(key: str) -> None:
     try:
         schema = read_json(file, file.name)
     except InputError as error:
-        refuse(table(), str(error))
+        refuse(whole_table(), str(error))
     else:
         attempt(lambda mine, told: mine.set_schema(schema, told))
 
@@ -154,7 +158,7 @@ def _constrain(key: str) -> None:
     try:
         constraints = json.loads(st.session_state[key] or "[]")
     except (json.JSONDecodeError, RecursionError) as error:
-        refuse(table(), f"the constraints are no JSON list: {getattr(error, 'msg', 'too deep')}")
+        refuse(whole_table(), f"the constraints are no JSON list: {getattr(error, 'msg', 'too deep')}")
     else:
         attempt(lambda mine, _: mine.constrain(constraints))
 

@@ -17,7 +17,7 @@ from dpcore.data.readings import COMMA, DATES, PARTS, POINT, PREFIX, of_categori
 from dpcore.data.repairs import Problem
 from dpcore.tags import Tag
 
-from ..shell import Table, Told, clean, distinct, plain, session, stakeholder, table
+from ..shell import Table, Told, clean, distinct, plain, session, stakeholder, whole_table
 from ..shell.first_values import ROWS
 from ..shell.tables import GUESSED, TYPED
 from .reading import attempt, refuse
@@ -222,7 +222,7 @@ def _next_step(wrong: list[Problem]) -> tuple[str, str]:
     """What one click does about a column in use: its label, and the repair; nothing where nothing is wrong."""
     if not wrong:
         return "", ""
-    private = stakeholder() or (wrong[0].open and table().large is None)
+    private = stakeholder() or (wrong[0].open and whole_table().large is None)
     fix = MEASURE if private else wrong[0].fixes[0]
     return repairs.FIXES.get(fix, fix), fix
 
@@ -247,7 +247,7 @@ def _bars(current: Table, name: str) -> list[int]:
 
 def _typed() -> None:
     """Use what was just typed or chosen in the grid."""
-    current = table()
+    current = whole_table()
     state = st.session_state.get(_key(current))
     rows, entries = _rows(current), {}
     try:
@@ -267,7 +267,7 @@ def _typed() -> None:
 def _act() -> None:
     """Do what was clicked in a column's row."""
     click = st.session_state["next-step"]
-    row = _rows(table())[click["row"]]
+    row = _rows(whole_table())[click["row"]]
     if row["next"] == click["label"]:  # else it is another table by now
         do(row["way"], [row["column"]])
 
@@ -277,7 +277,7 @@ def _act() -> None:
 
 def do(way: str, names: list[str]) -> None:
     """Do a repair, measure, use as guessed, or read in some way: these columns of the table in use."""
-    current, stated = table(), dict(table().entries)
+    current, stated = whole_table(), dict(whole_table().entries)
     if way in repairs.PEEKS:
         session().look(current)
 

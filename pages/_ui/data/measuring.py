@@ -31,8 +31,8 @@ from ..shell import (
     session,
     share_slider,
     stakeholder,
-    table,
     tag,
+    whole_table,
 )
 from ..shell.opened import Trial
 from .reading import AT_ONCE, KIND, attempt
@@ -105,7 +105,8 @@ def _try_it(opening: OpenSchema, place: DeltaGenerator, budget: Budget) -> None:
             "At δ = 0 some of these columns cannot be measured: see below." if refused else words, width="stretch"
         )
         st.button(
-            "Try it: measure with noise that can be repeated", type="primary" if table().trial is None else "secondary",
+            "Try it: measure with noise that can be repeated",
+            type="primary" if whole_table().trial is None else "secondary",
             icon=":material/science:", help=meaning("trial"), disabled=refused, on_click=_try,
         )  # fmt: skip
 
@@ -142,7 +143,7 @@ def _results(current: Table, trial: Trial, budget: Budget, part: float | None) -
 
 def _try() -> None:
     """Measure beside the page, as the widgets stand now; whoever asks for it counts as having looked."""
-    session().look(table())
+    session().look(whole_table())
     stands = st.session_state
     budget, part, seed = Budget(stands["epsilon"], stands["delta"]), chosen_part(), int(stands["schema-seed"])
 

@@ -10,9 +10,10 @@ import streamlit as st
 
 from dpcore import PrivacyUnit
 
-from ..shell import Table, Told, table
+from ..shell import Table, Told, whole_table
 from ..shell.sessions import FORGOTTEN
 from ..shell.tables import READ_OFF
+from ..shell.wall import is_withheld
 from .reading import attempt
 
 KEY, BACK, SAID = "kept-columns", "_back", "_said"
@@ -35,6 +36,9 @@ _keep = st.components.v2.component("kept_columns", js=KEEP)
 
 def remember(current: Table) -> None:
     """Keep what was typed of an upload; before anything was, ask the browser whether it knows the columns."""
+    if is_withheld(current):  # what is typed differs from what was guessed, and guesses are made of cells
+        _keep(key=KEY, data={"forget": False})
+        return
     back, words = st.session_state.get(BACK) == id(current.frame), said(current)
     if words is not None:  # what was said since is newer than what the browser knows
         st.session_state[SAID] = id(current.frame)
@@ -60,7 +64,7 @@ def said(current: Table) -> dict[str, Any] | None:
 
 def _found() -> None:
     """Say of the table what the browser knows; it may send what it likes, and is read as a schema is."""
-    mine, found = table(), st.session_state[KEY].get("found")
+    mine, found = whole_table(), st.session_state[KEY].get("found")
     if not mine.uploaded or not isinstance(found, dict) or st.session_state.get(BACK) == id(mine.frame):
         return
     st.session_state[BACK] = id(mine.frame)

@@ -16,11 +16,12 @@ from dpcore.data.readers import LoadedTable as Read
 from dpcore.data.text_format import TextFormat
 
 from ..jobs import Work, let_go, owned, watch
-from ..shell import Large, Table, Told, clean, session, table
+from ..shell import Large, Table, Told, clean, session, whole_table
+from ..shell.sessions import ARRIVAL, CHANGE
 from ..shell.state import keep
 
-ARRIVAL, CHANGE = "arrival", "change"  # their names in a session
 KIND = "reading"
+REFUSED = "_schema_problem"  # in a session: the table of a change that was refused, and why
 AT_ONCE = 2  # files and changes that the server works on at a time
 READ, LOOKED_AT = 0.5, 0.9  # shares of the work on a file
 CANCELLED = "Cancelled: the schema is as it was."
@@ -40,7 +41,7 @@ def arrive(job: Callable[[Work], Table]) -> None:
 
 def attempt(*changes: Change) -> None:
     """Begin to change the schema, after what is under way; what cannot be changed so is said on the page."""
-    current = table()
+    current = whole_table()
     if (before := _change_of(current)) is not None:
         changes = (*before.of[-1], *changes)
     of = current, current.version, changes
@@ -49,7 +50,7 @@ def attempt(*changes: Change) -> None:
 
 def refuse(current: Table, problem: str) -> None:
     """Say on the page why the schema cannot be changed so."""
-    st.session_state["_schema_problem"] = (current.name, problem)
+    st.session_state[REFUSED] = (current.name, problem)
 
 
 def drop() -> None:
@@ -60,7 +61,7 @@ def drop() -> None:
 
 def arriving() -> None:
     """Draw how far an uploaded file is; at its end the page is drawn anew, with its table or with what is wrong."""
-    work = session().held.get(ARRIVAL)
+    work = session().find(ARRIVAL)
     if not isinstance(work, Work) or not watch(work, ARRIVAL):
         return
     found = work.result
@@ -69,7 +70,7 @@ def arriving() -> None:
         let_go(CHANGE)
         keep(found)
     else:
-        words = f"{work.error or 'Cancelled'}. The table is still the one before: {clean(table().name)}."
+        words = f"{work.error or 'Cancelled'}. The table is still the one before: {clean(whole_table().name)}."
         st.session_state["_upload_problem"] = words
     st.rerun()
 
@@ -95,9 +96,14 @@ def changing(current: Table) -> bool:
     st.rerun()
 
 
+def changing_aside() -> bool:
+    """Draw how far a change is in the stakeholder view, where nothing else is drawn of the table with its rows."""
+    return changing(whole_table())
+
+
 def _change_of(current: Table) -> Work | None:
     """Return the change of this table that is under way; None where there is none."""
-    work = session().held.get(CHANGE)
+    work = session().find(CHANGE)
     return work if isinstance(work, Work) and work.of[0] is current else None
 
 

@@ -22,10 +22,12 @@ from ..shell import (
     controls,
     heading,
     in_memory,
+    is_withheld,
     line,
     panel,
     peek,
     results,
+    say_left_out,
     shared,
     table,
     tried,
@@ -42,6 +44,9 @@ def present() -> Table | None:
     line(mine)
     shows(Tag.PEEK)
     tried(mine, WHOLE)
+    if is_withheld(mine):
+        say_left_out()
+        return None
     return None if unfinished(mine, "come back") or not in_memory(mine) else mine
 
 

@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from ..shell import plain, row, turns
+from ..shell import row, turns
+from ..shell.wall import reason
 
 PATIENCE = 0.9  # seconds a page waits for short work before it shows progress instead
 POLL = 0.5  # seconds between two looks at long work
@@ -67,7 +68,7 @@ def watch(
         return False
     job.gather()
     if job.error:
-        st.error(plain(job.error, 400))
+        st.error(reason(job.error))
     if job.cancelled:
         st.warning("Cancelled: what is shown below is as far as it got." if job.partial else "Cancelled.")
     return True

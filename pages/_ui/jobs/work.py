@@ -101,7 +101,7 @@ def begin(kind: str, job: Callable[[Work], Any], at_once: int = 1) -> Work:
 
 def owned(name: str, of: Any, kind: str, job: Callable[[Work], Any], at_once: int = 1) -> Work:
     """Return the session's work under `name`; where that is `of` something else, it is closed and this job begun."""
-    found = session().held.get(name)
+    found = session().find(name)
     if isinstance(found, Work) and found.of == of:
         return found
     let_go(name)
@@ -120,5 +120,4 @@ def result_of(name: str, of: Any, kind: str, job: Callable[[Work], Any], again: 
 
 def let_go(name: str) -> None:
     """Close what the session holds under `name`, if there is anything."""
-    if (found := session().held.pop(name, None)) is not None:
-        found.close()
+    session().drop(name)

@@ -14,6 +14,7 @@ from dpcore.publishing.publish import publish
 from ..jobs import Work
 from ..jobs.work import begin
 from ..shell import session
+from ..shell.sessions import DESK
 from .ledger import contents, folder_for
 
 FINAL = "The budget is used before the data is read, so stopping does not bring it back."
@@ -80,4 +81,4 @@ def _release(work: Work, ready: PreparedRelease, ledger: Path, token: str) -> di
 
 def current() -> Desk:
     """The desk of the calling tab."""
-    return session().own("desk", Desk)
+    return session().own(DESK, Desk)

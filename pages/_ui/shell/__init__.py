@@ -7,9 +7,11 @@ from .opened import WHOLE, chosen_part, share_slider
 from .questions import GRAMMAR
 from .results import QUIET, as_table, below, lacking, panel
 from .sessions import session
-from .state import give, here, public_host, sample_table, shared, stakeholder, table
+from .state import give, here, public_host, sample_table, shared, table, whole_table
 from .tables import COMFORTABLE_CELLS, Table, Told
 from .tabs import parts
 from .text import clean, distinct, few, figure_text, nickname, plain, question, short_names
 from .verdict import show_tiles, tile_text
+from .view import stakeholder
+from .wall import is_withheld, say_left_out
 from .words import meaning

@@ -12,13 +12,14 @@ from streamlit.delta_generator import DeltaGenerator
 from dpcore import InputError
 from dpcore.tags import Tag
 
-from . import gauge, link, uploads
+from . import gauge, link, uploads, wall
 from .menu import ENTRIES, MENU, Entry
 from .opened import REST
-from .sessions import session
-from .state import SAMPLES, STAKEHOLDER, here, lost, stakeholder, table
+from .sessions import DESK, session
+from .state import SAMPLES, here, lost, table
 from .tables import Table
 from .text import clean, plain
+from .view import STAKEHOLDER, stakeholder
 from .words import meaning
 
 P, R = ParamSpec("P"), TypeVar("R")
@@ -110,6 +111,7 @@ def frame(label: str) -> None:
     entry = ENTRIES[label]
     title = entry.title or label
     uploads.begin_page(label)
+    wall.begin()
     st.set_page_config(
         page_title=f"{title} · Privacy–Utility Explorer", page_icon=MARK, layout="wide",
         initial_sidebar_state="collapsed" if st.query_params.get("present") == "true" else "auto",
@@ -155,6 +157,9 @@ def refusals() -> Iterator[None]:
     """Say on the page what is refused in here, and draw no more of it."""
     try:
         yield
+    except wall.WithheldError:
+        wall.say_left_out()
+        st.stop()
     except InputError as error:
         st.error(plain(error, 400))
         st.stop()
@@ -191,7 +196,7 @@ def _badge() -> Tag | None:
     entry, _ = st.session_state[HEAD]
     if entry.shows is None or (stakeholder() and entry.shows is Tag.PEEK):
         return None
-    if entry.spends and getattr(session().held.get("desk"), "released", False):
+    if entry.spends and getattr(session().find(DESK), "released", False):
         return Tag.PAID
     return Tag.PEEK if _rests_on_data(entry) else entry.shows
 
@@ -207,8 +212,9 @@ def _share() -> None:
         link.copy(table())
         if st.toggle("Presenter", key="present", bind="query-params", help="Large type and no menu."):
             st.html(PRESENT)
+        st.session_state["stakeholder-view"] = stakeholder()  # the address decides, also after Back
         st.toggle(
-            "Stakeholder view", stakeholder(), key="stakeholder-view", on_change=_switch,
+            "Stakeholder view", key="stakeholder-view", on_change=_switch,
             help="Leaves out everything that uses real data.",
         )  # fmt: skip
 
@@ -246,6 +252,9 @@ def unfinished(mine: Table, then: str) -> bool:
     """Whether the schema is not complete; says so, and what can be done when it is: `then`."""
     if mine.domain is not None:
         return False
+    if wall.is_withheld(mine) and mine.why:
+        st.info(mine.why, icon=":material/visibility_off:")
+        return True
     left = "Not every column of this table is decided yet. Decide"
     if mine.opening is not None:
         left = "Some columns of this table are to be measured. Try that"
@@ -275,13 +284,19 @@ def heading(text: str, kind: Tag | None = None, words: str | None = None) -> Non
 
 
 def peek(section: Callable[P, R]) -> Callable[P, R | None]:
-    """A section that shows something of the real records: left out of the stakeholder view, noted for an upload."""
+    """A section that shows something of the real records: left out of the stakeholder view, noted for an upload.
+
+    Of a private table the view has no rows anyway, see `wall`: this says so where the section would stand.
+    """
 
     @wraps(section)
     def shown(*args: P.args, **kwargs: P.kwargs) -> R | None:
+        mine = table()
+        if wall.is_withheld(mine) and st.session_state[HEAD][0].about_table:
+            wall.say_left_out()
         if stakeholder():
             return None
-        session().look(table())
+        session().look(mine)
         return section(*args, **kwargs)
 
     return shown

@@ -8,10 +8,13 @@ from typing import Any, Protocol, TypeVar
 import streamlit as st
 
 from .tables import Table
+from .view import stakeholder
 
 MEMOS = 8  # results of one kind that a tab keeps
 FORGOTTEN = "_forgotten"  # that a table was, until the browser has heard it
 OWN = "table"  # in the address of a tab whose table was uploaded
+ARRIVAL, CHANGE, DESK = "arrival", "change", "desk"
+IN_BOTH_VIEWS = (ARRIVAL, CHANGE, DESK)  # a file or schema being read and a release: their outcome is never drawn as is
 KEPT_WIDGETS = ("view", "present")  # settings of a tab that say nothing about its table
 
 
@@ -33,6 +36,9 @@ class Session:
 
     `looked` holds keyed digests of uploads of which something was shown. They outlive `forget`: what a person has seen
     stays seen, and a digest says nothing of a table. `link` is the address that the tab was opened with.
+
+    What is run or remembered in the stakeholder view is kept apart from all else, so that nothing that was made of
+    rows outside of it is found there; it waits for the view's end.
     """
 
     table: Table | None = None
@@ -47,13 +53,24 @@ class Session:
 
     def own(self, name: str, make: Callable[[], H]) -> H:
         """What this tab holds under `name`, made at the first call."""
-        if name not in self.held:
-            self.held[name] = make()
-        return self.held[name]  # type: ignore[return-value]
+        key = _in_view(name)
+        if key not in self.held:
+            self.held[key] = make()
+        return self.held[key]  # type: ignore[return-value]
+
+    def find(self, name: str) -> Held | None:
+        """What this tab holds under `name`; None for nothing."""
+        return self.held.get(_in_view(name))
+
+    def drop(self, name: str) -> None:
+        """Close what this tab holds under `name`, if there is anything."""
+        held = self.held.pop(_in_view(name), None)
+        if held is not None:
+            held.close()
 
     def memo(self, name: str, key: Any, compute: Callable[[], T]) -> T:
         """`compute()`, done once for this `key`; under each name the last `MEMOS` keys are remembered."""
-        kept = self.memos.setdefault(name, [])
+        kept = self.memos.setdefault(_in_view(name), [])
         for known, value in kept:
             if known == key:
                 return value
@@ -64,7 +81,7 @@ class Session:
 
     def knows(self, name: str, key: Any) -> bool:
         """Whether a memo of this `key` is there."""
-        return any(known == key for known, _ in self.memos.get(name, []))
+        return any(known == key for known, _ in self.memos.get(_in_view(name), []))
 
     def look(self, table: Table) -> None:
         """Remember that something of an upload's records was shown; forgetting the table does not undo it."""
@@ -85,6 +102,11 @@ class Session:
         large = table.large
         rows = len(table.frame) if large is None else large.rows if large.said else -1  # any, where nobody counted them
         return hash((self.salt, *sorted(map(str, table.frame.columns)), rows))
+
+
+def _in_view(name: str) -> str:
+    """The key of what a tab holds under a name: another one in the stakeholder view."""
+    return name if name in IN_BOTH_VIEWS or not stakeholder() else f"{name}, for stakeholders"
 
 
 @st.cache_resource(scope="session", on_release=Session.close, show_spinner=False)

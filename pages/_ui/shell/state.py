@@ -9,8 +9,9 @@ from dpcore import domain_to_json, samples
 
 from .sessions import OWN, session
 from .tables import Table
+from .view import stakeholder
+from .wall import PublicTable, public_face
 
-STAKEHOLDER = "stakeholder"
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 SAMPLES = {
     "census": ("Invented census (20,000 people)", samples.census),
@@ -47,7 +48,7 @@ def keep(table: Table) -> Table:
 
 def lost() -> bool:
     """Whether this tab's address is one of a table that is no longer here; the address says it once, and then not."""
-    new, mine = session().table is None, keep(table()).uploaded
+    new, mine = session().table is None, keep(whole_table()).uploaded
     if mine:
         st.query_params.pop("sample", None)  # the address names samples, never uploads
         st.query_params[OWN] = "uploaded"
@@ -57,8 +58,23 @@ def lost() -> bool:
     return not mine and st.session_state.get("_lost", False)
 
 
-def table() -> Table:
-    """The table of the calling session: an upload, else the sample that the address names, else the first."""
+def table() -> Table | PublicTable:
+    """The table of the calling session; in the stakeholder view only what may be shown of one that is private.
+
+    Whatever a page draws, it draws from this.
+    """
+    whole = whole_table()
+    if not (whole.uploaded and stakeholder()):
+        return whole
+    key = whole.version, whole.unit, whole.size
+    return session().memo("public-face", key, lambda: public_face(whole))
+
+
+def whole_table() -> Table:
+    """The table of the calling session: an upload, else the sample that the address names, else the first.
+
+    It has the rows. Only what changes the table asks for it, and never what draws.
+    """
     kept = session().table
     named = st.query_params.get("sample", "")
     if kept is None:
@@ -82,13 +98,6 @@ def give(key: str, value: Any) -> None:
 def unless_given(key: str, default: Any) -> Any:
     """A widget's default, None when it is drawn with a value that was given: Streamlit takes one of the two."""
     return None if st.session_state.pop(f"_given-{key}", False) else default
-
-
-def stakeholder() -> bool:
-    """Whether this tab shows only what is public, typed or paid for: since the address said `?view=stakeholder`."""
-    if (asked := st.query_params.get("view")) is not None:
-        st.session_state["view"] = asked
-    return st.session_state.get("view") == STAKEHOLDER
 
 
 def public_host() -> bool:

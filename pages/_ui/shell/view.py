@@ -1,0 +1,12 @@
+"""Whether a tab is in the stakeholder view: an address asks for it, and the tab keeps it from page to page."""
+
+import streamlit as st
+
+STAKEHOLDER = "stakeholder"
+
+
+def stakeholder() -> bool:
+    """Whether this tab shows only what is public, typed or paid for: since the address said `?view=stakeholder`."""
+    if (asked := st.query_params.get("view")) is not None:
+        st.session_state["view"] = asked
+    return st.session_state.get("view") == STAKEHOLDER
