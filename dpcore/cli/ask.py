@@ -104,13 +104,18 @@ def line(interval: Interval) -> str:
     """An interval in one line."""
     asked = written_out(interval.question)
     value = "-" if interval.estimate is None else f"{interval.estimate:.4g}"
-    if interval.low is None or interval.high is None:
+    if interval.low is None:
         return f"{asked}: {value} ({interval.how})"
-    people = "population -"
-    if interval.population_low is not None and interval.population_high is not None:
-        people = f"population {interval.population_low:.4g} to {interval.population_high:.4g}"
-    table = f"table {interval.low:.4g} to {interval.high:.4g}"
-    return f"{asked}: {value}, {table}, {people} at {interval.level:g} ({interval.how})"
+    table = _span(interval.low, interval.high)
+    people = _span(interval.population_low, interval.population_high)
+    return f"{asked}: {value}, table {table}, population {people} at {interval.level:g} ({interval.how})"
+
+
+def _span(low: float | None, high: float | None) -> str:
+    """Two ends in words; one without an upper end is so much or more."""
+    if low is None:
+        return "-"
+    return f"{low:.4g} or more" if high is None else f"{low:.4g} to {high:.4g}"
 
 
 def _more(facts: Json, known: UnbiasedAnswers, question: Question, chosen: Namespace) -> Further:

@@ -79,7 +79,7 @@ def test_pooled_tables_are_the_least_squares_estimate():
         sampled = ((g - h) ** 2 @ fitted - ((g - h) @ fitted) ** 2) / N
         least = (half / norm.ppf(0.975)) ** 2 + sampled
         assert people(found) > 0.95 * least
-        assert people(found) < 1.05 * least or {left, right} == {"a = 0", "b = 2 and c = 1"}, "wider where not known"
+        assert people(found) < 1.1 * least or {left, right} == {"a = 0", "b = 2 and c = 1"}, "wider where not known"
 
 
 def test_nothing_is_said_of_what_was_not_measured():
@@ -99,10 +99,16 @@ def test_nothing_is_said_of_what_was_not_measured():
 def test_a_ratio_to_what_may_be_0_has_no_end():
     rare = pooled(DOMAIN, [((0,), np.array([0.999, 0.001]), 0.01)])
     found = compare_questions(rare, question("a = 0"), question("a = 1"), N, "ratio")
-    assert found.how == "cannot be bounded: noise does not tell (a = 1) apart from 0"
+    assert found.high is None
+    far = 0.001 + 1.96 * 0.01 / math.sqrt(2)  # what the second share is at most
+    assert found.low == approx((1 - far) / far, rel=1e-3), "so much or more"
+    assert found.how.endswith("; no upper bound: noise does not tell (a = 1) apart from 0")
+    nothing = compare_questions(rare, question("a = 1"), question("a = 1 and a = 0 or a = 1"), N, "ratio")
+    assert nothing.how == "cannot be bounded: noise does not tell (a = 1 and a = 0 or a = 1) apart from 0"
     assert compare_questions(rare, question("a = 1"), question("a = 0"), N, "ratio").high < 0.03
     careful = compare_questions(rare, question("a = 1"), question("a = 0"), N, "odds")
-    assert (careful.low, careful.how.endswith("conservative: near 0 or 1")) == (0, True)
+    assert careful.low == 0
+    assert careful.high < 0.03
 
 
 def test_all_cells_at_once_are_the_same_intervals(known_tables):

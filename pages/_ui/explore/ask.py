@@ -93,19 +93,28 @@ def bounds(result: Result, problem: QueryRelease, asked: list[Question], kind: s
 
 def in_words(found: Interval, kind: str | None = None) -> str:
     """An interval for whoever reads the answer: the table, the people behind it, and on what that rests."""
-    if found.low is None or found.high is None:
+    if found.low is None:
         why = found.how.removeprefix("cannot be bounded: ")
         return f"How far off that may be cannot be bounded: {plain(why, 300)}."
-    here = f"in this table {_number(found.low, kind)} to {_number(found.high, kind)}"
+    here = f"in this table {_span(found.low, found.high, kind)}"
     people = "; for the population it was drawn from no bound, as the second share may be 0 there"
-    if found.population_low is not None and found.population_high is not None:
-        ends = f"{_number(found.population_low, kind)} to {_number(found.population_high, kind)}"
+    if kind == "odds":
+        people = "; for the population it was drawn from no bound, as a share may be 0 or 1 there"
+    if found.population_low is not None:
+        ends = _span(found.population_low, found.population_high, kind)
         people = f", in the population it was drawn from {ends}"
     careful = ""
     if "conservative" in found.how:
         why = found.how.partition("; population")[0] if found.unbiased is None else "conservative"
         careful = f" ({plain(why, 300)})"
     return f"From the release alone, at {found.level:.0%}{careful}: {here}{people}."
+
+
+def _span(low: float, high: float | None, kind: str | None) -> str:
+    """Two ends in words; one without an upper end is so much or more."""
+    if high is None:
+        return f"{_number(low, kind)} or more"
+    return f"{_number(low, kind)} to {_number(high, kind)}"
 
 
 def _number(value: float, kind: str | None) -> str:
