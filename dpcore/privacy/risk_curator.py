@@ -53,7 +53,7 @@ class RiskCurator(Curator):
         if isinstance(law, PerturbedRisk):
             lam, sigma = law.settle(self._n, self.unit, paid)
             self._ledger.charge("draw", paid)
-            return objective.solve(law, self._rows, lam, sigma, self._rng)
+            return objective.solve(law, self._rows, lam, sigma, paid, self._rng)
         if (sampler := plain(sampler)) not in SAMPLERS:
             raise InputError(f"there is no sampler {sampler!r}; the samplers are {', '.join(SAMPLERS)}")
         error = self._ledger.plan.budget.sampler_error(paid.failure)
