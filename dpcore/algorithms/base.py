@@ -7,6 +7,7 @@ from typing import Any
 
 from ..errors import BudgetError, InputError
 from ..params import Words, check_parameters, param, parameter_values
+from ..privacy import grid
 from ..privacy.accounting import Budget, Choice, Plan
 from ..problems import QueryRelease
 from ..releases import Release
@@ -86,6 +87,9 @@ def make_plan(algorithm: Algorithm, problem: Any, budget: Budget) -> Plan:
     plan = algorithm.plan(problem, budget)
     if plan.budget != budget:
         raise BudgetError(f"{type(algorithm).__name__} made a plan for {plan.budget}, not for {budget}")
+    if budget.delta == 0:
+        for statistic in plan.measured:
+            grid.require(statistic)
     return _with_constraints(algorithm, problem, plan)
 
 

@@ -75,8 +75,9 @@ class ObjectivePerturbation(OneDraw):
     """Objective perturbation: argmin of F(x) + Λ‖x − c‖²/(2n) + ⟨ξ, x⟩/n, ξ Gaussian, projected onto K.
 
     Λ pays for the determinant with `share` of ε, ξ for the rest, as derived in `PerturbedRisk`: (ε, δ)-DP, charged as
-    Approximate(ε, δ). A loss with kinks is first rounded off over 0.01 R. Raises InputError for δ = 0 and for the
-    squared distance. Source: Kifer, Smith, Thakurta 2012, Algorithm 1.
+    Approximate(ε, δ). A loss with kinks is first rounded off over 0.01 R. Raises InputError for δ = 0, for the squared
+    distance, and where public numbers do not prove that a solution is found, and near enough.
+    Source: Kifer, Smith, Thakurta 2012, Algorithm 1.
     """
 
     share: float = param(0.2, "share of ε for the curvature", low=0.01, high=0.99)

@@ -156,9 +156,10 @@ class Exponential(OneDraw):
     """Draw x ∝ exp(−kF(x)) on a bounded K, k = ε₀n/(2RG): ε₀-bounded range, hence ε₀-DP with δ = 0 (`PlainRisk`).
 
     2R is the diameter of K. ε₀ is ε, or what δ > 0 allows if that is more; 0.01 δ then pays for the sampler's error.
-    Raises InputError on R^d, and where no sampler serves: with δ = 0 nothing pays for an error, and beyond two
-    dimensions no exact sampler is certain to end, whatever the records, so none is started. Source: McSherry, Talwar
-    2007; Bassily, Smith, Thakurta 2014.
+    At δ = 0 it is drawn on a public grid, without rounding (`samplers.lattice`). Raises InputError on R^d, and where
+    no sampler serves: with δ = 0 nothing pays for an error, and beyond two dimensions, but for means within a box, no
+    exact sampler is certain to end, whatever the records, so none is started. Source: McSherry, Talwar 2007; Bassily,
+    Smith, Thakurta 2014.
     """
 
     note = "k = {k:.4g}"
@@ -171,11 +172,13 @@ class Exponential(OneDraw):
         given = equal_draws(Budget(budget.epsilon, budget.delta - failure), 1)
         spend = BoundedRange(given.epsilon, failure)
         k, tau = target.k(problem.effective_n, spend), budget.sampler_error(failure)
-        name = choose(target, tau)
+        pure = budget.delta == 0
+        name = "grid" if pure else choose(target, tau)
         SAMPLERS[name].check(target, k, tau, problem.n)
+        why = "on a public grid, without rounding" if pure else "the first that serves"
         choices = (
             Choice("rounds", 1, "one draw"),
-            Choice("sampler", name, "the first that serves"),
+            Choice("sampler", name, why),
             Choice("epsilon_0", spend.epsilon, "bounded range: ε, or what δ allows if that is more"),
             Choice("k", k, "ε₀n/(2RG)"),
             Choice("G", problem.G, "rows' losses differ by a G-Lipschitz function"),
@@ -189,7 +192,8 @@ class Exponential(OneDraw):
 class RankExponential(OneDraw):
     """Draw x with probability density ∝ exp(−ε₀|#{z ≤ x} − qn|/2) on the column's public range (`RankError`).
 
-    Ranks move by at most 1, so it is ε₀-bounded range and ε₀-DP. Raises InputError for anything but a quantile of one
+    Ranks move by at most 1, so it is ε₀-bounded range and ε₀-DP, at δ = 0 too: it is drawn on a public grid, without
+    rounding (`samplers.ranks`). Raises InputError for anything but a quantile of one
     column. Source: Smith 2011, Algorithm 2.
     """
 
@@ -202,6 +206,7 @@ class RankExponential(OneDraw):
         target = RankError(problem.loss, problem.region, problem.location)
         target.check()
         spend = equal_draws(budget, 1)
+        SAMPLERS["rank"].check(target, target.k(problem.effective_n, spend), 0.0, problem.n)
         choices = (
             Choice("rounds", 1, "one draw"),
             Choice("epsilon_0", spend.epsilon, "bounded range: ε, or what δ allows if that is more"),

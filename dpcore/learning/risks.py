@@ -42,7 +42,9 @@ class Risk:
 
     def __init__(self, loss: Loss, values: Array, weights: Array, *, location: bool = False) -> None:
         self.loss: Loss = loss
-        self.w = np.asarray(weights, dtype=float) / np.sum(weights)
+        self.counts = np.asarray(weights, dtype=float)
+        self.n = float(np.sum(weights))
+        self.w = self.counts / self.n
         values = np.asarray(values, dtype=float)
         if isinstance(loss, SquaredDistance):
             self.A, self.b = np.clip(values, loss.low, loss.high), np.zeros(len(values))

@@ -12,10 +12,9 @@ from ..data.plain import plain
 from ..data.sources.counts import Counts
 from ..errors import BudgetError, InputError
 from ..types import Array, Kinds, Rng
-from . import exact, mechanisms
+from . import exact, grid, mechanisms
 from .accounting.budget import Approximate, BoundedRange, Budget, Gaussian, Pure, Spend, SubsampledGaussian
 from .accounting.ledger import Charge, Ledger, Plan
-from .grid import gridded
 from .measurement import MeasuredAnswers, Measurement, MeasurementRecorder, deviation, noise_scale
 from .statistics.base import Statistic
 
@@ -34,8 +33,9 @@ class Holder:
 
     Args: `n`, the public number of rows; `plan`, what may be charged; `rng`, the noise; `group`, how many rows
     neighbours may differ in (each sensitivity is that many times larger). Selections are drawn without rounding, from
-    the bits of `rng`, and with a plan that is `exact` so is noise; `exactly` says which laws were drawn so, and how
-    often.
+    the bits of `rng`, and with a plan that is `exact`, or promises δ = 0, so is noise; `exactly` says which laws were
+    drawn so, and how often. Rounded noise keeps no promise at δ = 0: last bits that one row's data allow and its
+    neighbour's do not have a likelihood ratio without bound, and nothing pays for them.
     """
 
     __slots__ = ("_exactly", "_group", "_ledger", "_n", "_plan", "_rng")
@@ -44,7 +44,8 @@ class Holder:
         if not 1 <= (group := plain(group)) <= n:
             raise InputError(f"group={group} is outside 1..{n}, the number of rows")
         self._plan = plan
-        self._ledger = Ledger(Plan(*plain((plan.budget, plan.charges), PLANNED), exact=bool(plan.exact)))
+        budget, charges = plain((plan.budget, plan.charges), PLANNED)
+        self._ledger = Ledger(Plan(budget, charges, exact=bool(plan.exact) or budget.delta == 0))
         self._n, self._group, self._rng = n, group, rng
         self._exactly: Counter[str] = Counter()
 
@@ -62,6 +63,11 @@ class Holder:
     def exactly(self) -> Counter[str]:
         """The number of times that each law was drawn exactly, without rounding."""
         return self._exactly.copy()
+
+    @property
+    def _pure(self) -> bool:
+        """Whether δ = 0 is promised, so that all that leaves lies on a public grid and is drawn exactly."""
+        return self._ledger.plan.budget.delta == 0
 
     def _paid(self, spend: Any, payable: Kinds) -> Any:
         """The spend, rebuilt from plain parts and checked against the payable kinds."""
@@ -88,7 +94,7 @@ class Curator(Holder):
     closed set of statistics that it measures, and in `_made_of` what those are made of beside numbers and arrays: every
     question is made anew of such parts before a row is read, so that no code but the audit's meets a row. `step`
     says on which public grid (`privacy.grid`) answers that are no counts were counted; what has no grid gets noise in
-    floating point, in an exact plan too.
+    floating point, in an exact plan too, and is refused at δ = 0.
     """
 
     _measures: ClassVar[Kinds] = ()
@@ -125,7 +131,10 @@ class Curator(Holder):
         return self._ledger.fits(spend, times)
 
     def measure(self, statistic: Statistic, spend: Gaussian | Pure | Approximate) -> Measurement:
-        """The statistic with noise added. Raises BudgetError, before reading rows, where the budget does not suffice.
+        """The statistic with noise added.
+
+        Raises BudgetError, before reading rows, where the budget does not suffice, and InputError at δ = 0 for a
+        statistic without a grid.
 
         - Gaussian(μ): The noise is N(0, (bΔ₂/(nμ))²), for neighbours that differ in b rows (of one person).
         - Pure(ε): The noise is Laplace(bΔ₁/(nε)), for neighbours that differ in b rows (of one person).
@@ -139,6 +148,8 @@ class Curator(Holder):
           a function of the noisy answer, so that it keeps the same promise (`exact`).
         """
         own, paid = self._check(statistic, self._measures, spend)
+        if self._pure:
+            grid.require(own)
         self._ledger.charge("measure", paid)
         own, values = self._noisy(own, paid)
         # With it goes what was asked and paid, as given: what was made of that is held by nobody outside.
@@ -161,7 +172,7 @@ class Curator(Holder):
 
     def _noisy(self, statistic: Any, spend: Gaussian | Pure | Approximate) -> tuple[Any, Array]:
         """The statistic, on its public grid where it has one, and its values with noise; already charged."""
-        if on_grid := gridded(statistic):
+        if on_grid := grid.gridded(statistic):
             statistic, step, counted = self._on_grid(statistic)
             self._step, values = min(self._step, step), counted / step
         else:

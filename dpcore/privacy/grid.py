@@ -33,6 +33,13 @@ def gridded(statistic: Any) -> bool:
     return bool(getattr(statistic, "gridded", False))
 
 
+def require(statistic: Any) -> None:
+    """Raise InputError for a statistic, or class, on no public grid: rounded noise keeps no promise at δ = 0."""
+    if not gridded(statistic):
+        name = (statistic if isinstance(statistic, type) else type(statistic)).__name__
+        raise InputError(f"delta=0: {name} lies on no public grid, and rounded noise would show rows; choose delta > 0")
+
+
 def answers_are_whole(workload: Workload) -> bool:
     """Whether n times a workload's answers are whole numbers: its queries count rows, times whole numbers.
 

@@ -5,7 +5,9 @@ here raises or gives up once rows were seen: who sees that would learn which nei
 
 - Only y = x − c is computed, and targets are moved by ⟨a, c⟩ once, row by row: an offset that all rows share,
   which K's public centre names, costs no digits (for a margin nothing is to be moved).
-- ∇F is at most `steepest` long, so ‖y*‖ ≤ D = (steepest + ‖tilt‖)/μ. Targets beyond D + the loss's width are moved
+- ∇F is at most `steepest` long, so ‖y*‖ ≤ D = (steepest + ‖tilt‖)/μ. The loss of a margin is at least 0, and at y = 0
+  at most f₀ = steepest(1 + ‖c‖ + width); as Φ(y*) ≤ Φ(0), μ‖y*‖²/2 ≤ f₀ + ‖tilt‖‖y*‖, so that D = √(2f₀/μ) +
+  2‖tilt‖/μ serves too, and is mostly far smaller. Targets beyond D + the loss's width are moved
   there: where ‖y‖ ≤ D their slopes, and so y*, stay what they are, and no residual overflows.
 - η bounds the rounding of a gradient at ‖y‖ ≤ 3D: each ⟨a, y⟩ − b is off by (d + 4)u(3D + width + ‖c‖), and its slope
   by β times that, where it bends; a sum over blocks of BLOCK rows by (BLOCK + n/BLOCK + d)u · steepest; y itself by
@@ -34,16 +36,27 @@ LEAST = 30  # η that a goal must hold
 
 def rounding(loss: Sloped, c: Array, *, mu: float, n: int, tilt: Array | float = 0.0) -> float:
     """The rounding error η of a gradient, from public numbers; for n rows, about c, as in `minimiser`."""
-    width, far = loss.width if isinstance(loss, PiecewiseLinear) else 1.0, _farthest(loss, mu, tilt)
+    width, far = loss.width if isinstance(loss, PiecewiseLinear) else 1.0, farthest(loss, c, mu, tilt)
     residual = (len(c) + 4) * (3 * far + width + (float(np.linalg.norm(c)) if loss.margin else 0.0))
     return UNIT * (
         (BLOCK + n / BLOCK + len(c)) * loss.steepest + loss.curvature * residual + 3 * far * (loss.curvature + mu)
     )
 
 
-def _farthest(loss: Sloped, mu: float, tilt: Array | float) -> float:
+def farthest(loss: Sloped, c: Array, mu: float, tilt: Array | float) -> float:
     """The distance D within which the minimiser lies of c, whatever the rows."""
-    return (loss.steepest + float(np.linalg.norm(tilt))) / mu
+    length = float(np.linalg.norm(tilt))
+    straight = (loss.steepest + length) / mu
+    if not loss.margin:
+        return straight
+    width = loss.width if isinstance(loss, PiecewiseLinear) else 0.0
+    start = loss.steepest * (1 + float(np.linalg.norm(c)) + width)
+    return min(straight, math.sqrt(2 * start / mu) + 2 * length / mu)
+
+
+def schedule(far: float, mu: float, bend: float, goal: float) -> tuple[float, float]:
+    """The number of rounds of descent, and of steps in each, from public numbers; see the head of this file."""
+    return max(1.0, math.log2(12 * far * mu / goal)), 4 * math.sqrt(bend / mu)
 
 
 def minimiser(
@@ -58,7 +71,7 @@ def minimiser(
     loss = sloped(risk.loss)
     push = np.broadcast_to(np.asarray(tilt, dtype=float), c.shape)
     width = loss.width if isinstance(loss, PiecewiseLinear) else 0.0
-    far = _farthest(loss, mu, push)
+    far = farthest(loss, c, mu, push)
     offset = c if loss.margin else np.zeros(len(c))
     moved = risk if loss.margin else _about(risk, c, far + width)
 
@@ -77,10 +90,10 @@ def minimiser(
 
 def descent(slope: Callable[[Array], Array], y: Array, *, far: float, mu: float, bend: float, goal: float) -> Array:
     """The end of accelerated gradient descent from y, ‖y‖ ≤ `far`, in rounds that each halve the distance to y*."""
-    steps = math.ceil(4 * math.sqrt(bend / mu))
-    for _ in range(max(1, math.ceil(math.log2(12 * far * mu / goal)))):
+    rounds, steps = schedule(far, mu, bend, goal)
+    for _ in range(math.ceil(rounds)):
         z, t = y, 1.0
-        for _ in range(steps):
+        for _ in range(math.ceil(steps)):
             before, y = y, _within(z - slope(z) / bend, far)
             after = (1 + math.sqrt(1 + 4 * t * t)) / 2
             z, t = y + (t - 1) / after * (y - before), after

@@ -1,5 +1,6 @@
 """The curator of a risk: it measures gradients and minimisers, and draws parameters."""
 
+from dataclasses import replace
 from typing import Final
 
 from ..data.plain import plain
@@ -44,19 +45,26 @@ class RiskCurator(Curator):
     def draw_parameter(self, target: Target, sampler: str, spend: Gaussian | BoundedRange | Approximate) -> Array:
         """A parameter (d,) drawn from the target's law by a sampler.
 
-        The error of the sampler (one of `samplers.SAMPLERS`), in total variation, is part of δ. The time taken depends
-        on the rows. Raises InputError and BudgetError before any row is read.
+        The error of the sampler (one of `samplers.SAMPLERS`), in total variation, is part of δ; at δ = 0 the sampler
+        draws on a public grid, without rounding. The time taken depends on the rows. Raises InputError and BudgetError
+        before any row is read.
         """
         law, paid = self._check(target, DRAWN, spend)
         if isinstance(law, PerturbedRisk):
             lam, sigma = law.settle(self._n, self.unit, paid)
             self._ledger.charge("draw", paid)
-            return objective.solve(law, self._rows, lam, sigma, self._rng)
+            return objective.solve(law, self._rows, lam, sigma, paid, self._rng)
         if (sampler := plain(sampler)) not in SAMPLERS:
             raise InputError(f"there is no sampler {sampler!r}; the samplers are {', '.join(SAMPLERS)}")
         error = self._ledger.plan.budget.sampler_error(paid.failure)
         k = law.k(self.unit, paid)
-        SAMPLERS[sampler].check(law, k, error, self._n)
+        chosen = SAMPLERS[sampler]
+        if self._pure and chosen.lost is None:
+            raise InputError(f"delta=0: the sampler {sampler} draws in floating point; take the sampler grid or rank")
+        chosen.check(law, k, error, self._n)
         self._ledger.charge("draw", paid)
+        if chosen.lost is not None:
+            self._exactly["exponential mechanism"] += 1
         density = law.density(self._rows, self.unit, paid)
-        return SAMPLERS[sampler].draw(density, error, self._rng)
+        density = replace(density, k=density.k * chosen.kept(law, k, self._n))
+        return chosen.draw(density, error, self._rng)

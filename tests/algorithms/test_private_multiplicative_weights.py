@@ -113,7 +113,7 @@ def test_scales_are_those_of_one_record_or_of_a_group(asked):
 def test_a_threshold_is_paid_once_and_kept_until_a_query_is_above_it(asked, monkeypatch):
     """And of two that were planned there is no third."""
     spend = Pure(500.0)
-    curator = curator_of(rows_of(PAIR, [0, 3]), spend, times=2, budget=Budget(1000, 0))
+    curator = curator_of(rows_of(PAIR, [0, 3]), spend, times=2)
     errors = far_from_0(WORKLOADS["1-way"], 0.9)
     for _ in range(3):
         assert curator.above_threshold(errors, spend) is None

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 
 from dpcore import Budget
-from dpcore.privacy.accounting import Approximate, Charge, Gaussian, Plan
+from dpcore.privacy.accounting import Charge, Plan
 from dpcore.privacy.table_curator import TableCurator
 from tests.helpers import data_sets, neighbours, rows_of, seeded
 
@@ -38,8 +38,7 @@ def curator_of(rows, *spends, times=1, budget=LARGE, kind=TableCurator, exact=Fa
 
 def ask(asked, verb, statistic, spend, rows, **options):
     """What a curator of these rows hands to a mechanism: the values, the scale, and a threshold where there is one."""
-    delta = 0.5 if isinstance(spend, Gaussian | Approximate) else 0.0
-    getattr(curator_of(rows, spend, budget=Budget(1000, delta), **options), verb)(statistic, spend)
+    getattr(curator_of(rows, spend, **options), verb)(statistic, spend)
     return asked.pop()
 
 

@@ -63,13 +63,13 @@ def test_a_record_beyond_all_bounds_moves_the_minimiser_by_no_more_than_another(
 
 
 def test_what_rounding_may_do_is_charged_and_refused_where_it_is_much():
-    fine, coarse = (RegularisedMinimiser(hinge(), Space(np.zeros(3), 10.0), mu, 0.1, 10**6) for mu in (1e-2, 1e-4))
+    fine, coarse = (RegularisedMinimiser(hinge(), Space(np.zeros(3), 10.0), mu, 0.1, 10**6) for mu in (1e-2, 1e-7))
     for statistic in (fine, coarse):
         assert statistic.l2 * statistic.mu == approx(2 + 2e6 * statistic.goal, rel=1e-9)
     assert fine.goal == 1e-4 * 2 / 10**6
     assert coarse.goal > fine.goal
-    tiny = RegularisedMinimiser(hinge(), Space(np.zeros(3), 10.0), 1e-9, 0.1, 10**6)
-    with refused("mu=1e-09 is too small for n=1,000,000 rows"):
+    tiny = RegularisedMinimiser(hinge(), Space(np.zeros(3), 10.0), 1e-12, 0.1, 10**6)
+    with refused("mu=1e-12 is too small for n=1,000,000 rows"):
         tiny.check()
     with refused("planned for n=1,000,000 rows, not 200"):
         fine.value(grouped(np.column_stack([A, A[:, :1], np.sign(SPREAD)])))

@@ -11,8 +11,8 @@ from dpcore.learning.losses import Logistic, SquaredDistance, absolute, hinge, h
 from dpcore.learning.risks import Risk
 from dpcore.parsing.tasks import grouped
 from dpcore.privacy.accounting import BoundedRange
-from dpcore.privacy.samplers import SAMPLERS, alternating, choose, envelope, proximal, shapes
-from dpcore.privacy.samplers.line import PiecewiseGaussian, draw_rank
+from dpcore.privacy.samplers import SAMPLERS, alternating, choose, envelope, proximal, ranks, shapes
+from dpcore.privacy.samplers.line import PiecewiseGaussian
 from dpcore.privacy.samplers.plane import TangentBoxes
 from dpcore.privacy.samplers.shapes import cut_off
 from dpcore.privacy.statistics import Density, PlainRisk, RankError, RegularisedRisk
@@ -91,7 +91,7 @@ def test_ranks_are_drawn_from_their_law():
     W = (np.repeat(rows.values[:, 0], rows.weights)[:, None] <= x).mean(0)
     p = quadrature(density.k * np.abs(W - 0.4), 1e-3)
     rng = seeded(0)
-    draws = [draw_rank(density, 0.0, rng)[0] for _ in range(4000)]
+    draws = [ranks.draw(density, 0.0, rng)[0] for _ in range(4000)]
     assert kstest(draws, lambda v: np.interp(v, edges, np.append(0, np.cumsum(p) * 1e-3))).pvalue > 1e-3
 
 

@@ -145,12 +145,3 @@ def _falling(first: Array, last: Array, drop: Array, alpha: float) -> Array:
 def draw(density: Density, _error: float, rng: Rng) -> Array:
     """One exact draw (1,)."""
     return PiecewiseGaussian(density).draw(1, rng)
-
-
-def draw_rank(density: Density, _error: float, rng: Rng) -> Array:
-    """One exact draw (1,) from ∝ exp(−k|W(x) − q|), W the share of rows ≤ x: a piece, then uniform on it."""
-    loss, edges, W = _below(density)
-    level = -loss.low / (loss.high - loss.low)
-    scores = np.log(np.diff(edges)) - density.k * np.abs(W - level)
-    (piece,) = picked(scores, 1, rng)
-    return rng.uniform(edges[piece], edges[piece + 1], size=1)

@@ -19,6 +19,7 @@ from ...learning.risks import LossOnRegion, Risk
 from ...numbers import bisected
 from ...types import Array, frozen
 from ..accounting.budget import Approximate, BoundedRange, Gaussian
+from ..minimiser import LEAST, farthest, rounding, schedule
 
 LARGE = 100.0  # beyond which a difference of normal tails is bounded, not computed
 HALVINGS = 200
@@ -142,8 +143,9 @@ class PlainRisk(_RangedDraw):
 class RankError(_RangedDraw):
     """A draw by ranks: x ∝ exp(−k|#{z_i ≤ x}/n − q|) on an interval K, the exponential mechanism at ε₀.
 
-    Replacing one row moves #{z_i ≤ x} by at most 1, so that the exponent moves by k/unit at most either way, ratios
-    span 2k/unit, and k = ε₀ · unit/2. The sampler "rank" reads ranks and not the risk.
+    Rows are first moved to the cells of a public grid, each by itself, so that neighbours stay neighbours. Replacing
+    one row moves #{z_i ≤ x} by at most 1, so that the exponent moves by k/unit at most either way, ratios span
+    2k/unit, and k = ε₀ · unit/2. The sampler "rank" reads ranks and not the risk, and draws a cell.
     Source: Smith 2011, Algorithm 2; McSherry, Talwar 2007.
     """
 
@@ -175,6 +177,14 @@ class PerturbedRisk(KnownRisk):
       convex, so that of a mean is at most the mean of those of its parts, however they hang together, and larger
       variances only enlarge it: for u ≥ 0, δ ≤ s E(|Z| − u)⁺ = 2s(φ(u) − uΦ(−u)), Z standard normal, for any b.
       s is the largest with u ≥ 0 for which that is at most δ₀, and σ = 2bL/s.
+    - Ends: ξ is drawn again until ‖ξ‖ ≤ σ√(d + 2√(dl) + 2l), l = ln((1 + e^ε₀)/(TAIL · δ₀)). A standard normal vector
+      is longer with probability e^−l at most (Laurent, Massart 2000, Lemma 1), so both laws change by e^−l in total
+      variation, which costs (1 + e^ε₀)e^−l = TAIL · δ₀; δ₀ above is the rest. Now all that the solver needs is public:
+      its `goal`, and its steps (`minimiser`).
+    - Residual: what is found has a gradient of n F + … of length n · goal, not 0. It is refused beforehand unless that
+      is at most RESIDUAL of 2bL, what a person's rows do, and of σ. It shifts ξ as a row's gradient does, so σ is
+      larger by 2 · RESIDUAL, for both neighbours. That it is no smooth function of ξ is left to the rounding of
+      Gaussian noise, of which it is a kind: δ > 0 here, always.
 
     Source: Kifer, Smith, Thakurta 2012, Algorithm 1, for replacement; the privacy loss of linear learners follows one
     normal number a row, as in Redberg, Koskela, Wang 2023; the bound over several rows is this project's.
@@ -185,6 +195,10 @@ class PerturbedRisk(KnownRisk):
     share: float
     location: bool = False
     payable = (Approximate,)
+    TAIL = 0.01
+    RESIDUAL = 0.01
+    MOST_STEPS = 10**6
+    MOST_WORK = 10**12
 
     def check(self) -> None:
         """Raise InputError also for losses with kinks, and for the squared distance, whose slope has no bound."""
@@ -193,12 +207,45 @@ class PerturbedRisk(KnownRisk):
             raise InputError(f"objective perturbation needs a smooth loss with a bounded slope, not {self.loss.name}")
 
     def settle(self, n: int, unit: float, spend: Approximate) -> tuple[float, float]:
-        """The regularisation Λ and the noise σ that `spend` pays for."""
+        """The regularisation Λ and the noise σ that `spend` pays for; InputError where no end or bound is proved."""
         if spend.failure == 0:
             raise InputError("objective perturbation needs delta > 0")
         b, first = n / unit, (1 - self.share) * spend.epsilon
         lam = self.loss.curvature / math.expm1(min(self.share * spend.epsilon / b, 500.0))
-        return lam, 2 * b * sloped(self.loss).steepest / largest_shift(first, spend.failure)
+        shift = 2 * b * sloped(self.loss).steepest
+        sigma = shift * (1 + 2 * self.RESIDUAL) / largest_shift(first, (1 - self.TAIL) * spend.failure)
+        self._check_end(n, lam, sigma, self.RESIDUAL * min(shift, sigma), spend)
+        return lam, sigma
+
+    def longest(self, sigma: float, spend: Approximate) -> float:
+        """The length within which ξ is drawn."""
+        d = len(self.region.centre)
+        rare = float(np.logaddexp(0.0, spend.epsilon)) - math.log(self.TAIL * spend.failure)
+        return sigma * math.sqrt(d + 2 * math.sqrt(d * rare) + 2 * rare)
+
+    def goal(self, n: int, lam: float, sigma: float, spend: Approximate) -> float:
+        """The gradient length of the mean risk that is reached for all rows: 1e-10 σ/n, or what rounding leaves."""
+        tilt = self.longest(sigma, spend) / n
+        eta = rounding(sloped(self.loss), self.region.centre, mu=lam / n, n=n, tilt=tilt)
+        return max(1e-10 * sigma / n, LEAST * eta)
+
+    def _check_end(self, n: int, lam: float, sigma: float, most: float, spend: Approximate) -> None:
+        """Raise InputError, from public numbers, where a solution would take too long or be off by too much."""
+        loss, c, mu = sloped(self.loss), self.region.centre, lam / n
+        goal = self.goal(n, lam, sigma, spend)
+        advice = f"choose a smaller epsilon, a share below {self.share:g} or another algorithm"
+        if not n * goal <= most:
+            left = n * goal / most * self.RESIDUAL
+            raise InputError(
+                f"rounding might keep objective perturbation off its solution, for n={n:,} rows: by {left:.2g} of what "
+                f"a row does, at most {self.RESIDUAL:g} is allowed; {advice}"
+            )
+        far = farthest(loss, c, mu, self.longest(sigma, spend) / n)
+        rounds, steps = schedule(far, mu, loss.curvature + mu, goal)
+        if not rounds * steps <= min(self.MOST_STEPS, self.MOST_WORK / n):
+            raise InputError(
+                f"objective perturbation might need {rounds * steps:.3g} steps over n={n:,} rows, too many; {advice}"
+            )
 
 
 def largest_shift(epsilon: float, delta: float) -> float:

@@ -1,0 +1,265 @@
+"""The exponential mechanism x ∝ exp(−kF(x)), drawn exactly on a public grid, for promises at δ = 0.
+
+K's public box is cut into 2^BITS cells along each axis, and an answer is the middle of a cell: its digits follow from
+public ends and whole numbers. F between neighbours differs by a G/unit-Lipschitz function on K, so also on the middles
+that lie in K, and the law on them has the bounded range that `PlainRisk` derives for K.
+
+Boxes of cells, with sides of powers of two, cover K. F is convex, so it lies above its tangent plane at one cell of a
+box. A box is drawn with the mass under exp(−k · plane) (`mechanisms.exponential`). Within it a cell j along an axis has
+weight exp(−γj): the product over its binary digits, so that every digit is an independent coin. The cell is kept with
+probability exp(−gap) (`flips`), gap being how far kF lies above the plane, at least 0. All coins and choices are exact
+for the floats that describe them. How boxes are cut depends on rows and changes no law, only the time.
+
+Rounding moves the logarithm of a cell's weight by at most e. With u = 2^−52, `reach` the largest |⟨a, x⟩|, L the
+largest slope and M the largest loss: a loss is off by (d + 4)u(M + L · reach), a mean of at most n of them by nu M
+more, and a slope, which may belong to a point (d + 4)u · reach away, puts the plane too high by a few times as much;
+the gap is three such numbers, and logarithms of masses are off by 2^−44 an axis. So e = 8(terms + d + 64)u k(M + L ·
+reach) + 2^−44 d, terms = n. On a line, rows of a loss of two slopes are moved to middles of cells, each by itself, and
+summed in whole numbers: terms = 0. Both neighbours' weights and sums may be off by e, so k is lowered by 4e of ε₀.
+
+Targets beyond 2R + width of ⟨a, c⟩ are moved there, row by row: on K their slopes stay what they are, so F changes by a
+constant. Boxes are cut further until a cell is kept, as each is in boxes of one cell: a draw ends, and when it does
+depends on the rows, as running times do (a timing channel). For the squared distance on a box the law is a product over
+the axes, drawn one after the other.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ...geometry.regions import Ball, Box
+from ...learning.losses import Logistic, PiecewiseLinear, SquaredDistance, sloped
+from ...learning.risks import Risk
+from ...types import Array, Rng
+from .. import mechanisms
+from ..flips import flips
+from ..statistics.targets import Density, PlainRisk, Target
+from .plane import MOST_STEEP
+
+BITS = 30
+UNIT = 2.0**-52
+LOGARITHMS = 2.0**-44  # rounding of logarithms of masses
+MOST_DIMENSIONS = 2
+HEAVIEST = 512  # boxes cut at once
+TRIES = 64  # cells tried at once
+EDGE = 1 + 1e-9  # boxes that reach so far beyond a ball are kept, so that rounding leaves out no cell
+Tangents = Callable[[Array], tuple[Array, Array]]  # of points (m, d): heights (m,) and slopes (m, d)
+
+
+def refuses(target: Target) -> str | None:
+    """The reason why this sampler cannot draw from a target; None when it can."""
+    if not isinstance(target, PlainRisk) or not target.region.bounded:
+        return "the sampler grid needs the plain exponential mechanism on a bounded region"
+    if isinstance(target.loss, SquaredDistance) and isinstance(target.region, Box):
+        return None
+    if len(target.region.centre) > MOST_DIMENSIONS:
+        return f"delta=0 needs a public grid: at most {MOST_DIMENSIONS} coefficients, or means within a box"
+    return None
+
+
+def too_long(target: PlainRisk, k: float, _error: float, _n: int) -> str | None:
+    """The reason why boxes would hardly fit, from public numbers; None when they do. See `plane.too_long`."""
+    if len(target.region.centre) == 1 or isinstance(target.loss, SquaredDistance):
+        return None
+    if (steep := k * sloped(target.loss).steepest * target.region.radius) > MOST_STEEP:
+        return f"the sampler grid needs too many boxes where k · slope · radius is {steep:.3g}; take a smaller epsilon"
+    return None
+
+
+def lost(target: PlainRisk, k: float, n: int) -> float:
+    """The share of k that pays for rounding: 4e of ε₀ = k G · diameter/unit, which is at least k G · diameter/n."""
+    region, loss, d = target.region, target.loss, len(target.region.centre)
+    if isinstance(loss, SquaredDistance):
+        far = float(np.linalg.norm(np.maximum(abs(loss.low - region.centre), abs(loss.high - region.centre))))
+        whole = 2 * (far + region.radius) ** 2
+    else:
+        width = loss.width if isinstance(loss, PiecewiseLinear) else 0.0
+        reach = region.reach + 1 if loss.margin else region.radius
+        most = loss.steepest * (reach + 1) if loss.margin else loss.steepest * (3 * region.radius + 2 * width)
+        whole = most + loss.steepest * reach
+    terms = 0 if _kinked(target) else n
+    e = 8 * (terms + d + 64) * UNIT * whole + LOGARITHMS * d / k
+    return 4 * e * n / (target.G * region.diameter)
+
+
+def draw(density: Density, _error: float, rng: Rng) -> Array:
+    """One exact draw (d,) from the law on the middles of the grid's cells."""
+    region, c = density.region, density.region.centre
+    low, high = (corner - c for corner in region.corners)
+    if isinstance(density.risk.loss, SquaredDistance):
+        mean = density.risk.w @ (density.risk.A - c)
+        if isinstance(region, Box):
+            axes = [
+                _Boxes(_square(density.k, mean[i : i + 1]), low[i : i + 1], high[i : i + 1], None).draw(rng)
+                for i in range(len(c))
+            ]
+            return region.project(c + np.concatenate(axes))
+        tangents = _square(density.k, mean)
+    else:
+        tangents = _risk(density, low, high)
+    ball = region.radius if isinstance(region, Ball) else None
+    return region.project(c + _Boxes(tangents, low, high, ball).draw(rng))
+
+
+class _Boxes:
+    """Boxes of cells: their lowest cells (m, d), the powers of two of their sides (m, d), and their planes."""
+
+    def __init__(self, tangents: Tangents, low: Array, high: Array, radius: float | None) -> None:
+        self.tangents, self.low, self.radius = tangents, low, radius
+        self.step = (high - low) / 2.0**BITS
+        self.start = np.zeros((1, len(low)), dtype=np.int64)
+        self.power = np.full((1, len(low)), BITS)
+        self.height, self.slope, self.mass = self._planes(self.start, self.power)
+
+    def draw(self, rng: Rng) -> Array:
+        """The middle (d,) of one cell: the first that is kept has the law, however boxes were cut before."""
+        while True:
+            self._cut()
+            found = self._kept(rng)
+            if len(found):
+                return found[0]
+
+    def _middles(self, cells: Array) -> Array:
+        """The middles (m, d) of cells, from public numbers alone."""
+        return self.low + (cells + 0.5) * self.step
+
+    def _planes(self, start: Array, power: Array) -> tuple[Array, Array, Array]:
+        """The height (m,) and the slope for one cell (m, d) of kF at a cell of each box; the log of the mass (m,)."""
+        touched = _half(power)
+        height, slope = self.tangents(self._middles(start + touched))
+        slope = slope * self.step
+        steep, rest = np.abs(slope), np.where(slope >= 0, touched, 2**power - 1 - touched)
+        mass = steep * rest
+        for digit in range(BITS):
+            mass += np.where(digit < power, np.log1p(np.exp(-steep * 2.0**digit)), 0.0)
+        return height, slope, mass.sum(1) - height
+
+    def _cut(self) -> None:
+        """Halve the boxes that hold 95% of the mass, HEAVIEST at the most, along their longer side."""
+        order = np.argsort(-self.mass)
+        share = np.exp(self.mass[order] - self.mass.max())
+        heavy = order[: min(int(np.searchsorted(np.cumsum(share), 0.95 * share.sum())) + 1, HEAVIEST)]
+        heavy = heavy[self.power[heavy].max(axis=1) > 0]
+        start, power = self.start[heavy].copy(), self.power[heavy].copy()
+        rows = np.arange(len(heavy))
+        axis = np.where(power > 0, self.step * 2.0**power, -1.0).argmax(axis=1)
+        power[rows, axis] -= 1
+        beside = start.copy()
+        beside[rows, axis] += 2 ** power[rows, axis]
+        start, power = np.concatenate([start, beside]), np.concatenate([power, power])
+        if self.radius is not None:
+            low, high = self._middles(start), self._middles(start + 2**power - 1)
+            nearest = np.clip(0.0, low, high)
+            near = (nearest**2).sum(axis=1) <= (self.radius * EDGE) ** 2
+            start, power = start[near], power[near]
+        kept = np.ones(len(self.start), dtype=bool)
+        kept[heavy] = False
+        old = (self.start, self.power, self.height, self.slope, self.mass)
+        new = (start, power, *self._planes(start, power))
+        self.start, self.power, self.height, self.slope, self.mass = (
+            np.concatenate([a[kept], b]) for a, b in zip(old, new, strict=True)
+        )
+
+    def _kept(self, rng: Rng) -> Array:
+        """The middles (m, d) of those of TRIES cells that are kept, in order."""
+        box = mechanisms.exponential(self.mass, 1.0, TRIES, rng)
+        slope, power = self.slope[box], self.power[box]
+        steps = _geometric(slope, power, rng)
+        points = self._middles(self.start[box] + steps)
+        inside = np.ones(TRIES, dtype=bool)
+        if self.radius is not None:
+            inside = (points**2).sum(axis=1) <= self.radius**2
+        points, box, moved = points[inside], box[inside], (steps - _half(power))[inside]
+        if not len(points):
+            return points
+        plane = self.height[box] + (self.slope[box] * moved).sum(axis=1)
+        gap = np.maximum(self.tangents(points)[0] - plane, 0.0)
+        return points[flips(gap, rng)]
+
+
+def _half(power: Array) -> Array:
+    """The number of the cell, of 2^power ones, at which a plane touches."""
+    return np.where(power > 0, 2 ** np.maximum(power - 1, 0), 0)
+
+
+def _geometric(slope: Array, power: Array, rng: Rng) -> Array:
+    """Whole numbers j in 0..2^power − 1, each with probability ∝ exp(−slope · j), digit by digit.
+
+    A digit of value v is 1 with odds exp(−slope · v): both are tried alike, and the less likely one is kept with
+    probability exp(−|slope| v). The products are exact, as v is a power of two.
+    """
+    out, rising = np.zeros(slope.shape, dtype=np.int64), slope < 0
+    for digit in range(int(power.max(initial=0))):
+        todo, bits = digit < power, np.zeros(slope.shape, dtype=np.int64)
+        while todo.any():
+            rare = np.zeros(slope.shape, dtype=np.int64)
+            rare[todo] = rng.integers(0, 2, int(todo.sum()))
+            kept = todo & (rare == 0)
+            tried = todo & (rare == 1)
+            kept[tried] = flips(np.abs(slope[tried]) * 2.0**digit, rng)
+            bits[kept] = np.where(rising[kept], 1 - rare[kept], rare[kept])
+            todo &= ~kept
+        out += bits << digit
+    return out
+
+
+def _kinked(target: PlainRisk | Density) -> bool:
+    """Whether the risk is that of a loss of two slopes on a line, which is summed in whole numbers."""
+    loss = target.risk.loss if isinstance(target, Density) else target.loss
+    line = len(target.region.centre) == 1 and isinstance(loss, PiecewiseLinear)
+    if isinstance(target, Density):
+        return line and not loss.margin and not loss.width and bool((target.risk.A == 1).all())
+    return line and not loss.margin and not loss.width and target.location
+
+
+def _square(k: float, mean: Array) -> Tangents:
+    """The function k‖y − mean‖²/2 and its slopes."""
+
+    def tangents(Y: Array) -> tuple[Array, Array]:
+        gap = Y - mean
+        return k * (gap**2).sum(axis=1) / 2, k * gap
+
+    return tangents
+
+
+def _risk(density: Density, low: Array, high: Array) -> Tangents:
+    """The function kF(c + y) and its slopes."""
+    risk, c, k = density.risk, density.region.centre, density.k
+    loss = sloped(risk.loss)
+    if _kinked(density):
+        return _line(risk, c, k, float(low[0]), float(high[0]))
+    width = loss.width if isinstance(loss, PiecewiseLinear) else 0.0
+    moved, offset = risk, c
+    if not isinstance(loss, Logistic) and not loss.margin:
+        moved, offset = risk.with_loss(loss), np.zeros(len(c))
+        far = 2 * density.region.radius + width
+        moved.b = np.clip(risk.b - (risk.A * c).sum(1), -far, far)
+
+    def tangents(Y: Array) -> tuple[Array, Array]:
+        F, G = moved.tangents(offset + Y)
+        return k * F, k * G
+
+    return tangents
+
+
+def _line(risk: Risk, c: Array, k: float, low: float, high: float) -> Tangents:
+    """The function kF(c + y) on a line and its slopes, for rows moved to middles of cells: sums of whole numbers."""
+    loss = sloped(risk.loss)
+    if not isinstance(loss, PiecewiseLinear):
+        raise TypeError("a loss of two slopes is needed")
+    step = (high - low) / 2.0**BITS
+    share = (np.clip(risk.b - c[0], low, high) - low) / step
+    cells, place = np.unique(np.minimum(np.floor(share), 2.0**BITS - 1).astype(np.int64), return_inverse=True)
+    counts = np.bincount(place, risk.counts).astype(np.int64)
+    rows = np.append(0, np.cumsum(counts))
+    sums = np.append(0, np.cumsum(counts * cells))
+
+    def tangents(Y: Array) -> tuple[Array, Array]:
+        at = np.rint((Y[:, 0] - low) / step - 0.5).astype(np.int64)
+        i = np.searchsorted(cells, at, side="right")
+        under, over = at * rows[i] - sums[i], (sums[-1] - sums[i]) - at * (rows[-1] - rows[i])
+        F = (loss.high * under - loss.low * over) * (k * step / risk.n)
+        slope = (loss.high * rows[i] + loss.low * (rows[-1] - rows[i])) * (k / risk.n)
+        return F, slope[:, None]
+
+    return tangents
