@@ -16,7 +16,10 @@ from ..jobs.work import begin
 from ..shell import session
 from .ledger import contents, folder_for
 
-FINAL = "The budget is used before the data is read, so stopping does not bring it back."
+FINAL = (
+    "The budget is used before the data is read, so stopping does not bring it back. Whoever releases the same again "
+    "finishes this release and uses no more budget."
+)
 
 
 @dataclass(eq=False)
