@@ -41,7 +41,7 @@ with top:
         else:
             failed = shared_ledger.words(desk.work.error or "The release did not happen.", ledger)
             st.error(unless_private(failed))
-            st.caption("What fails after the budget was used stays used. The list at the end of this page says so.")
+            st.caption("What was used of the budget stays used. The list at the end of this page says so.")
         st.button("Prepare another release", icon=":material/add:", on_click=desk.clear)
 try:
     sets = [] if ledger is None else shared_ledger.known(ledger)

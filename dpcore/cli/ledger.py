@@ -52,14 +52,16 @@ def execute(chosen: Namespace) -> int:
 
 def _table(found: DataSet) -> str:
     budget, accounting = found.lifetime.budget, found.lifetime.accounting
+    head = f"{'release':>7} {'entry':>6} {'version':>7} {'epsilon':>9} {'delta':>9} {'rho':>10} {'total':>9}"
     lines = [
         f"{found.name!r} protects each {found.unit}; {len(found.versions)} version(s)",
         f"used: epsilon={found.spent:.6g} of {budget.epsilon:g} at delta={brief(budget.delta)} ({accounting})",
         f"left: one release of epsilon={found.left:.6g} at that delta",
-        f"{'release':>7} {'version':>7} {'epsilon':>9} {'delta':>9} {'rho':>10} {'total':>9}  time, algorithm, state",
+        f"{head}  time, algorithm, state",
     ]
     for r in found.releases:
         numbers = f"{r['epsilon']:>9.4g} {r['delta']:>9.2g} {r['rho']:>10.4g} {r['total_epsilon']:>9.4g}"
-        lines.append(f"{r['seq']:>7} {r['version']:>7} {numbers}  {r['time']}, {r['algorithm']}, {r['state']}")
+        places = f"{r['number']:>7} {r['seq']:>6} {r['version']:>7}"
+        lines.append(f"{places} {numbers}  {r['time']}, {r['algorithm']}, {r['state']}")
         lines += [f"{'':>18}reason: {r['reason']!r}"] if r["reason"] else []
     return "\n".join(lines)

@@ -4,8 +4,9 @@ The budget is used in the ledger before anything is drawn. The noise cannot be r
 folder holds synthetic rows, weights, answers with standard errors, tests of links between columns, a card,
 release.json, which holds the whole claim, and verify.py, which checks it. It computes ε again from every use of the
 budget, follows all releases about the data set, and checks the signature of the ledger's owner (exit code 1 when
-something was changed). The private key is beside the ledger. The public one is in signature.json: publish it elsewhere
-too.
+something was changed). Whoever changes a folder may change the verify.py in it, so readers keep a copy of their own:
+python -I verify.py FOLDER --key HEX. The private key is beside the ledger. The public one is in signature.json:
+publish it elsewhere too.
 
 The first release of a data set fixes its total budget, who is protected, and how releases add up. A release that fails
 later has still used its budget. Changed content needs --new-version, which keeps the old budget. Exit code 3: the

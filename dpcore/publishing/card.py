@@ -21,8 +21,8 @@ FLOATING = "Noise was drawn with floating-point numbers. What their last digits 
 STARTED = "It began at a table that its maker calls public. What that table shows about people is not covered."
 
 
-def card(facts: Facts) -> str:
-    """A release's card as an HTML page, from the facts in release.json."""
+def card(facts: Facts, release: int) -> str:
+    """A release's card as an HTML page, from the facts in release.json and its number among those of its data set."""
     means, useful, protects = Promise.of_release(facts), facts["utility"], facts["protects"]
     kept = facts["dataset"]
     lifetime = Lifetime(Budget(**kept["total"]), Accounting(kept["accounting"]), kept["failure"])
@@ -33,6 +33,7 @@ def card(facts: Facts) -> str:
     return page(
         TEMPLATES / "card.html",
         **facts,
+        release=release,
         tiles=[*tiles, guess_tile(means.guess())],
         promise_words=means.suspicion_words,
         asked="; ".join(map(in_words, facts["queries"]["asked"])),

@@ -23,6 +23,7 @@ MIN_EPSILON, MAX_EPSILON = 1e-6, 1e9
 MIN_DELTA, MAX_DELTA = 1e-100, 0.5
 MAX_SIZE = 1e18  # of what an event costs
 MAX_COUNT = 10**18
+MAX_ODDS = 1.1e304  # e^700, where it is cut off
 HASH = re.compile(r"[0-9a-f]{64}")
 LEDGER = re.compile(r"[0-9a-f]{16}")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00")
@@ -280,7 +281,7 @@ RELEASE = fields(
                 "charges": events,
                 "reserved": events,
                 "means": fields(
-                    {"guess": number(0.5, 1), "odds": number(1, math.inf), "except": number(0, 1, below=True)}
+                    {"guess": number(0.5, 1), "odds": number(1, MAX_ODDS), "except": number(0, 1, below=True)}
                 ),
             }
         ),

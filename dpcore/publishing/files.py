@@ -79,12 +79,13 @@ def write(
     _put_json(made / "release.json", facts)
     _put_json(made / "account.json", account)
     first = (ready.measuring, ready.division) if isinstance(ready, SettledRelease) else None
+    number = len(account["releases"])
     why = proof(facts["made_by"]["algorithm"], ready.request.algorithm, ready.plan, ready.problem, first)
     documents = {
-        "card.html": card(facts),
-        "review.html": review_page(facts),
+        "card.html": card(facts, number),
+        "review.html": review_page(facts, number),
         "proof.html": proof_page(why),
-        "registry.yaml": registry.entry(facts, len(account["releases"])),
+        "registry.yaml": registry.entry(facts, number),
         "verify.py": VERIFIER,
     }
     for name, text in documents.items():

@@ -159,7 +159,7 @@ class Store:
         with transaction(self.path, WAIT) as (db, _):
             found = db.execute("SELECT dataset FROM releases WHERE seq = ?", (release,)).fetchone()
             if not found:
-                raise InputError(f"{self.path}: there is no release {release}")
+                raise InputError(f"{self.path}: entry {release} is no release")
             fixed = lifetime(db.execute("SELECT * FROM datasets WHERE seq = ?", (found[0],)).fetchone())
             rows = db.execute(
                 "SELECT r.seq AS entry, c.hash, r.time, r.epsilon, r.delta, r.events, r.total_epsilon FROM releases r"
@@ -184,7 +184,7 @@ class Store:
         """Add a state ("released", "failed") or a remark to a release; this uses no budget."""
         with transaction(self.path, PATIENCE, write=True) as (db, _):
             if not db.execute("SELECT 1 FROM releases WHERE seq = ?", (release,)).fetchone():
-                raise InputError(f"{self.path}: there is no release {release}")
+                raise InputError(f"{self.path}: entry {release} is no release")
             chain.append(db, "states", release=release, state=state, note=note, time=now())
 
     def unfinished(self) -> list[Unfinished]:
@@ -243,9 +243,9 @@ class Book:
                     spent = promised.total(total)
                     if not abs(spent - release["total_epsilon"]) <= 1e-6 * spent:
                         stored = f"{release['total_epsilon']!r} is stored, its events give {spent!r}"
-                        found.append(f"release {release['seq']}: changed total: ε={stored}")
+                        found.append(f"entry {release['seq']}: changed total: ε={stored}")
                     if not spent <= promised.budget.epsilon * (1 + 1e-9):
-                        found.append(f"release {release['seq']}: its data set's budget is exceeded: ε={spent:.6g}")
+                        found.append(f"entry {release['seq']}: its data set's budget is exceeded: ε={spent:.6g}")
             except Exception as error:  # this program never wrote it, so that it may be anything
                 found.append(f"data set {row['seq']}: unreadable: {str(error)[:100] or type(error).__name__}")
         return found
@@ -270,7 +270,10 @@ class Book:
         """A data set from its row, with its versions, releases and totals."""
         promised, total, place = lifetime(row), self._totals(row)[-1], row["seq"]
         numbers = {v["seq"]: {"number": v["number"], "time": v["time"]} for v in self._versions[place]}
-        releases = tuple(self._release(release, numbers) for release in self._releases[place])
+        releases = tuple(
+            {"number": number} | self._release(release, numbers)
+            for number, release in enumerate(self._releases[place], start=1)
+        )
         spent, left = promised.total(total), promised.left(total)
         return DataSet(row["name"], promised, row["unit"], tuple(numbers.values()), releases, spent, left)
 

@@ -3,6 +3,7 @@
 Of a release that measures its schema first, public facts alone are planned; it is charged whole, and then settled.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -200,7 +201,7 @@ def records_of(
 
 
 def json_value(value: Any) -> Any:
-    """The value of a plan's choice as a number or text that JSON can hold."""
-    return (
-        value.item() if isinstance(value, np.generic) else value if isinstance(value, (int, float, str)) else str(value)
-    )
+    """The value of a plan's choice as a number or text that JSON can hold, which has no infinities."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    finite = not isinstance(plain, float) or math.isfinite(plain)
+    return plain if isinstance(plain, (int, float, str)) and finite else str(plain)

@@ -12,7 +12,11 @@ from ..theory.meaning import Promise
 from .printing import TEMPLATES, Facts, page
 
 
-def review_page(facts: Facts) -> str:
-    """The answers to all questions, from the facts of a release, as an HTML page to print."""
+def review_page(facts: Facts, release: int) -> str:
+    """The answers to all questions, from the facts of a release, as an HTML page to print.
+
+    `release` is its number among those of its data set.
+    """
     words = Promise.of_release(facts).words
-    return page(TEMPLATES / "review.html", **facts, promise_words=words, brief=brief, points=points)
+    more = {"release": release, "promise_words": words, "brief": brief, "points": points}
+    return page(TEMPLATES / "review.html", **facts, **more)

@@ -34,7 +34,7 @@ def test_one_release_whatever_is_pressed(page, server, tmp_path):
     open_release(page, server, tmp_path)
     assert not ledger.exists()
     page.get_by_role("button", name=NOW).dblclick()
-    heads(page, "Released from berkeley")
+    heads(page, "Release 1 of berkeley")
     files = zipped(page, page.get_by_role("button", name="All files (ZIP)").first, tmp_path)
     assert verify(ledger, json.loads(files["release.json"])["ledger"]) == []
     with page.expect_download() as download:
@@ -42,7 +42,7 @@ def test_one_release_whatever_is_pressed(page, server, tmp_path):
     assert download.value.path().read_bytes() == files["synthetic.csv"]
     menu(page, "Explore")
     menu(page, "Release")
-    heads(page, "Released from berkeley")
+    heads(page, "Release 1 of berkeley")
 
     page.reload()
     open_release(page, server, tmp_path)

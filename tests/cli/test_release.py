@@ -283,7 +283,7 @@ def test_mixed_values_can_be_stored():
 def test_the_card_is_made_of_facts_alone():
     released()
     said = Path("out/card.html").read_text()
-    assert card(facts()) == said
+    assert card(facts(), 1) == said
     means, shown = Promise.of_release(facts()), " ".join(html.unescape(re.sub(r"<[^>]+>", " ", said)).split())
     assert " ".join(guess_tile(means.guess())) in shown
     assert means.suspicion_words in shown

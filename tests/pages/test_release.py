@@ -194,7 +194,7 @@ def test_a_further_release_is_a_new_plan_on_what_is_left(tmp_path):
     assert NOW not in labels(app)
     assert "This release is in the budget record" in told
     assert set(sized) <= {m.value for m in app.markdown}, "the accuracy foretold is the accuracy stated"
-    assert "Released from berkeley" in [h.value for h in app.subheader]
+    assert "Release 1 of berkeley" in [h.value for h in app.subheader]
     assert SEVERAL in told, "what is said of one person is true of each row"
     click(app, "Prepare another release")
     assert "Used before 8% · this release 8% · left 84%" in everything(app)  # equal releases, equal shares

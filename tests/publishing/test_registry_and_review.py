@@ -103,7 +103,7 @@ ROW = r'(?s)<tr><th scope="row"><bdi>(.*?)</bdi></th>\n<td><bdi>(.*?)</bdi> <spa
 
 def review(facts):
     """The sentence that answers each question, and the kind of evidence that it rests on."""
-    return {unescape(q): (unescape(words), kind) for q, words, kind in re.findall(ROW, review_page(facts))}
+    return {unescape(q): (unescape(words), kind) for q, words, kind in re.findall(ROW, review_page(facts, 1))}
 
 
 @parametrize("algorithm", QUERIES)
@@ -117,7 +117,7 @@ def test_nothing_stays_unanswered(made, algorithm):
         assert len(sentence) > 40
         assert "None" not in sentence
     written = (folder / "review.html").read_text()
-    assert written == review_page(facts)
+    assert written == review_page(facts, 1)
     assert written.count('<tr><th scope="row">') == len(answers)
     card = (folder / "card.html").read_text()
     assert ("19 of 20 answers: within" in card) is (facts["utility"]["noise"] is not None)
@@ -136,8 +136,8 @@ def test_a_peek_and_floating_point_are_not_covered_and_hostile_words_stay_text(h
         found = review(told)
         for question in ("Where do bounds", "Did anyone look", "Can rounding"):
             assert next(kind for q, (_, kind) in found.items() if q.startswith(question)) == expected
-    assert "<script" not in review_page(facts)
-    assert "default-src 'none'" in review_page(facts)
+    assert "<script" not in review_page(facts, 1)
+    assert "default-src 'none'" in review_page(facts, 1)
 
 
 def test_what_is_proved_is_what_the_verifier_checks(made):
@@ -145,4 +145,4 @@ def test_what_is_proved_is_what_the_verifier_checks(made):
     proved = {question: words for question, (words, kind) in review(facts).items() if kind == "proved"}
     assert len(proved) == 4
     assert "ε = 0.3 at δ = 1e-6" in proved["How large are ε and δ?"]
-    assert f"Entry {facts['ledger']['entry']} of ledger {facts['ledger']['id']}" in " ".join(proved.values())
+    assert f"Line {facts['ledger']['entry']} of ledger {facts['ledger']['id']}" in " ".join(proved.values())

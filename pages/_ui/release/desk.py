@@ -17,7 +17,10 @@ from ..shell import session
 from ..shell.sessions import DESK
 from .ledger import contents, folder_for
 
-FINAL = "The budget is used before the data is read, so stopping does not bring it back."
+FINAL = (
+    "The budget is used before the data is read, so stopping does not bring it back. Whoever releases the same again "
+    "finishes this release and uses no more budget."
+)
 
 
 @dataclass(eq=False)

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import tomllib
 import zipfile
 from collections.abc import Callable
@@ -39,10 +40,11 @@ def archive(files: dict[str, bytes]) -> bytes:
     return out.getvalue()
 
 
-def download_all(files: Callable[[], dict[str, bytes]], number: int, **more: Any) -> None:
-    """Draw the button that hands over all files of a release in one ZIP."""
+def download_all(files: Callable[[], dict[str, bytes]], called: str, **more: Any) -> None:
+    """Draw the button that hands over all files of a release in one ZIP, which is `called` after it."""
+    name = re.sub(r"[^\w]+", "-", called).strip("-") or "release"
     st.download_button(
-        "All files (ZIP)", lambda: archive(files()), f"release-{number}.zip", "application/zip",
+        "All files (ZIP)", lambda: archive(files()), f"{name}.zip", "application/zip",
         icon=":material/folder_zip:", on_click="ignore", **more,
     )  # fmt: skip
 
@@ -50,8 +52,8 @@ def download_all(files: Callable[[], dict[str, bytes]], number: int, **more: Any
 def outputs(files: dict[str, bytes]) -> None:
     """What was released, what it means and what it cost, and all downloads; none of them runs anything again."""
     facts = json.loads(files["release.json"])
-    dataset, number = facts["dataset"], facts["ledger"]["entry"]
-    heading(f"Released from {plain(dataset['name'])}", Tag.PAID)
+    dataset, number = facts["dataset"], len(json.loads(files["account.json"])["releases"])
+    heading(f"Release {number} of {plain(dataset['name'])}", Tag.PAID)
     means, useful, protects = Promise.of_release(facts), facts["utility"], facts["protects"]
     each = noun(protects["rows_per_person"])
     tiles = tiled.foretold(useful["noise"], useful["as_exact_as_sample"], protects["records"], each)
@@ -66,7 +68,7 @@ def outputs(files: dict[str, bytes]) -> None:
         st.markdown("\n".join(lines))
     st.markdown(PUBLISH)
     with st.container(horizontal=True):
-        download_all(lambda: files, number, key="release-zip", type="primary")
+        download_all(lambda: files, f"{dataset['name']}, release {number}", key="release-zip", type="primary")
         for name in FIRST:
             if name in files:
                 _download(files, name)

@@ -24,11 +24,11 @@ def view(ledger: Path | None, sets: Sequence[DataSet]) -> None:
     _kept(ledger)
     with st.expander("Budget record: all releases, and what is left", icon=":material/history:"):
         st.dataframe([_dataset(d) for d in sets], hide_index=True)
-        lines = [_release(d, release) for d in sets for release in d.releases]
-        st.dataframe(sorted(lines, key=lambda line: line["entry"], reverse=True), hide_index=True)
+        latest = sorted(((r["seq"], d, r) for d in sets for r in d.releases), key=lambda one: one[0], reverse=True)
+        st.dataframe([_release(d, release) for _, d, release in latest], hide_index=True)
         st.caption(
-            "Every line has a number, data sets and versions too, so a first release may be entry 3. “All releases” "
-            "adds up all of them at the data set's δ. What failed after its budget was used stays used. Times are UTC."
+            "Releases are counted for each data set. “All releases” adds up all so far, at the data set's δ. What "
+            "failed after its budget was used stays used. Times are UTC."
         )
         if st.button("Verify the budget record", icon=":material/fact_check:"):
             _verify(ledger)
@@ -46,7 +46,7 @@ def _dataset(found: DataSet) -> dict[str, object]:
 
 def _release(found: DataSet, release: dict) -> dict[str, object]:
     return {
-        "entry": release["seq"], "data set": clean(found.name), "version": release["version"],
+        "data set": clean(found.name), "release": release["number"], "version": release["version"],
         "time": release["time"], "algorithm": release["algorithm"], "ε": release["epsilon"],
         "δ": brief(release["delta"]), "ρ": f"{release['rho']:.4g}",
         "all releases ε": round(release["total_epsilon"], 6),
@@ -71,23 +71,24 @@ def _kept(ledger: Path) -> None:
     for claim in sorted(folder_for(ledger).glob("*/release.json")):
         try:
             facts = json.loads(claim.read_text(encoding="utf-8"))
-            there[int(facts["ledger"]["entry"])] = claim.parent, facts["ledger"], clean(facts["dataset"]["name"])
+            account = json.loads((claim.parent / "account.json").read_text(encoding="utf-8"))
+            words = f"{clean(facts['dataset']['name'])}, release {len(account['releases'])}"
+            there[int(facts["ledger"]["entry"])] = claim.parent, facts["ledger"], words
         except (OSError, ValueError, TypeError, KeyError):
             continue  # not one of ours
     if not there:
         return
     heading("Download an earlier release again", Tag.PAID)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        number = st.selectbox(
-            "Entry", sorted(there, reverse=True), format_func=lambda n: f"{n}: {there[n][2]}", key="release-again",
-            width=300,
-        )  # fmt: skip
-        folder, receipt, _ = there[number]
+        entry = st.selectbox(
+            "Release", sorted(there, reverse=True), format_func=lambda n: there[n][2], key="release-again", width=300
+        )
+        folder, receipt, called = there[entry]
         try:
             held = not verify(ledger, receipt)
         except InputError:
             held = False
-        download_all(partial(contents, folder), number, key="again-zip", disabled=not held)
+        download_all(partial(contents, folder), called, key="again-zip", disabled=not held)
     st.caption("This release is in the budget record." if held else "This release is not in this budget record.")
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from dpcore.publishing.chain import is_new
+from dpcore import InputError
+from dpcore.publishing.chain import is_new, resolved
 from dpcore.publishing.dataset import LONGEST_NAME, DataSet
 from dpcore.publishing.ledger_store import Store
 
@@ -50,14 +51,23 @@ def named() -> Path | None:
     """The path of the ledger that was named and that this tab may see, in silence; None without one."""
     if off() or not owner.opened():
         return None
-    if configured := _configured():
-        return Path(configured)
+    configured = _configured()
+    if configured:
+        return _resolved(Path(configured))
     typed = st.session_state.get(FOLDER, "").strip()
     try:
         folder = Path(typed).expanduser()
-        return folder / FILE if typed and folder.is_dir() else None
+        return _resolved(folder / FILE) if typed and folder.is_dir() else None
     except (OSError, ValueError, RuntimeError):
         return None
+
+
+def _resolved(path: Path) -> Path:
+    """The ledger's own path, beside which its releases lie; a link to nowhere is left, to be refused in words."""
+    try:
+        return resolved(path)
+    except InputError:
+        return path
 
 
 def dataset_key(table: Table) -> str:

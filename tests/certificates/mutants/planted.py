@@ -222,8 +222,8 @@ MUTANTS = {
     ),
     "a signature that is not looked at": (  # evidence that does not depend on what it is evidence of
         "publishing/verifier.py",
-        '        public.verify(bytes.fromhex(kept["signature"]), statement(kept["files"], kept["key"]))\n',
-        '        bytes.fromhex(kept["signature"])\n',
+        '        public.verify(bytes.fromhex(signed["signature"]), statement(signed["files"], signed["key"]))\n',
+        '        bytes.fromhex(signed["signature"])\n',
         "tests/publishing/test_verifier.py::test_a_changed_digit_fails_wherever_it_stands",
     ),
 }
