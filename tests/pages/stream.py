@@ -10,6 +10,7 @@ from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 RANDOM = (  # names that are drawn anew in every tab, and one that is a digest of them
     (re.compile(r"\$\$ID-[0-9a-f]{32}"), "$$ID"),
     (re.compile(r"[0-9a-f]{32}"), "<uuid>"),
+    (re.compile(r"person-[0-9]+"), "person"),  # the place of a table in memory
     (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "<uuid>"),
 )
 

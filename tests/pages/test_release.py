@@ -512,13 +512,19 @@ def test_the_stakeholder_view_shows_no_real_value_on_any_page(tmp_path):
         "setting", "value", "why", "what", "mechanism", "times", "each", "together (ρ)",
         "ε", "δ", "protects", "model", "year", "variant", "name", "curator",  # of public deployments
     }  # fmt: skip
-    assert "Foreseen error" not in said(app)
+    assert "Foreseen error" in said(app), "which needs no data"
+    assert "synthetic" not in said(app)
     go(app, "compare")
     assert not figures(run_comparison(app))
     assert not app.dataframe
+    app.query_params.clear()
+    put(app, stakeholder_view=False)
     go(app, "release", tmp_path)
     assert not app.text_area  # nobody has looked
-    assert PLANTED not in everything(release(app))
+    release(app)
+    put(app, stakeholder_view=True)
+    assert "Released from people" in heading(app)
+    assert PLANTED not in everything(app)
 
 
 def test_start_shows_the_synthetic_bars_alone_to_stakeholders():

@@ -23,7 +23,7 @@ LEFT_OUT = (
     "Other numbers here come from trials on the real table, so this view leaves them out. Make a release to show them."
 )
 SCHEMA = (
-    "The schema of this table was filled in from its rows, so this view leaves it out, and all that rests on it. Turn "
+    "The schema of this table was filled in from its rows. So this view leaves it out, and all that rests on it. Turn "
     "the view off under Share ▾ to enter values and bounds yourself."
 )
 NOT_COUNTED = (
