@@ -31,6 +31,7 @@ from ..intervals.known import known
 from ..privacy.accounting import Budget
 from ..releases import Release, UnbiasedAnswers
 from ..schemas.plan import SchemaShare
+from ..schemas.promise import promise_of_division
 from ..types import Array, Axes, Json, by_name, frozen, value_object
 
 DRAWN_RECORDS = 300  # points of a convergence curve that a page draws
@@ -313,7 +314,8 @@ def _run_all(task: JobSpec, rows: Any, pipe: Connection) -> str:
     every = task.every or (lambda rounds: max(1, rounds // DRAWN_RECORDS))
     how: Json = {"population": task.population, "every": every, "path": task.path, "stop": cancelled}
     if task.schema is not None:
-        how["plan"] = task.schema.planned(task.algorithm, task.problem, task.budget, exact=False)[1]
+        division, how["plan"] = task.schema.planned(task.algorithm, task.problem, task.budget, exact=False)
+        how["whole"] = promise_of_division(division)
     for seed in task.seeds:
         run = Run(task.algorithm, task.problem, rows, task.budget, seed=seed, **how)
         pipe.send(("rounds", run.plan["rounds"]))
