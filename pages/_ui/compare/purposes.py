@@ -21,7 +21,9 @@ from ..shell import GRAMMAR, clean, heading, panel, peek, plain, session, shared
 from .sweeps import TITLES, Dot, Sweep
 
 LINES = {"value": "", "real": "the real table", "sample": "a sample as exact", "nothing": "knowing nothing"}
-TESTING = "test a hypothesis"
+TESTING, EXPECTED = "test a hypothesis", "right: 5%"
+SYNTHETIC_ROWS = "synthetic rows"
+DRAWN = [LINES["real"], SYNTHETIC_ROWS, LINES["sample"], LINES["nothing"], *TESTS, EXPECTED]  # the real table is blue
 
 
 @dataclass(eq=False)
@@ -107,16 +109,16 @@ def _draw(found: pd.DataFrame) -> None:
     own = found[found["purpose"].str.startswith(TESTING)] if kind == TESTING else found[found["purpose"] == kind]
     unit, parts = str(own["unit"].iloc[0]), []
     for purpose, some in own.groupby("purpose", sort=False):
-        title = str(purpose).removeprefix(f"{TESTING}: ") if kind == TESTING else "synthetic rows"
+        title = str(purpose).removeprefix(f"{TESTING}: ") if kind == TESTING else SYNTHETIC_ROWS
         parts.append(_over(some, "value", title))
     told = {line: _over(own, line, title) for line, title in LINES.items() if title}
     if kind == TESTING:  # where all three are 5%
-        told = {"real": told["real"].assign(line="right: 5%")}
+        told = {"real": told["real"].assign(line=EXPECTED)}
     lines = pd.concat([*parts, *told.values()]).dropna()
     if not len(lines):
         st.caption(plain(f"This has no number in any run ({unit}).", 400))
         return
-    looks = frontier.look(list(dict.fromkeys([LINES["real"], *lines["line"]])))  # real is blue
+    looks = frontier.look(DRAWN)
     panel(frontier.over_epsilon(lines, looks, unit), _summary(own, kind, unit), lines, "purpose-curve")
 
 
