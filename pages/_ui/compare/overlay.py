@@ -20,7 +20,7 @@ Curves = dict[str, tuple[np.ndarray, np.ndarray]]
 
 
 def choose(sweep: Sweep, middle: pd.DataFrame) -> tuple[Curves, dict[str, str]]:
-    """Ask for an algorithm; return its proved rate as a curve by its words, and whose it is; empty if none is chosen."""
+    """Ask for an algorithm; return its proved rate as a curve by its words, and whose it is, or nothing."""
     ran = set(middle["algorithm"])
     rows = {TITLES[algorithm]: algorithm for algorithm in RATES if algorithm in ran}
     name = st.selectbox("Proved error, up to constants", [NONE, *rows], key=f"theory-{sweep.id}", **shared())

@@ -79,7 +79,8 @@ def settings(table: Table, sweep: Sweep) -> tuple[Workload, Callable[[float | No
         there = sweep.found if sweep.asked == task else {}
         problem = QueryRelease(workload, n, table.unit.most_rows)
         seconds = forecast.say(what, problem, names, budgets, int(seeds), sweep, there)
-        start = partial(sweep.start, task, make, algorithms, budgets, range(int(seeds)), table.trial)
+        foreseen = forecast.foreseen(what)
+        start = partial(sweep.start, task, make, algorithms, budgets, range(int(seeds)), table.trial, foreseen)
         return seconds, start
 
     return workload, planned

@@ -17,7 +17,7 @@ from dpcore.tags import Tag
 
 from ..charts import frontier
 from ..jobs import Several, watch
-from ..shell import GRAMMAR, clean, heading, panel, peek, plain, session, shared
+from ..shell import GRAMMAR, clean, heading, panel, peek, plain, row, session, shared
 from .sweeps import TITLES, Dot, Sweep
 
 LINES = {"value": "", "real": "the real table", "sample": "a sample as exact", "nothing": "knowing nothing"}
@@ -35,8 +35,11 @@ class Purposed(Several[Dot]):
 
     def begin(self, sweep: Sweep, name: str, **asked: Any) -> None:
         """Run what is not there yet of an algorithm, at the budgets and seeds of a comparison, or refuse."""
-        if sweep.problem is None or not isinstance(sweep.rows, Rows) or sweep.problem.group > 1:
-            raise InputError("purposes need rows one by one, each of them one person; bring such a table")
+        why = refused(sweep)
+        if why:
+            raise InputError(why)
+        if sweep.problem is None or not isinstance(sweep.rows, Rows):
+            raise InputError("the comparison is no longer here; run it again")
         key = sweep.asked, *asked.values()
         purposes = partial(Purposes.of, sweep.problem.domain, **asked)
         n = purposes(sweep.rows).train.n
@@ -64,12 +67,32 @@ class Purposed(Several[Dot]):
         return pd.DataFrame([{"epsilon": p.epsilon, **served} for p in done for served in p.errors.values()])  # type: ignore[dict-item]
 
 
+def refused(sweep: Sweep) -> str:
+    """Return why a comparison's table serves no purposes; empty where it does."""
+    if not isinstance(sweep.rows, Rows):
+        return "Purposes need the rows one by one. This table is read in parts, so only counts are known."
+    if sweep.problem is not None and sweep.problem.group > 1:
+        return "Purposes need a table with one row for each person. In this one a person may have several rows."
+    return ""
+
+
+def other_table(why: str) -> None:
+    """Say why there are no purposes here, and lead to where another table is brought."""
+    with row(key="no-purposes"):
+        st.info(f"{why} Bring a table with one row for each person on the Data page, such as one visit of each.")
+        st.page_link("pages/data.py", label="Open Data", icon=":material/table:")
+
+
 @peek
 def served(sweep: Sweep) -> None:
     """The widgets, a button that runs what is asked, and a curve of one purpose over ε."""
     if sweep.problem is None:
         return
     heading("What are the synthetic rows good for?", Tag.PEEK)
+    why = refused(sweep)
+    if why:
+        other_table(why)
+        return
     mine, names = session().own("purposes", Purposed), list(dict.fromkeys(case.name for case in sweep.planned))
     domain = sweep.problem.domain
     places = iter(st.columns(4))

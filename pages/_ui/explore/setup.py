@@ -22,7 +22,8 @@ AGAINST = ("step", "ε used")  # what a curve can be drawn against
 class Chosen:
     """Everything that a run is made of; `texts` are the questions as the command line writes them.
 
-    `schema` is the part of the budget that is not the algorithm's, where the table's schema is measured.
+    `schema` is the part of the budget that is not the algorithm's, where the table's schema is measured. One run is
+    foreseen to take `seconds`.
     """
 
     problem: QueryRelease
@@ -32,6 +33,7 @@ class Chosen:
     seeds: tuple[int, ...]
     again: bool
     schema: SchemaShare | None = None
+    seconds: float | None = None
 
 
 def choose(table: Table) -> Chosen:
@@ -69,8 +71,9 @@ def choose(table: Table) -> Chosen:
         st.caption(f"Forecast: {words(seconds, size)}, from public numbers.")
     schema = None if table.trial is None else table.trial.share(budget)
     return Chosen(
-        problem=problem, texts=texts, algorithm=algorithm, budget=budget, seeds=seeds, again=again, schema=schema
-    )
+        problem=problem, texts=texts, algorithm=algorithm, budget=budget, seeds=seeds, again=again, schema=schema,
+        seconds=seconds,
+    )  # fmt: skip
 
 
 def _ends(of: str, left: str, right: str) -> None:

@@ -106,6 +106,7 @@ def frame(label: str) -> None:
     """Draw the head of the page that the menu calls so; before the page itself."""
     if link.renamed():
         st.rerun()
+    link.note_missing()
     session()  # which keeps the link that a tab begins with
     entry = ENTRIES[label]
     title = entry.title or label
