@@ -44,7 +44,7 @@ def choose(table: Table) -> Chosen:
             epsilon = controls.epsilon_slider()
             _ends("epsilon", "stronger promise", "more accurate")
             _ends("finer", "<b>Finer settings</b>, for experts", "")
-            delta_place, alpha_place = st.container(gap=None), st.container(gap=None)
+            delta_place, alpha_place, alpha_note = (st.container(gap=None) for _ in range(3))
         promise = st.container()
         name = controls.algorithm()
         more = st.expander("More", icon=":material/tune:")
@@ -59,7 +59,7 @@ def choose(table: Table) -> Chosen:
         with more:
             deployments.known(epsilon)
             seeds = controls.worlds()
-            settings = controls.settings(name, problem, budget, {ALPHA: alpha_place}, more)
+            settings = controls.settings(name, problem, budget, {ALPHA: (alpha_place, alpha_note)}, more)
             again = st.button("Run again", icon=":material/replay:")
         if "alpha" in settings:
             with alpha_place:

@@ -33,6 +33,9 @@ ICONS = {
 }
 MARK = "assets/mark.svg"
 SAMPLE = "public sample: free to show"  # what a public table says in place of `Tag.PEEK`
+FIELDS = """:is([data-testid="stSelectbox"] [role="group"], [data-testid="stMultiSelect"] [role="group"],
+  [data-testid="stTextInputRootElement"], [data-testid="stNumberInputContainer"],
+  [data-testid="stTextAreaRootElement"])"""  # what a border is drawn around
 STYLE = """<style>
 .block-container {max-width: 84rem;}
 .block-container > [data-testid="stVerticalBlock"] > [data-testid="stElementContainer"] p {max-width: 70ch;}
@@ -54,10 +57,21 @@ STYLE = """<style>
   [data-testid="stTopNav"] {position: fixed; left: 36px; width: calc(100vw - 14rem) !important;}
   [data-testid="stSidebar"]:not([data-collapsed="true"]) [data-testid="stSidebarHeader"] {
     height: 3.75rem; padding: 0 0 0 1rem; margin: 0 -30px; background: light-dark(white, #181614);}
+  /* What is scrolled ends below the menu, and above the button at the foot. */
+  [data-testid="stSidebar"]:not([data-collapsed="true"]) [data-testid="stSidebarContent"] {
+    display: flex; flex-direction: column; overflow: hidden; padding-bottom: 2.75rem;}
+  [data-testid="stSidebar"]:not([data-collapsed="true"]) [data-testid="stSidebarHeader"] {flex: none;}
+  [data-testid="stSidebar"]:not([data-collapsed="true"]) [data-testid="stSidebarUserContent"] {
+    flex: 1 1 0; min-height: 0; overflow-y: auto; margin: 0 -20px; padding: 0 20px 0.5rem;}
   [data-testid="stSidebarCollapseButton"] {position: absolute; bottom: 0.5rem; right: 0.5rem;}}
+/* The ring of a field is around all of it: within, the field would cut it off. */
 :focus-visible, label:has(:is([type=radio], [type=checkbox]):focus-visible),
-[data-testid="stSlider"]:has(input:focus-visible) {
+[data-testid="stSlider"]:has(input:focus-visible), FIELDS:has(:is(input, textarea):focus-visible),
+[data-testid="stDataFrame"]:has(:focus-visible) {
   outline: 3px solid #D55E00 !important; outline-offset: 2px;}
+FIELDS :is(input, textarea):focus-visible, [data-testid="stDataFrame"] :focus-visible {
+  outline: none !important;}
+FIELDS button:focus-visible {outline-offset: -3px;}
 [data-testid="stCaptionContainer"] {color: inherit !important; opacity: 0.8;}
 [data-testid="stSliderThumbValue"], [data-testid="stSliderThumbValue"] p {color: inherit !important;}
 [data-testid="stButtonGroup"] button, [data-testid="stWidgetLabel"] {color: inherit !important;}
@@ -82,7 +96,7 @@ STYLE = """<style>
 [data-testid="stMetricLabel"] p, [data-testid="stCheckbox"] p {white-space: normal;}
 @media (max-height: 560px) {.st-key-lead {display: none;}}
 @media (prefers-reduced-motion: reduce) {* {animation: none !important; transition: none !important;}}
-</style>"""
+</style>""".replace("FIELDS", FIELDS)
 PRESENT = """<style>
 html {font-size: 21px;} .block-container {max-width: 100%; padding-top: 0.5rem;}
 :has(> .st-key-lead), [data-testid="stTopNav"], [data-testid="stMainMenu"], [data-testid="stHeaderLogo"] {
