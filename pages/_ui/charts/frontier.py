@@ -12,8 +12,8 @@ from .base import GREY, POWERS, REAL, SYNTHETIC, THIRD, band, finish, log_axis
 
 # Most of Okabe–Ito, then Tol’s muted ones; those that are compared first look least alike.
 COLOURS = ["#0072B2", "#D55E00", "#E7298A", "#CC79A7", "#E69F00", "#56B4E9"]
-COLOURS += ["#AA4499", "#44AA99", "#999933", "#6A5ACD", "#A0522D", "#009E73", "#B8860B", "#66A61E"]
-COLOURS += ["#E41A1C", "#00A5C8", "#8C6BB1", "#4D7A4D"]
+COLOURS += ["#AA4499", "#44AA99", "#999933", "#6A5ACD", "#00A5C8", "#009E73", "#B8860B", "#66A61E"]
+COLOURS += ["#E41A1C", "#A0522D", "#8C6BB1", "#4D7A4D"]
 DASHES = ["solid", "10px,3px", "7px,2px,2px,2px", "3px,2px", "14px,3px,3px,3px"]
 LEVEL_DASHES = ["dot", "longdash", "dashdot", "2px,6px", "8px,8px", "longdashdot"]
 MAX_BANDS = 5  # algorithms beside each other whose ranges are drawn, too

@@ -62,8 +62,9 @@ STYLE = """<style>
     display: flex; flex-direction: column; overflow: hidden; padding-bottom: 2.75rem;}
   [data-testid="stSidebar"]:not([data-collapsed="true"]) [data-testid="stSidebarHeader"] {flex: none;}
   [data-testid="stSidebar"]:not([data-collapsed="true"]) [data-testid="stSidebarUserContent"] {
-    flex: 1 1 0; min-height: 0; overflow-y: auto; margin: 0 -20px; padding: 0 20px 0.5rem;}
+    flex: 1 1 0; min-height: 0; overflow-y: auto; margin: 0 -20px; padding: 0.5rem 20px;}
   [data-testid="stSidebarCollapseButton"] {position: absolute; bottom: 0.5rem; right: 0.5rem;}}
+[data-testid="stMain"], [data-testid="stSidebarUserContent"] {scroll-padding: 0.75rem;}
 /* The ring of a field is around all of it: within, the field would cut it off. */
 :focus-visible, label:has(:is([type=radio], [type=checkbox]):focus-visible),
 [data-testid="stSlider"]:has(input:focus-visible), FIELDS:has(:is(input, textarea):focus-visible),
@@ -71,7 +72,8 @@ STYLE = """<style>
   outline: 3px solid #D55E00 !important; outline-offset: 2px;}
 FIELDS :is(input, textarea):focus-visible, [data-testid="stDataFrame"] :focus-visible {
   outline: none !important;}
-FIELDS button:focus-visible {outline-offset: -3px;}
+/* What fills a box that cuts has its ring within. */
+FIELDS button:focus-visible, [role="tab"]:focus-visible, [data-testid="stMain"]:focus-visible {outline-offset: -3px;}
 [data-testid="stCaptionContainer"] {color: inherit !important; opacity: 0.8;}
 [data-testid="stSliderThumbValue"], [data-testid="stSliderThumbValue"] p {color: inherit !important;}
 [data-testid="stButtonGroup"] button, [data-testid="stWidgetLabel"] {color: inherit !important;}
@@ -99,6 +101,8 @@ FIELDS button:focus-visible {outline-offset: -3px;}
 </style>""".replace("FIELDS", FIELDS)
 PRESENT = """<style>
 html {font-size: 21px;} .block-container {max-width: 100%; padding-top: 0.5rem;}
+@media (max-width: 640px) {html {font-size: 16px;}}  /* no projector: more would not stand beside each other */
+[data-testid="stExpandSidebarButton"] {background: light-dark(white, #181614) !important;}
 :has(> .st-key-lead), [data-testid="stTopNav"], [data-testid="stMainMenu"], [data-testid="stHeaderLogo"] {
   display: none !important;}
 [data-testid="stHeader"] {position: fixed; inset: auto auto 0 0; width: 3rem; background: none; z-index: 101;}
