@@ -1,5 +1,6 @@
 """Glossary: everyday words beside the experts', tags, letters, and algorithms to sort; from their declarations."""
 
+from collections.abc import Callable
 from html import escape
 
 import streamlit as st
@@ -8,9 +9,10 @@ from dpcore import ALGORITHMS
 from dpcore.params import LETTERS, parameters
 from dpcore.tags import Tag
 from pages._ui.glossary.examples import examples
-from pages._ui.shell import number, row, tag
+from pages._ui.shell import number, plain, row, tag
 from pages._ui.shell.words import GLOSSARY, picture
 
+TABS = "glossary-part"  # the key of what is open
 CARDS = (  # a card opens on the rest of its meaning and on its example; the first is wide
     "<style>.words {{display: grid; gap: 1rem; padding-top: 0.5rem; "
     "grid-template-columns: repeat(auto-fill, minmax(min(20rem, 100%), 1fr))}}"
@@ -38,29 +40,15 @@ def card(word: str, said: str, means: str) -> str:
     )
 
 
-asked = st.text_input(
-    "Search", key="glossary-search", placeholder="Search for a word, a letter or an algorithm",
-    label_visibility="collapsed",
-).casefold()  # fmt: skip
-words, algorithms, letters, tags = st.tabs(("Words", "Algorithms", "Letters", "Labels"))
-with words:
-    rows = [(word, entry["plain"], entry["means"]) for word, entry in GLOSSARY.items()]
-    found = [row for row in rows if asked in " ".join(row).casefold()]
-    st.html(CARDS.format("".join(card(*row) for row in found)))
-    if not found:
-        st.caption("No word contains this. Search for a part of it, or look behind the other tabs.")
-with algorithms:
-    about = {name: cls.about for name, cls in ALGORITHMS.items()}
-    names = [name for name, a in about.items() if asked in f"{name} {a.title} {a.brief}".casefold()] or list(about)
-    listed = [
-        {"algorithm": a.title, "in short": a.brief, "cost": a.cost, "source": a.source}
-        for a in map(about.__getitem__, names)
-    ]
-    st.dataframe(listed, hide_index=True)
-    name = st.selectbox("Show one", names, format_func=lambda name: about[name].title, key="glossary-algorithm")
-    st.markdown(
-        f"{about[name].summary}\n\n**Use it when** {about[name].use_when}. **Not when** {about[name].avoid_when}."
-    )
+def matches(*texts: str) -> bool:
+    """Return whether one of these texts contains what is searched for."""
+    return asked in " ".join(texts).casefold()
+
+
+def about_algorithm(name: str) -> None:
+    """Say of one algorithm what it does, when to use it, and its settings."""
+    chosen = ALGORITHMS[name].about
+    st.markdown(f"{chosen.summary}\n\n**Use it when** {chosen.use_when}. **Not when** {chosen.avoid_when}.")
     settings = [
         {
             "parameter": p.name, "symbol": p.symbol, "default": "auto" if p.default is None else number(p.default),
@@ -69,13 +57,63 @@ with algorithms:
         for p in parameters(ALGORITHMS[name])
     ]  # fmt: skip
     st.dataframe(settings, hide_index=True)
-with letters:
-    told = [
-        {"letter": sign, "meaning": means} for sign, means in LETTERS.items() if asked in f"{sign} {means}".casefold()
+
+
+def show_words(rows: list[tuple[str, str, str]]) -> None:
+    """Draw a card for each word."""
+    st.html(CARDS.format("".join(card(*row) for row in rows)))
+
+
+def show_algorithms(names: list[str]) -> None:
+    """List algorithms, and say more of one of them."""
+    about = {name: ALGORITHMS[name].about for name in names}
+    listed = [
+        {"algorithm": a.title, "in short": a.brief, "cost": a.cost, "source": a.source} for a in about.values()
     ]
-    st.dataframe(told, hide_index=True)
-with tags:
-    for kind in Tag:
+    st.dataframe(listed, hide_index=True)
+    about_algorithm(
+        st.selectbox("Show one", names, format_func=lambda name: about[name].title, key="glossary-algorithm")
+    )
+
+
+def show_letters(letters: list[tuple[str, str]]) -> None:
+    """List letters and what they mean."""
+    st.dataframe([{"letter": sign, "meaning": means} for sign, means in letters], hide_index=True)
+
+
+def show_labels(tags: list[Tag]) -> None:
+    """Say what each label of a section means."""
+    for kind in tags:
         with row():
             tag(kind)
             st.markdown(kind.meaning)
+
+
+asked = st.text_input(
+    "Search", key="glossary-search", placeholder="Search for a word, a letter or an algorithm",
+    label_visibility="collapsed",
+).casefold().strip()  # fmt: skip
+words = [(word, entry["plain"], entry["means"]) for word, entry in GLOSSARY.items()]
+abouts = {name: cls.about for name, cls in ALGORITHMS.items()}
+parts: dict[str, tuple[list, Callable[[list], None]]] = {
+    "Words": ([entry for entry in words if matches(*entry)], show_words),
+    "Algorithms": (
+        [n for n, a in abouts.items() if matches(n, a.title, a.brief, a.cost, a.source)],
+        show_algorithms,
+    ),
+    "Letters": ([entry for entry in LETTERS.items() if matches(*entry)], show_letters),
+    "Labels": ([kind for kind in Tag if matches(kind.value, kind.meaning)], show_labels),
+}
+labels = {name: f"{name} ({len(found)})" if asked else name for name, (found, _) in parts.items()}
+opened = str(st.session_state.get(TABS, "")).partition(" (")[0]
+st.session_state[TABS] = labels.get(opened, labels["Words"])
+for place, (name, (found, show)) in zip(
+    st.tabs(list(labels.values()), key=TABS, on_change="rerun"), parts.items(), strict=True
+):
+    with place:
+        if found:
+            show(found)
+            continue
+        elsewhere = [label for other, label in labels.items() if parts[other][0]]
+        hint = f"Look behind {', '.join(elsewhere)}." if elsewhere else "Search for a part of it."
+        st.caption(f"Nothing behind {name} contains “{plain(asked, 80)}”. {hint}")

@@ -12,6 +12,7 @@ from ..evaluation.schema_trial import explore_schema
 from ..parsing.questions import understand
 from ..schemas.measure import MeasuredSchema
 from ..schemas.plan import describe, plan_within, share_of
+from ..schemas.promise import promise_of_division
 from ..tags import Tag
 from ..types import Json
 from ..workloads import Workload
@@ -74,4 +75,5 @@ class Measured:
         found_out = [{"column": f.column.name, "found": f.words, "tag": Tag.PEEK} for f in found.found]
         facts = {**describe(division, self.schema.open), "found": found_out, "schema": domain_to_json(domain)}
         self.said, self.rows = {"schema": facts}, rows
-        return Run(algorithm, problem, rows, budget, seed=seed, plan=plan, every=every)
+        whole = promise_of_division(division)
+        return Run(algorithm, problem, rows, budget, seed=seed, plan=plan, whole=whole, every=every)

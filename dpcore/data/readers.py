@@ -20,6 +20,7 @@ from pyarrow.parquet import ParquetFile
 from ..errors import InputError
 from ..types import Array, Watch, frozen, unwatched
 from .cell import distinct
+from .file_kinds import check_kind
 from .inputs import Source, check_names, content, explained, opened
 from .sheets import first_sheet
 from .text_file import OpenQuotesError, TextRows, guessed
@@ -85,12 +86,15 @@ def read(
 def read_json(source: Source, name: str = "") -> Any:
     """The content of a JSON file; InputError says what is wrong with it and where."""
     with explained(name or str(source), "JSON"):
-        return json.loads(content(source, MOST_JSON).decode("utf-8-sig"))
+        text = content(source, MOST_JSON)
+        check_kind(io.BytesIO(text), ".json", "a JSON file")
+        return json.loads(text.decode("utf-8-sig"))
 
 
 def read_matrix(source: Source) -> Array:
     """A matrix of numbers from numpy's .npy format; InputError where its header contradicts the content."""
     with explained(str(source), ".npy matrix of numbers"), opened(source, MOST_MATRIX) as file:
+        check_kind(file, ".npy", "a matrix of numbers (.npy)")
         version, _ = np.lib.format.read_magic(file)
         shape, by_columns, dtype = getattr(np.lib.format, f"read_array_header_{version}_0")(file)
         start = file.tell()
@@ -131,6 +135,7 @@ def _guessed(file: BinaryIO, ending: str, told: Watch) -> LoadedTable:
 
 def _excel(source: Source, told: Watch) -> pd.DataFrame:
     with opened(source, MOST_BYTES[".xlsx"]) as file:
+        check_kind(file, ".xlsx")
         rows = first_sheet(file, told)
     above = next((place for place, row in enumerate(rows) if any(cell != "" for cell in row)), len(rows))
     rows = rows[above:]  # an empty row further down is a row: whether it counts must not depend on what it holds
@@ -147,6 +152,7 @@ def _excel(source: Source, told: Watch) -> pd.DataFrame:
 
 def _parquet(source: Source, cells: int) -> pd.DataFrame:
     with opened(source, MOST_BYTES[".parquet"]) as file:
+        check_kind(file, ".parquet")
         packed = ParquetFile(file)
         found = packed.metadata
         if (there := max(found.num_rows, 0) * max(found.num_columns, 1)) > cells:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from ..errors import InputError
 from ..types import Json, Texts, frozen
+from .file_kinds import check_kind
 from .inputs import check_names
 from .text_format import DELIMITERS, TextFormat
 
@@ -20,6 +21,7 @@ BYTES = 1 << 24  # bytes, or characters, of a file that are read at once
 ROWS = 1 << 17  # that are read at once where a row may have several lines
 LONGEST = 1 << 28  # characters of a line
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+TEXT = ".csv"  # what the name of a text may end in
 ZERO = r"\x00"  # what a zero byte is written as, like all that no text holds
 NO_TEXT = "not a text file (it holds zero bytes)"
 QUOTED = '(?:"[^"]*+(?:""[^"]*+)*+"|(?!"))'  # what may begin a cell
@@ -48,6 +50,7 @@ class TextRows:
     @classmethod
     def of(cls, file: BinaryIO, format: TextFormat, ending: str) -> "TextRows":
         """The rows of a file from its start on. InputError for an empty one, or one that is no text."""
+        check_kind(file, TEXT, encoding=format.encoding)
         pieces = _pieces(file, format.encoding)
         text = ""
         for piece in pieces:
@@ -123,6 +126,7 @@ class TextRows:
 
 def guessed(file: BinaryIO) -> TextFormat:
     """The encoding of a whole open file, guessed from all its rows."""
+    check_kind(file, TEXT)
     start = file.read(2)
     file.seek(0)
     if start in UTF_16:

@@ -71,7 +71,8 @@ class Run:
     after the last one all are. Where that came before its time, a second Record of the same step takes the rough one's
     place. `stop` is asked after every step, be it compared or not; the step after which it says yes is the last one,
     and the run is `stopped`.
-    `plan` is there at once, made for the whole budget unless one is given; `release` is the last released object;
+    `plan` is there at once, made for the whole budget unless one is given, as for a part of the budget: then `whole` is
+    the promise of all that the budget pays for; `release` is the last released object;
     `records` what was yielded so far; `truth` what it is compared with. `spent` is the ledger's total so far, `events`
     what was charged.
     """
@@ -89,6 +90,7 @@ class Run:
         path: bool = False,
         stop: Callable[[], bool] = lambda: False,
         plan: Plan | None = None,
+        whole: Promise | None = None,
     ) -> None:
         for caution in cautions(budget, problem.n):
             warnings.warn(caution, PrivacyWarning, stacklevel=3)
@@ -98,6 +100,7 @@ class Run:
         self.problem = problem
         self.budget = budget
         self.seed = seed
+        self._whole = whole
         self.plan = make_plan(algorithm, problem, budget) if plan is None else plan
         self.every = every(self.plan["rounds"]) if callable(every) else every
         noise, self._own, self._draws = generators(seed)
@@ -124,6 +127,8 @@ class Run:
     @property
     def promise(self) -> Promise:
         """The promise of the whole budget: the plan's, unless the plan is only a part of what the budget pays for."""
+        if self._whole is not None:
+            return self._whole
         if self.plan.budget != self.budget:
             return Promise(self.budget.epsilon, self.budget.delta)
         return Promise.of_plan(self.plan, adaptive=self.algorithm.adaptive)

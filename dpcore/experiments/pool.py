@@ -31,7 +31,9 @@ from ..intervals.known import known
 from ..privacy.accounting import Budget
 from ..releases import Release, UnbiasedAnswers
 from ..schemas.plan import SchemaShare
+from ..schemas.promise import promise_of_division
 from ..types import Array, Axes, Json, by_name, frozen, value_object
+from .waiting import Pace, seconds_before
 
 DRAWN_RECORDS = 300  # points of a convergence curve that a page draws
 REPORT_SECONDS = 0.1
@@ -107,9 +109,16 @@ class Result:
 
 @dataclass(eq=False)
 class PoolJob:
-    """A submitted task: `state` is queued, running, done, cancelled or failed; the lists grow while it runs."""
+    """A submitted task: `state` is queued, running, done, cancelled or failed; the lists grow while it runs.
+
+    `seconds` were foreseen for it, None where nobody did; it `began` at a time of `time.monotonic`, and `took` as long.
+    """
 
     task: JobSpec
+    seconds: float | None = None
+    session: str = ""
+    began: float = 0.0
+    took: float = 0.0
     state: str = "queued"
     error: str = ""
     rounds: int = 0
@@ -141,6 +150,7 @@ class PoolJob:
 
     def end(self, state: str, error: str = "") -> None:
         """Set the job's final state and error."""
+        self.took = time.monotonic() - self.began if self.began else 0.0
         self.state, self.error = state, error
         self._ended.set()
 
@@ -155,17 +165,34 @@ class WorkerPool:
         self._running: set[PoolJob] = set()
         self._changed = threading.Condition()
         self._closed = False
+        self.pace = Pace()
         self._threads = [threading.Thread(target=self._serve, daemon=True, name=f"pool-{i}") for i in range(workers)]
         for thread in self._threads:
             thread.start()
 
-    def submit(self, task: JobSpec, session: str) -> PoolJob:
-        """Queue a task for a session."""
-        job = PoolJob(task)
+    def submit(self, task: JobSpec, session: str, seconds: float | None = None) -> PoolJob:
+        """Queue a task for a session; `seconds` are what it was foreseen to take."""
+        job = PoolJob(task, seconds, session)
         with self._changed:
             self._waiting.setdefault(session, deque()).append(job)
             self._changed.notify()
         return job
+
+    def before(self, session: str, jobs: int) -> float:
+        """Return the seconds that jobs of other sessions take before so many of this one are done; roughly."""
+        with self._changed:
+            now = time.monotonic()
+            running = [
+                max(self.pace.expect(job.seconds) - (now - job.began), 0.0)
+                for job in self._running
+                if job.session != session
+            ]
+            waiting = [
+                [self.pace.expect(job.seconds) for job in queue if not job._cancelled.is_set()]
+                for name, queue in self._waiting.items()
+                if name != session
+            ]
+        return seconds_before(jobs, running, waiting, len(self._threads))
 
     def close(self) -> None:
         """Stop the workers; running jobs are cancelled, queued ones fail."""
@@ -193,6 +220,7 @@ class WorkerPool:
             self._turns = {s: turn for s, turn in self._turns.items() if s in self._waiting or self._running}
             self._turns[session] = self._turn = self._turn + 1
             self._running.add(job)
+            job.began = time.monotonic()
             return job
 
     def _serve(self) -> None:
@@ -210,7 +238,10 @@ class WorkerPool:
                 pipe.close()
                 process, pipe = spawned(_work)
             finally:
-                self._running.discard(job)
+                with self._changed:
+                    self._running.discard(job)
+                    if job.state == "done":
+                        self.pace.note(job.seconds, job.took)
         process.kill()  # it is idle, or still starting: there is nothing to wait for
         process.join()
         pipe.close()
@@ -313,7 +344,8 @@ def _run_all(task: JobSpec, rows: Any, pipe: Connection) -> str:
     every = task.every or (lambda rounds: max(1, rounds // DRAWN_RECORDS))
     how: Json = {"population": task.population, "every": every, "path": task.path, "stop": cancelled}
     if task.schema is not None:
-        how["plan"] = task.schema.planned(task.algorithm, task.problem, task.budget, exact=False)[1]
+        division, how["plan"] = task.schema.planned(task.algorithm, task.problem, task.budget, exact=False)
+        how["whole"] = promise_of_division(division)
     for seed in task.seeds:
         run = Run(task.algorithm, task.problem, rows, task.budget, seed=seed, **how)
         pipe.send(("rounds", run.plan["rounds"]))

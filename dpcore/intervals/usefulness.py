@@ -84,12 +84,14 @@ def foreseen_errors(known: UnbiasedAnswers | None, workload: Workload) -> Array 
 def foreseen_sizes(known: UnbiasedAnswers | None, workload: Workload) -> tuple[float, float] | None:
     """The typical error of an answer by noise alone, and the error that at least 19 of 20 answers do not exceed.
 
-    Both are shares. None where `foreseen_errors` knows none.
+    Both are shares; a released share lies in 0..1, and no error of one exceeds 1. None where `foreseen_errors` knows
+    none.
     """
     errors = foreseen_errors(known, workload)
     if known is None or errors is None:
         return None
-    return MEAN * float(errors.mean()), quantile(0.95, laplace=known.laplace) * float(errors.max())
+    typical, largest = MEAN * float(errors.mean()), quantile(0.95, laplace=known.laplace) * float(errors.max())
+    return min(typical, 1.0), min(largest, 1.0)
 
 
 def foreseen_exactness(known: UnbiasedAnswers | None, workload: Workload, n: int, shares: Array) -> float | None:

@@ -131,11 +131,19 @@ class SchemaPlan:
         if column.categorical:
             if self.values is None:
                 return "cannot be measured at delta = 0"
+            if self.threshold > self.n:
+                return f"all values are hidden, as one category: noise may hide all {self.n:,} rows"
             few = f"fewer than about {self.threshold:,.0f} of {self.n:,} rows"
             return f"values shared by {few} are hidden, as one category"
-        ranks, beyond = self.ranks, 2 * ENDS * self.ranks
-        ends = f"up to about {beyond:,.0f} of {self.n:,} rows ({beyond / self.n:.1%}) lie beyond the ends"
-        return f"{ends}, and a bin is off by about {ranks:,.0f} ({ranks / self.n:.1%})"
+        ends = f"up to {self._rows_at_most(2 * ENDS * self.ranks)} lie beyond the ends"
+        off = min(self.ranks, self.n)
+        return f"{ends}, and a bin is off by about {off:,.0f} ({off / self.n:.1%})"
+
+    def _rows_at_most(self, count: float) -> str:
+        """Some of the rows in words: what noise may hide is never more than there is."""
+        if count >= self.n:
+            return f"all {self.n:,} rows (100%)"
+        return f"about {count:,.0f} of {self.n:,} rows ({count / self.n:.1%})"
 
     @property
     def ranks(self) -> float:

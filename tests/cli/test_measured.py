@@ -6,12 +6,16 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from dpcore import InputError, read_json
+from dpcore import ALGORITHMS, Budget, InputError, Marginals, QueryRelease, read_json
+from dpcore.data.open_schema import open_schema_from_json
 from dpcore.privacy.accounting import conversions, events_from_json
 from dpcore.publishing import prepared
 from dpcore.publishing.ledger_store import Store
 from dpcore.schemas.measure import measure_schema
-from tests.cli.files import OPEN, people
+from dpcore.schemas.plan import share_of
+from dpcore.schemas.promise import promise_of
+from dpcore.theory.meaning import Promise
+from tests.cli.files import OPEN, arguments, people
 from tests.cli.test_release import data_set, facts, order, paid, releases
 from tests.helpers import approx, binned, cli, parametrize, refusal, write_json
 
@@ -202,3 +206,18 @@ def test_a_column_where_nothing_passes_says_what_epsilon_it_would_need(capsys):
     words = cli(release())
     assert "150 rows (5%) would be seen at epsilon = " in words
     assert words.split("would be seen at epsilon = ")[1].split()[0] in Path("out/card.html").read_text("utf-8")
+
+
+@parametrize("algorithm, delta", [("gaussian_maxent", "1e-6"), ("mwem", "1e-6")])
+def test_run_and_release_promise_the_same_for_one_plan_with_a_measured_schema(here, algorithm, delta):
+    budget = {"table": "t.csv", "schema": "s.json", "epsilon": 2, "delta": delta}
+    cli(arguments(queries="marginals:2", algorithm=algorithm, json="run.json", **budget))
+    cli(release(algorithm=algorithm, delta=delta))
+    run, means = read_json("run.json")["promise"], facts()["promise"]["means"]
+    assert run == means
+    columns = open_schema_from_json(OPEN).open
+    share = share_of(columns, None, len(people()), 1, Budget(2, float(delta)))
+    problem = QueryRelease(Marginals.all(open_schema_from_json(OPEN).placeholder, 2), len(people()))
+    promise = promise_of(ALGORITHMS[algorithm](), problem, Budget(2, float(delta)), share)
+    assert promise.to_json() == means
+    assert means["guess"] < Promise(2, float(delta)).guess(), "what is planned, not ε and δ alone"

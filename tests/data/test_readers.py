@@ -353,7 +353,7 @@ def test_long_cells_are_read_and_endless_headers_are_not():
     long = "y" * 200_000
     assert read(f"a,b\n{long},2\n".encode())["a"].tolist() == [long]
     assert read(f'a;b\n"{long}";2\n'.encode()).columns.tolist() == ["a", "b"]
-    for content in (b"z" * 2_000_000, b"z\x00" * 2_000_000):
+    for content in (b"z" * 2_000_000, b"zz\x00" * 2_000_000):
         with refused("its header does not end within 1,000,000 characters"):
             read(content)
     for start in (read, lambda zeros: tables.read(io.BytesIO(zeros), "t.csv", format=TextFormat())):

@@ -7,7 +7,14 @@ import numpy as np
 from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run, TableQueries
 from dpcore.algorithms.base import make_plan
 from dpcore.intervals.known import known
-from dpcore.intervals.usefulness import as_exact_as_sample, foreseen, foreseen_exactness, k_marginal, uses
+from dpcore.intervals.usefulness import (
+    as_exact_as_sample,
+    foreseen,
+    foreseen_exactness,
+    foreseen_sizes,
+    k_marginal,
+    uses,
+)
 from dpcore.privacy.accounting import Pure
 from tests.helpers import BUDGET, all_tables, approx, codes, finished, many, parametrize, plan_of, rows_of, seeded
 
@@ -94,3 +101,11 @@ def test_nothing_is_known_of_an_algorithm_that_decides_on_the_way():
     for delta in (0, 1e-6):
         run = finished("mwem", PROBLEM, ROWS, Budget(1.0, delta))
         assert known(run.release, run.measured, DOMAIN).laplace is (delta == 0)
+
+
+@parametrize("epsilon", [1e-4, 1e-2, 1.0])
+def test_no_foreseen_error_of_a_share_exceeds_all_rows(epsilon):
+    problem = all_tables(DOMAIN, 20)
+    plan = make_plan(ALGORITHMS["gaussian_maxent"](), problem, Budget(epsilon, 1e-9))
+    sizes = foreseen_sizes(foreseen(problem, plan), problem.workload)
+    assert 0 < sizes[0] <= sizes[1] <= 1

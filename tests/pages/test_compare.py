@@ -7,19 +7,22 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from dpcore import ALGORITHMS, Budget, Marginals
+from dpcore import ALGORITHMS, Budget, Marginals, PrivacyUnit
+from dpcore.algorithms.base import make_plan
 from dpcore.evaluation.purposes import TESTS, Purposes, alarms_in_words
 from dpcore.evaluation.run import compare, subgroups
+from dpcore.experiments.pool import PoolJob, WorkerPool
+from dpcore.experiments.sweep import Case
+from dpcore.experiments.waiting import Pace
 from dpcore.numbers import points
 from dpcore.tags import Tag
 from dpcore.theory.meaning import Promise, times_in_100
 from dpcore.theory.optimal_noise import least_rmse
 from pages._ui.charts import frontier
 from pages._ui.charts import svg as drawing
-from pages._ui.charts.base import GREY
 from pages._ui.compare import ask, forecast, measures, overview, report
 from pages._ui.compare.overview import CHANCE, LINES
-from pages._ui.compare.sweeps import TITLES
+from pages._ui.compare.sweeps import TITLES, Sweep
 from pages._ui.jobs.several import Several
 from pages._ui.shell import Table, sample_table
 from tests.helpers import all_tables, approx, final_errors, finished
@@ -85,6 +88,33 @@ def test_how_long_all_runs_take_is_said_before_where_it_is_long(monkeypatch):
     monkeypatch.setattr(forecast, "affordable", lambda *_: (30.0, 2.0**30))
     put(app, compared=["dpam", "dpfw"], sweep_seeds=4, epsilons=[0.2, 2.0])  # which were not forecast yet
     assert "Forecast: about 6 min for 24 runs, 1 GiB of memory." in captions(app)
+    monkeypatch.setattr(WorkerPool, "before", lambda self, session, jobs: 80.0)
+    assert "1 GiB of memory. After about 80 s of others' work." in captions(app.run())
+
+
+class Elsewhere:
+    """A pool that is busy with others."""
+
+    pace = Pace()
+
+    def __init__(self, seconds):
+        self.seconds = seconds
+
+    def before(self, session, jobs):
+        return self.seconds if jobs else 0.0
+
+
+def test_the_time_left_counts_others_before_this_and_what_one_own_runs_took(monkeypatch):
+    case = Case(name="dpfw", algorithm=ALGORITHMS["dpfw"](), budget=Budget(1, 0), seed=0)
+    mine = Sweep()
+    mine.planned = [case] * 4
+    mine.jobs = [(case, PoolJob(task=None, seconds=17.0)) for _ in range(2)]
+    monkeypatch.setattr("pages._ui.jobs.several.pool", lambda: Elsewhere(80.0))
+    assert mine.words == "0 of 4 runs, about 97 s left, about 80 s of it others' work"
+    mine.took = {"dpfw": [30.0, 20.0]}
+    assert mine.words == "0 of 4 runs, about 105 s left, about 80 s of it others' work"
+    monkeypatch.setattr("pages._ui.jobs.several.pool", lambda: Elsewhere(0.0))
+    assert mine.words == "0 of 4 runs, about 25 s left"
 
 
 def line_of(app, start):
@@ -210,14 +240,13 @@ def uploader(app):
     return next(u for u in app.get("file_uploader") if u.label == "Synthetic table")
 
 
-def test_the_best_lines_carry_titles_at_their_ends_and_the_table_is_sorted_without_gaps(monkeypatch):
-    monkeypatch.setattr(frontier, "NAMED", 2)
+def test_all_lines_carry_titles_at_their_ends_and_the_table_is_sorted_without_gaps():
     app = compared(("gaussian_maxent", "dpfw", "mwem"), (0.1, 1.0), seeds=2)
     figure = figures(app)[0]
     assert "Run the comparison" not in labels(app), "nothing is left to run"
     named = {a["text"] for a in figure["layout"]["annotations"]}
-    assert named == {"Gaussian +<br>maximum entropy", "MWEM", "95% promised<br>for Gaussian", "within 1 point"}
-    assert next(t for t in figure["data"] if t.get("name") == "DPFW")["line"]["color"] == GREY
+    algorithms = {"Gaussian +<br>maximum entropy", "MWEM", "DPFW"}
+    assert named == algorithms | {"95% promised<br>for Gaussian", "within 1 point"}
     assert not any(trace.get("showlegend") for trace in figure["data"] if "customdata" in trace)
     runs = dataframe(app, "seed")
     order = list(zip(runs["epsilon"], runs["error"], strict=True))
@@ -275,6 +304,22 @@ def test_purposes_are_curves_of_what_the_library_says_and_refusals_one_sentence(
     assert wrong(app) == "a group is compared by how well a target is predicted; name the target too"
 
 
+def test_what_purposes_need_is_said_before_a_click_and_leads_on():
+    sample = sample_table("berkeley")
+    frame = sample.frame.assign(who=[f"p{i // 2}" for i in range(len(sample.frame))])
+    mine = Table("mine.csv", frame, sample.schema, "typed", uploaded=True)
+    mine.protect(PrivacyUnit("who", 2))
+    app = open_page("app")
+    session(app).table = mine
+    app.query_params["details"] = "Purposes"
+    app = run_comparison(go(app, "compare"), ("gaussian_maxent",), (1.0,))
+    assert not wrong(app)
+    assert "Try the purposes" not in labels(app)
+    (said,) = [info.value for info in app.info if "Purposes need" in info.value]
+    assert "a person may have several rows" in said
+    assert "data" in {link.proto.page for link in app.get("page_link") if link.proto.label == "Open Data"}
+
+
 def of_purpose(app, kind):
     """The numbers of the purpose's chart: mean by line and ε."""
     frame = dataframe(put(app, Purpose=kind), "line")
@@ -284,10 +329,20 @@ def of_purpose(app, kind):
 def test_the_report_is_written_when_nobody_s_page_is_drawn():
     held = compared(seeds=1).session_state["session"]
     text = re.sub("</?bdi>", "", report.page(held.table, held.held["sweep"]))
-    rows = re.findall(r"<td>([\d.]+)</td><td>([\d.]+%)</td><td>([\d.]+ times in 100)</td>", text)
-    allowed = [Promise(float(epsilon), 1e-9) for epsilon, _, _ in rows]
-    assert [(right, risen) for _, risen, right in rows] == [(times_in_100(p.guess()), p.suspicion) for p in allowed]
-    assert rows, "what any algorithm allows, as elsewhere"
+    line = r"<td>([\d.]+)</td><td>([\d.]+%)</td><td>([\d.]+ times in 100)</td><td>([^<]+)</td>"
+    rows = [
+        (float(epsilon), title, rate, risen)
+        for epsilon, risen, rate, titles in re.findall(line, text)
+        for title in titles.split(", ")
+    ]
+    problem, expected = held.held["sweep"].problem, []
+    for epsilon in (0.1, 1.0):
+        for name in ("gaussian_maxent", "dpfw"):
+            algorithm = ALGORITHMS[name]()
+            plan = make_plan(algorithm, problem, Budget(epsilon, 1e-9))
+            promise = Promise.of_plan(plan, adaptive=algorithm.adaptive)
+            expected.append((epsilon, TITLES[name], times_in_100(promise.guess()), promise.suspicion))
+    assert sorted(rows) == sorted(expected), "what every page says of the same plan"
     assert "<script" not in text
     assert "http" not in text.replace("http://www.w3.org", "").replace("http-equiv", ""), "it asks nobody"
     drawn = ET.fromstring(text[text.index("<svg") : text.index("</svg>") + 6])

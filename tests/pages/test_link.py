@@ -1,7 +1,8 @@
 """What a link says: values of former versions are led on, and what nothing takes is named."""
 
+from pages._ui.shell.text import plain
 from tests.helpers import parametrize
-from tests.pages.headless import captions, go, open_page
+from tests.pages.headless import captions, go, open_page, press
 
 
 def said(app):
@@ -67,3 +68,18 @@ def test_a_column_of_a_former_table_is_no_fault_of_a_link():
     app = open_page("start", sample="census")
     app.query_params["learn-column"] = "no column"
     assert not said(go(app, "learning"))
+
+
+HOSTILE = ["<b>x</b> ![](http://evil.example)", "[a](http://evil.example) $x$ :red[y]", "z" * 3000]
+
+
+@parametrize("name", ["nosuch", *HOSTILE])
+def test_the_name_of_a_page_that_there_is_not_is_shown_as_text_until_it_is_read(name):
+    app = open_page("app", **{"no-page": name})
+    (said,) = [warning.value for warning in app.warning]
+    shown = plain(name, 80)
+    assert said == f"There is no page named “{shown}”. This is Start; the menu leads to every page."
+    assert len(said) < 300
+    assert "no-page" not in app.query_params, "no link that is copied says it"
+    press(app, "Understood")
+    assert not app.warning

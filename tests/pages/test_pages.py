@@ -7,6 +7,7 @@ import numpy as np
 from plotly.graph_objects import Figure
 
 from dpcore import ALGORITHMS, Budget, Marginals
+from dpcore.params import LETTERS
 from dpcore.tags import Tag
 from pages._ui.charts import base
 from pages._ui.charts.drag import stop_told
@@ -203,3 +204,35 @@ def test_the_glossary_has_the_words_that_pages_use_and_finds_them():
     put(app, glossary_search="mwem")
     assert list(app.dataframe[0].value["algorithm"]) == ["Multiplicative weights (MWEM)"]
     assert {len(cls.about.brief.split()) <= 7 for cls in ALGORITHMS.values()} == {True}
+
+
+@parametrize("search", ["mwem", "ε", "Sampling", "protected", "noise", "frank-wolfe", "zzz", "<b>*zz*"])
+def test_the_search_filters_every_part_of_the_glossary_and_says_how_many_it_found(search):
+    app = put(open_page("glossary"), glossary_search=search)
+    counts = {tab.label.partition(" (")[0]: int(re.search(r"\((\d+)\)$", tab.label)[1]) for tab in app.tabs}
+    parts = {tab.label.partition(" (")[0]: tab for tab in app.tabs}
+    assert list(counts) == ["Words", "Algorithms", "Letters", "Labels"]
+    whole = {
+        "Words": [f"{word} {entry['plain']} {entry['means']}" for word, entry in words.GLOSSARY.items()],
+        "Letters": [f"{sign} {means}" for sign, means in LETTERS.items()],
+        "Labels": [f"{kind.value} {kind.meaning}" for kind in Tag],
+    }
+    for name, texts in whole.items():
+        assert counts[name] == sum(search.casefold() in text.casefold() for text in texts), name
+    assert counts["Algorithms"] == (len(parts["Algorithms"].dataframe[0].value) if counts["Algorithms"] else 0)
+    assert counts["Algorithms"] >= sum(search.casefold() in cls.about.title.casefold() for cls in ALGORITHMS.values())
+    assert (len(parts["Letters"].dataframe[0].value) if counts["Letters"] else 0) == counts["Letters"]
+    assert all(len(frame.value) for frame in app.dataframe), "no table is empty"
+    for name, count in counts.items():
+        empty = [caption.value for caption in parts[name].caption if caption.value.startswith("Nothing behind")]
+        assert bool(empty) == (not count), name
+        assert all(other in empty[0] for other, some in counts.items() if some and empty)
+
+
+def test_the_open_part_of_the_glossary_stays_open_while_one_searches():
+    app = open_page("glossary")
+    app.session_state["glossary-part"] = "Letters"
+    app.run()
+    assert app.session_state["glossary-part"] == "Letters"
+    put(app, glossary_search="noise")
+    assert app.session_state["glossary-part"].startswith("Letters (")

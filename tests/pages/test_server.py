@@ -7,7 +7,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from unittest.mock import Mock
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import pytest
 import requests
@@ -248,3 +248,40 @@ def test_on_a_server_for_others_no_path_that_a_forged_browser_sends_is_read(serv
         assert not [word for word in ("secret.csv", "hunter2", "root:") for page in shown if word in page]
         assert "census" in tab.text
         assert "Traceback" not in public.said()
+
+
+@parametrize(
+    "path, name",
+    [
+        ("/nosuch", "nosuch"),
+        ("/nosuch/deeper/page?epsilon=3", "nosuch/deeper/page"),
+        ("/%3Cscript%3Ealert(1)%3C/script%3E", "<script>alert(1)</script>"),
+        ("//evil.example/x", "evil.example/x"),
+        ("/" + "z" * 5000, "z" * 80),
+    ],
+)
+def test_an_address_without_a_page_leads_to_start_which_names_it(server, path, name):
+    headers = {"Accept": "text/html,*/*", "Sec-Fetch-Dest": "document"}
+    answer = requests.get(server.address + path, headers=headers, timeout=60, allow_redirects=False)
+    there = urlsplit(answer.headers["location"])
+    assert (answer.status_code, there.scheme, there.netloc, there.path) == (303, "", "", "/")
+    asked = dict(parse_qsl(there.query))
+    assert asked.pop("no-page") == name
+    assert asked == ({"epsilon": "3"} if "epsilon" in path else {})
+    with Tab(server.port) as tab:
+        assert "There is no page named" in tab.open("", there.query)
+
+
+OWN_PATHS = ["/", "/explore", "/data", "/glossary", "/static/x.js", "/media/x", "/_stcore/health", "/component/x"]
+
+
+@parametrize("path", OWN_PATHS)
+def test_pages_and_streamlit_s_own_files_are_not_led_elsewhere(server, path):
+    headers = {"Accept": "text/html", "Sec-Fetch-Dest": "document"}
+    assert requests.get(server.address + path, headers=headers, timeout=60, allow_redirects=False).status_code != 303
+
+
+@parametrize("headers", [{"Accept": "*/*"}, {"Accept": "text/html", "Sec-Fetch-Dest": "iframe"}])
+def test_only_a_page_that_is_opened_is_led_on(server, headers):
+    answer = requests.get(server.address + "/nosuch", headers=headers, timeout=60, allow_redirects=False)
+    assert answer.status_code != 303

@@ -2,6 +2,7 @@
 
 import copy
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -363,3 +364,19 @@ def test_public_columns_are_refused_before_the_rest_is_looked_at():
         open_schema_from_json(FILE).cells(frame)
     with refused("no column 'age'"):
         open_schema_from_json(FILE).cells(table().drop(columns="age"))
+
+
+PERCENTAGE, COUNTED = r"([\d.]+)%", r"([\d,]+) (?:of [\d,]+ )?rows"
+
+
+@parametrize("epsilon", [1e-4, 1e-2, 0.1, 1.0, 10.0])
+@parametrize("n", [2, 50, 5_000, 10**7])
+@parametrize("delta", [0.0, 1e-9])
+def test_no_expected_error_is_more_than_the_rows_there_are(n, epsilon, delta):
+    columns = [c for c in open_schema_from_json(FILE).open if delta or not c.categorical]
+    division = divide(Budget(epsilon, delta), 0.2, categories=delta > 0)
+    plan = plan_schema(columns, n, 3, division, exact=False)
+    for column in columns:
+        words = plan.expected(column)
+        assert all(float(share) <= 100 for share in re.findall(PERCENTAGE, words)), words
+        assert all(int(count.replace(",", "")) <= n for count in re.findall(COUNTED, words)), words

@@ -15,6 +15,7 @@ from ...errors import InputError
 from ...types import Array, Axes, Texts, Watch, unwatched, value_object
 from ..column import Column
 from ..domain import Domain
+from ..file_kinds import check_kind
 from ..inputs import check_names, explained
 from ..readers import series, sound
 from .base import Chunk, Stamp, Tally, stamped
@@ -65,6 +66,7 @@ class ParquetSource(ReadInOrder):
         parts = []
         for file in self.files:
             with stamped(file) as (content, stamp):
+                check_kind(content, ".parquet")
                 packed = ParquetFile(content)
                 here = tuple(packed.schema_arrow.names)
                 check_names(here)

@@ -3,6 +3,7 @@
 Colours are places in the theme's palettes (`.streamlit/config.toml`): the browser puts those of light or dark there.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from textwrap import wrap
 from typing import Any
@@ -22,6 +23,8 @@ TEXT = {"size": 13}
 POWERS = {"type": "log", "exponentformat": "power", "dtick": 1}  # an axis
 LETTER = 7  # pixels of one, about
 LEADER = 16  # pixels from the end of a line to its name
+LETTER_HEIGHT, BETWEEN_NAMES = 17.0, 6.0  # pixels of a line of a name, and around a name
+FILLED = 0.6  # share of a figure's height that its values fill at least
 LINES = {  # error: colour, dash, words
     "max_error": (ERROR, "solid", "largest error"),
     "mean_error": (ERROR, "dash", "typical error"),
@@ -39,8 +42,10 @@ def finish(figure: go.Figure, height: int = 380) -> go.Figure:
     if named and all(trace.type == "scatter" and trace.mode.startswith("lines") for trace in named):
         lines = [(t.name, t.line.color, t.y[-1]) for t in named]
         seen = np.concatenate([np.asarray(t.y, dtype=float) for t in figure.data if t.type == "scatter"])
+        height = max(height, tall_enough(lines))
         notes = named_ends(lines, seen, height, log=figure.layout.yaxis.type == "log")
         figure.update_layout(annotations=[*figure.layout.annotations, *notes], showlegend=False, margin_r=room(lines))
+        figure.update_layout(height=height)
     return figure
 
 
@@ -71,9 +76,9 @@ def named_ends(lines: Sequence[End], seen: np.ndarray, height: float, *, log: bo
         return []
     low, high = values.min(), values.max()
     ends = [float(at(line[2])) for line in lines]
-    places = [(end - low) / max(high - low, 1e-9) * 0.6 * height for end in ends]
+    places = [(end - low) / max(high - low, 1e-9) * FILLED * height for end in ends]
     names = [short(name).split("\n") for name, *_ in lines]
-    finals = spread(places, [6 + 17.0 * len(name) for name in names])
+    finals = spread(places, [name_height(name) for name, *_ in lines], FILLED * height)
     return [
         {
             "x": 1, "xref": "x domain", "y": end, "xanchor": "left", "ax": LEADER, "ay": place - final,
@@ -89,19 +94,36 @@ def room(lines: Sequence[End]) -> int:
     return 8 + LEADER + LETTER * max(len(part) for name, *_ in lines for part in short(name).split("\n"))
 
 
+def name_height(name: str) -> float:
+    """Return the pixels that a name at the end of a line takes, with what is left free around it."""
+    return BETWEEN_NAMES + LETTER_HEIGHT * len(short(name).split("\n"))
+
+
+def tall_enough(lines: Sequence[End]) -> int:
+    """Return the least height of a figure beside whose lines all names stand below each other."""
+    return math.ceil(sum(name_height(name) for name, *_ in lines) / FILLED)
+
+
 def short(title: str) -> str:
     """Return what a line is called at its end: its nickname, on several lines if it is long."""
     return "\n".join(wrap(nickname(title), 15, break_long_words=False))
 
 
-def spread(places: list[float], heights: list[float]) -> list[float]:
-    """Return the middles of labels, near their places and no two of them on top of each other; places must rise."""
+def spread(places: list[float], heights: list[float], most: float = math.inf) -> list[float]:
+    """Return the middles of labels, near their places and no two of them on top of each other; places must rise.
+
+    None of them is above `most`, if all have room below it.
+    """
     found: list[float] = []
     for i, place in enumerate(places):
         found.append(place if not i else max(place, found[-1] + (heights[i - 1] + heights[i]) / 2))
     for i in reversed(range(len(places) - 1)):  # as far back down as the one below allows
         lowest = places[i] if not i else found[i - 1] + (heights[i - 1] + heights[i]) / 2
         found[i] = max(lowest, min(found[i], found[i + 1] - (heights[i] + heights[i + 1]) / 2))
+    limit = most + heights[-1] / 2
+    for i in reversed(range(len(places))):
+        found[i] = min(found[i], limit - heights[i] / 2)
+        limit = found[i] - heights[i] / 2
     return found
 
 

@@ -8,7 +8,7 @@ from dpcore.evaluation.output_laws import LineLaw, PlaneLaw
 
 from ..shell import figure_text
 from .base import GREY, REAL, SHADES, SYNTHETIC, THIRD, curves, finish
-from .frontier import look, over_epsilon
+from .frontier import look, marker_of, over_epsilon
 
 
 def density(law: LineLaw, example: float) -> go.Figure:
@@ -57,7 +57,7 @@ def coefficients(frame: pd.DataFrame, optimum: np.ndarray, names: tuple[str, ...
         shift = j / (len(by) + 2) - 0.5
         figure.add_scatter(
             x=own["value"], y=[place[c] + shift for c in own["coefficient"]], mode="markers", name=method,
-            marker={**looks[method], "size": 6}, hovertemplate=f"{method}: %{{x:.3g}}<extra></extra>",
+            marker={**marker_of(looks[method]), "size": 6}, hovertemplate=f"{method}: %{{x:.3g}}<extra></extra>",
         )  # fmt: skip
     figure.add_scatter(
         x=optimum, y=[*place.values()], mode="markers", name="without privacy",

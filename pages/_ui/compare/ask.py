@@ -16,8 +16,9 @@ from dpcore.intervals.usefulness import foreseen, foreseen_sizes, uses
 from dpcore.numbers import brief, noun
 from dpcore.params import build
 from dpcore.publishing.tiles import foretold
+from dpcore.schemas.promise import promise_of
 from dpcore.tags import Tag
-from dpcore.theory.meaning import Promise, guess_tile
+from dpcore.theory.meaning import guess_tile
 from dpcore.theory.noise import all_within, reach
 from dpcore.types import by_name, value_object
 from dpcore.workloads import Workload
@@ -138,8 +139,10 @@ def _told(
     if found.epsilon is None:
         often = f"in only {_percent(found.chance)} of releases, even at ε = {controls.number(epsilon)}"
     algorithm = build(ALGORITHMS[found.name], {})
-    plan = make_plan(algorithm, problem, Budget(epsilon, delta))
-    guess = Promise(epsilon, delta) if table.trial else Promise.of_plan(plan, adaptive=algorithm.adaptive)
+    budget = Budget(epsilon, delta)
+    plan = make_plan(algorithm, problem, budget)
+    schema = None if table.trial is None else table.trial.share(budget)
+    guess = promise_of(algorithm, problem, budget, schema)
     known = foreseen(problem, plan)
     typical = foretold(foreseen_sizes(known, problem.workload), None, problem.n, who)[:1]
     tiles = [*typical, (f"All {problem.workload.m:,} answers within", near, often), guess_tile(guess.guess())]

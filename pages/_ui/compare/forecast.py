@@ -11,7 +11,8 @@ from dpcore.algorithms.forecasts import SAID, affordable, in_bytes, in_seconds
 from dpcore.experiments.sweep import Key, SweepPoint
 from dpcore.params import build
 
-from ..jobs.pool import WORKERS
+from ..jobs.pool import WORKERS, pool
+from ..jobs.runs import after
 from ..shell import session
 from .sweeps import Sweep
 
@@ -25,7 +26,7 @@ def say(
     `of` names the problem; what one kind of run takes is worked out once for it, from public numbers. An algorithm that
     was slower or faster than foreseen in the runs that were `made` is so again.
     """
-    known: dict[tuple[str, Budget], tuple[float, float]] = session().memo("forecasts", of, dict)
+    known = _known(of)
     runs, seconds, size = 0, 0.0, 0.0
     for name in names:
         pace = _pace(made, name)
@@ -35,13 +36,24 @@ def say(
             each, most = known[name, budget]
             left = sum((name, budget.epsilon, budget.delta, seed) not in there for seed in range(seeds))
             runs, seconds, size = runs + left * (most > 0), seconds + left * pace * each, max(size, most)
-    if (seconds := seconds / min(WORKERS, max(runs, 1))) >= SAID and made.ended:  # else the bar says how long
+    seconds /= min(WORKERS, max(runs, 1))
+    others = pool().before(made.id, runs)
+    if seconds + others >= SAID and made.ended and runs:  # else the bar says how long
         st.caption(
-            f"Forecast: {in_seconds(seconds)} for {runs} runs, {in_bytes(size)} of memory.",
+            f"Forecast: {in_seconds(seconds)} for {runs} runs, {in_bytes(size)} of memory.{after(others)}",
             help=f"{WORKERS} runs at a time, and the memory of the largest. Roughly, from public numbers and from the "
-            "runs that were made.",
+            "runs that were made. Others' runs take turns with these.",
         )
     return seconds
+
+
+def foreseen(of: Any) -> dict[tuple[str, Budget], float]:
+    """Return the seconds of one run of the problem that `of` names, by algorithm and budget, as far as worked out."""
+    return {key: seconds for key, (seconds, _) in _known(of).items()}
+
+
+def _known(of: Any) -> dict[tuple[str, Budget], tuple[float, float]]:
+    return session().memo("forecasts", of, dict)
 
 
 def _pace(made: Sweep, name: str) -> float:

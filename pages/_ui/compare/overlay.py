@@ -19,13 +19,13 @@ POINTS = 30  # of a curve
 Curves = dict[str, tuple[np.ndarray, np.ndarray]]
 
 
-def choose(sweep: Sweep, middle: pd.DataFrame) -> Curves:
-    """Ask for an algorithm; returns its proved rate as a curve by its words. Empty if none is chosen."""
+def choose(sweep: Sweep, middle: pd.DataFrame) -> tuple[Curves, dict[str, str]]:
+    """Ask for an algorithm; return its proved rate as a curve by its words, and whose it is, or nothing."""
     ran = set(middle["algorithm"])
     rows = {TITLES[algorithm]: algorithm for algorithm in RATES if algorithm in ran}
     name = st.selectbox("Proved error, up to constants", [NONE, *rows], key=f"theory-{sweep.id}", **shared())
     if name == NONE or sweep.problem is None:
-        return {}
+        return {}, {}
     problem, delta = sweep.problem, sweep.planned[0].budget.delta
     low, high = float(middle["epsilon"].min()), float(middle["epsilon"].max())
     epsilons = np.geomspace(low / 1.1, high * 1.1, POINTS)
@@ -38,14 +38,15 @@ def choose(sweep: Sweep, middle: pd.DataFrame) -> Curves:
         values = [constant * row.at(_setting(sweep, float(e), delta, w)) for e in epsilons]
     except InputError as problem_with_it:
         st.caption(plain(f"No theory here: {problem_with_it}", 300))
-        return {}
+        return {}, {}
     st.caption(
         plain(f"{name}: {row.formula}, up to constants. ", 200)
         + f"With n = {problem.effective_n:,.0f}, k = {problem.domain.size:,}, |Q| = {2 * problem.workload.m:,}, "
         f"δ = {brief(delta)}, w(Q) = {w:.3g} ± {error:.1g} (standard error of {DRAWS} draws). The curve is scaled to "
         "pass through the algorithm's median at a middle ε. Only its shape is proved."
     )
-    return {f"{name}, theory × {constant:.2g}": (epsilons, np.array(values))}
+    curve = f"{name}, theory × {constant:.2g}"
+    return {curve: (epsilons, np.array(values))}, {curve: rows[name]}
 
 
 def _setting(sweep: Sweep, epsilon: float, delta: float, w: float) -> Setting:

@@ -79,7 +79,8 @@ def settings(table: Table, sweep: Sweep) -> tuple[Workload, Callable[[float | No
         there = sweep.found if sweep.asked == task else {}
         problem = QueryRelease(workload, n, table.unit.most_rows)
         seconds = forecast.say(what, problem, names, budgets, int(seeds), sweep, there)
-        start = partial(sweep.start, task, make, algorithms, budgets, range(int(seeds)), table.trial)
+        foreseen = forecast.foreseen(what)
+        start = partial(sweep.start, task, make, algorithms, budgets, range(int(seeds)), table.trial, foreseen)
         return seconds, start
 
     return workload, planned
@@ -109,18 +110,19 @@ def panel(
     least = unbiased.line(sweep, middle)
     with look:
         wanted = st.multiselect("Lines to compare with", LINES, key="lines", bind="query-params")
-        curves = overlay.choose(sweep, middle)
+        curves, owners = overlay.choose(sweep, middle)
     floors = floors_of(sweep, measure.name, population=measure.population)
     levels = {f"{name}: {floor:.2g}": floor for name, floor in floors.items() if name in wanted}
     planned = [case.budget.epsilon for case in sweep.planned]
-    zone, star, promised = None, None, {}
+    zone, star = None, None
     if asked is not None and measure.name == "max_error":
         zone = 100 * asked.tolerance
         levels = {f"within {points_words(asked.tolerance)}": zone} | levels
         own = {epsilon: 100 * off for epsilon, off in asked.reached.items() if min(planned) <= epsilon <= max(planned)}
         if own:
-            promised = {f"{100 * asked.share:g}% promised for {TITLES[asked.name].partition(' + ')[0]}": asked.name}
-            curves |= dict.fromkeys(promised, (np.array([*own]), np.array([*own.values()])))
+            promise = f"{100 * asked.share:g}% promised for {TITLES[asked.name].partition(' + ')[0]}"
+            curves |= {promise: (np.array([*own]), np.array([*own.values()]))}
+            owners |= {promise: asked.name}
         if asked.enough in own:
             star = asked.enough, own[asked.enough]
     if other is not None and measure.name is not None and not measure.population:
@@ -130,7 +132,7 @@ def panel(
     figure = frontier.frontier(
         dots.dropna(subset=["error"]), middle, levels, frontier.look(list(solving(QueryRelease))),
         title=measure.words, curves=curves, titles=TITLES, planned=planned, zone=zone, star=star,
-        promised=promised,
+        owners=owners,
     )  # fmt: skip
     summary = _best(sweep, measure, middle, enough(sweep, asked))
     event = st.plotly_chart(

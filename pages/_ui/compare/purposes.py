@@ -17,11 +17,13 @@ from dpcore.tags import Tag
 
 from ..charts import frontier
 from ..jobs import Several, watch
-from ..shell import GRAMMAR, clean, heading, panel, peek, plain, session, shared
+from ..shell import GRAMMAR, clean, heading, panel, peek, plain, row, session, shared
 from .sweeps import TITLES, Dot, Sweep
 
 LINES = {"value": "", "real": "the real table", "sample": "a sample as exact", "nothing": "knowing nothing"}
-TESTING = "test a hypothesis"
+TESTING, EXPECTED = "test a hypothesis", "right: 5%"
+SYNTHETIC_ROWS = "synthetic rows"
+DRAWN = [LINES["real"], SYNTHETIC_ROWS, LINES["sample"], LINES["nothing"], *TESTS, EXPECTED]  # the real table is blue
 
 
 @dataclass(eq=False)
@@ -33,8 +35,11 @@ class Purposed(Several[Dot]):
 
     def begin(self, sweep: Sweep, name: str, **asked: Any) -> None:
         """Run what is not there yet of an algorithm, at the budgets and seeds of a comparison, or refuse."""
-        if sweep.problem is None or not isinstance(sweep.rows, Rows) or sweep.problem.group > 1:
-            raise InputError("purposes need rows one by one, each of them one person; bring such a table")
+        why = refused(sweep)
+        if why:
+            raise InputError(why)
+        if sweep.problem is None or not isinstance(sweep.rows, Rows):
+            raise InputError("the comparison is no longer here; run it again")
         key = sweep.asked, *asked.values()
         purposes = partial(Purposes.of, sweep.problem.domain, **asked)
         n = purposes(sweep.rows).train.n
@@ -62,12 +67,32 @@ class Purposed(Several[Dot]):
         return pd.DataFrame([{"epsilon": p.epsilon, **served} for p in done for served in p.errors.values()])  # type: ignore[dict-item]
 
 
+def refused(sweep: Sweep) -> str:
+    """Return why a comparison's table serves no purposes; empty where it does."""
+    if not isinstance(sweep.rows, Rows):
+        return "Purposes need the rows one by one. This table is read in parts, so only counts are known."
+    if sweep.problem is not None and sweep.problem.group > 1:
+        return "Purposes need a table with one row for each person. In this one a person may have several rows."
+    return ""
+
+
+def other_table(why: str) -> None:
+    """Say why there are no purposes here, and lead to where another table is brought."""
+    with row(key="no-purposes"):
+        st.info(f"{why} Bring a table with one row for each person on the Data page, such as one visit of each.")
+        st.page_link("pages/data.py", label="Open Data", icon=":material/table:")
+
+
 @peek
 def served(sweep: Sweep) -> None:
     """The widgets, a button that runs what is asked, and a curve of one purpose over ε."""
     if sweep.problem is None:
         return
     heading("What are the synthetic rows good for?", Tag.PEEK)
+    why = refused(sweep)
+    if why:
+        other_table(why)
+        return
     mine, names = session().own("purposes", Purposed), list(dict.fromkeys(case.name for case in sweep.planned))
     domain = sweep.problem.domain
     places = iter(st.columns(4))
@@ -107,16 +132,16 @@ def _draw(found: pd.DataFrame) -> None:
     own = found[found["purpose"].str.startswith(TESTING)] if kind == TESTING else found[found["purpose"] == kind]
     unit, parts = str(own["unit"].iloc[0]), []
     for purpose, some in own.groupby("purpose", sort=False):
-        title = str(purpose).removeprefix(f"{TESTING}: ") if kind == TESTING else "synthetic rows"
+        title = str(purpose).removeprefix(f"{TESTING}: ") if kind == TESTING else SYNTHETIC_ROWS
         parts.append(_over(some, "value", title))
     told = {line: _over(own, line, title) for line, title in LINES.items() if title}
     if kind == TESTING:  # where all three are 5%
-        told = {"real": told["real"].assign(line="right: 5%")}
+        told = {"real": told["real"].assign(line=EXPECTED)}
     lines = pd.concat([*parts, *told.values()]).dropna()
     if not len(lines):
         st.caption(plain(f"This has no number in any run ({unit}).", 400))
         return
-    looks = frontier.look(list(dict.fromkeys([LINES["real"], *lines["line"]])))  # real is blue
+    looks = frontier.look(DRAWN)
     panel(frontier.over_epsilon(lines, looks, unit), _summary(own, kind, unit), lines, "purpose-curve")
 
 

@@ -13,6 +13,7 @@ from dpcore.evaluation.run import Comparison, subgroups
 from dpcore.experiments.frontier import middles, step_frontier
 from dpcore.numbers import brief
 from dpcore.publishing import printing
+from dpcore.schemas.promise import promise_of
 from dpcore.tags import Tag
 from dpcore.theory.meaning import SUSPICION, Promise, one_in, percent, times_in_100
 
@@ -57,7 +58,7 @@ def page(table: Table, sweep: Sweep) -> str:
         "Repeats": str(dots["seed"].nunique()),
     }
     looks = frontier.look([TITLES[name] for name in solving(QueryRelease)])
-    promises = [Promise(e, delta) for e in sorted(set(dots["epsilon"]))]
+    promises = _promises(sweep)
     best, groups = _groups(sweep)
     return printing.page(
         Path(__file__).with_name("report.html"),
@@ -76,13 +77,34 @@ def page(table: Table, sweep: Sweep) -> str:
             )
         ),
         suspicion=percent(SUSPICION),
-        rarely=f" (except {one_in(promises[0].failure)})" if delta else "",
-        odds=[(f"{p.epsilon:g}", p.suspicion, times_in_100(p.guess())) for p in promises],
+        rarely=f" (except {one_in(Promise(1.0, delta).failure)})" if delta else "",
+        odds=_odds(promises),
         best=best,
         groups=groups,
         settings=rows,
         peeked=table.peeked,
     )
+
+
+def _promises(sweep: Sweep) -> dict[tuple[float, str], Promise]:
+    """Return the promise of each ε and algorithm with a run that is done, as the other pages compute it."""
+    problem, done = sweep.problem, {d.point.key for d in sweep.shown if d.point.state == "done"}
+    promises: dict[tuple[float, str], Promise] = {}
+    for case in sweep.planned:
+        place = case.budget.epsilon, TITLES[case.name]
+        if case.key in done and place not in promises:
+            schema = None if sweep.trial is None else sweep.trial.share(case.budget)
+            promises[place] = promise_of(case.algorithm, problem, case.budget, schema)
+    return promises
+
+
+def _odds(promises: dict[tuple[float, str], Promise]) -> list[tuple[str, str, str, str]]:
+    """Return a line for each ε and rate of right guesses: ε, suspicion, the rate, and the algorithms it holds for."""
+    lines: dict[tuple[float, str, str], list[str]] = {}
+    for (epsilon, title), promise in sorted(promises.items()):
+        rate = times_in_100(promise.guess())
+        lines.setdefault((epsilon, promise.suspicion, rate), []).append(title)
+    return [(f"{e:g}", risen, rate, ", ".join(titles)) for (e, risen, rate), titles in lines.items()]
 
 
 def _groups(sweep: Sweep) -> tuple[dict[str, Any], list[tuple[str, str, str]]]:

@@ -54,8 +54,12 @@ class Sweep(Several[Dot]):
         budgets: list[Budget],
         seeds: range,
         trial: Trial | None = None,
+        foreseen: Mapping[tuple[str, Budget], float] | None = None,
     ) -> None:
-        """Run what is not there yet; dots of another problem are dropped, those of the same are kept."""
+        """Run what is not there yet; dots of another problem are dropped, those of the same are kept.
+
+        `foreseen` are the seconds of a run, by its algorithm's name and budget.
+        """
         self.cancel()
         if self.asked != asked:
             self.close()
@@ -68,6 +72,7 @@ class Sweep(Several[Dot]):
             public = trial is None and not asked[0].uploaded
             self.known = _known(f"{identity(self.problem)}{rows_digest(self.rows)}") if public else {}
             self.found = self.known.copy()
+        self.foreseen = dict(foreseen or {})
         self.run(cases(algorithms, self.problem, budgets, seeds))
 
     def task_for(self, case: Case) -> JobSpec:

@@ -64,7 +64,9 @@ class Worlds(Runs):
         if self.first.state != "done":
             return
         for seeds in [(seed,) for seed in rest] if self.quick else [rest]:
-            self.submit(None, replace(self.first.task, seeds=seeds, bounded=False))
+            each = self.first.seconds
+            seconds = None if each is None else each * len(seeds)
+            self.submit(None, replace(self.first.task, seeds=seeds, bounded=False), seconds)
 
     def cancel(self) -> None:
         """Ask for the end of all of them; what is there stays."""
@@ -84,7 +86,7 @@ def start(table: Table, chosen: Chosen) -> Worlds:
         population = table.whence(problem.domain.names)
         public = {"algorithm": chosen.algorithm, "problem": problem, "budget": chosen.budget, "schema": chosen.schema}
         first = public | {"seeds": chosen.seeds[:1], "population": population, "bounded": True}
-        mine.start(settings, [WantedRun(None, rows, first)])
+        mine.start(settings, [WantedRun(None, rows, first, chosen.seconds)])
         mine.rest = chosen.seeds[1:]
     return mine
 

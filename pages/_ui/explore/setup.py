@@ -22,7 +22,8 @@ AGAINST = ("step", "ε used")  # what a curve can be drawn against
 class Chosen:
     """Everything that a run is made of; `texts` are the questions as the command line writes them.
 
-    `schema` is the part of the budget that is not the algorithm's, where the table's schema is measured.
+    `schema` is the part of the budget that is not the algorithm's, where the table's schema is measured. One run is
+    foreseen to take `seconds`.
     """
 
     problem: QueryRelease
@@ -32,6 +33,7 @@ class Chosen:
     seeds: tuple[int, ...]
     again: bool
     schema: SchemaShare | None = None
+    seconds: float | None = None
 
 
 def choose(table: Table) -> Chosen:
@@ -42,7 +44,7 @@ def choose(table: Table) -> Chosen:
             epsilon = controls.epsilon_slider()
             _ends("epsilon", "stronger promise", "more accurate")
             _ends("finer", "<b>Finer settings</b>, for experts", "")
-            delta_place, alpha_place = st.container(gap=None), st.container(gap=None)
+            delta_place, alpha_place, alpha_note = (st.container(gap=None) for _ in range(3))
         promise = st.container()
         name = controls.algorithm()
         more = st.expander("More", icon=":material/tune:")
@@ -57,7 +59,7 @@ def choose(table: Table) -> Chosen:
         with more:
             deployments.known(epsilon)
             seeds = controls.worlds()
-            settings = controls.settings(name, problem, budget, {ALPHA: alpha_place}, more)
+            settings = controls.settings(name, problem, budget, {ALPHA: (alpha_place, alpha_note)}, more)
             again = st.button("Run again", icon=":material/replay:")
         if "alpha" in settings:
             with alpha_place:
@@ -69,8 +71,9 @@ def choose(table: Table) -> Chosen:
         st.caption(f"Forecast: {words(seconds, size)}, from public numbers.")
     schema = None if table.trial is None else table.trial.share(budget)
     return Chosen(
-        problem=problem, texts=texts, algorithm=algorithm, budget=budget, seeds=seeds, again=again, schema=schema
-    )
+        problem=problem, texts=texts, algorithm=algorithm, budget=budget, seeds=seeds, again=again, schema=schema,
+        seconds=seconds,
+    )  # fmt: skip
 
 
 def _ends(of: str, left: str, right: str) -> None:

@@ -13,6 +13,7 @@ from dpcore.params import build
 from dpcore.privacy.accounting import guarantee
 from dpcore.publishing.proof import Proof, proof
 from dpcore.schemas.plan import plan_schema, share_of
+from dpcore.schemas.promise import promise_of_division
 from dpcore.theory import accountants
 from dpcore.theory.meaning import Promise
 from dpcore.types import frozen
@@ -92,5 +93,4 @@ def _made(
     division, made = share.planned(algorithm, problem, budget, exact=False)
     first = plan_schema(columns, problem.n, problem.group, division, exact=False)
     why = proof(name, algorithm, made, problem, (first.plan, division))
-    promise = Promise(budget.epsilon, budget.delta, division.events)
-    return (*first.plan.charges, *made.charges), why, promise
+    return (*first.plan.charges, *made.charges), why, promise_of_division(division)

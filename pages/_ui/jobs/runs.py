@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dpcore import Rows
+from dpcore.algorithms.forecasts import in_seconds
 from dpcore.experiments.pool import JobSpec, PoolJob, Result, SharedRows
 from dpcore.types import frozen
 
@@ -14,7 +15,13 @@ from ..shell import session
 from .job import Job
 from .pool import pool
 
+SAID = 1.0  # seconds of others' work from which it is said
 LAST = 10**9  # more steps than there are: compared with the truth at the end only
+
+
+def after(seconds: float) -> str:
+    """Say the time that others' work takes before; nothing where that is short."""
+    return f" After {in_seconds(seconds)} of others' work." if seconds >= SAID else ""
 
 
 @frozen
@@ -24,6 +31,7 @@ class WantedRun:
     key: Hashable
     rows: Rows
     task: dict[str, Any]
+    seconds: float | None = None  # that it was foreseen to take
 
 
 @dataclass(eq=False)
@@ -46,7 +54,7 @@ class Runs(Job):
         self._free(keep={id(one.rows) for one in wanted})
         self.asked, self.context, self.jobs = asked, context, []
         for one in wanted:
-            self.submit(one.key, self.task(one.rows, **one.task))
+            self.submit(one.key, self.task(one.rows, **one.task), one.seconds)
 
     def task(self, rows: Rows, **public: Any) -> JobSpec:
         """A pool's JobSpec on `rows`."""
@@ -58,9 +66,9 @@ class Runs(Job):
             self._blocks[id(rows)] = rows, SharedRows(rows)
         return self._blocks[id(rows)][1]
 
-    def submit(self, key: Any, task: JobSpec) -> PoolJob:
-        """Queue one run; jobs of one tab's heading run in order."""
-        job = pool().submit(task, self.id)
+    def submit(self, key: Any, task: JobSpec, seconds: float | None = None) -> PoolJob:
+        """Queue one run, which was foreseen to take `seconds`; jobs of one tab's heading run in order."""
+        job = pool().submit(task, self.id, seconds)
         self.jobs.append((key, job))
         return job
 
@@ -97,7 +105,7 @@ class Runs(Job):
             return f"{sum(job.ended for _, job in self.jobs)} of {len(self.jobs)} runs"
         job = self.jobs[0][1]
         if job.state == "queued":
-            return "Waiting for a free worker…"
+            return f"Waiting for a free worker…{after(pool().before(self.id, 1))}"
         seeds = len(job.task.seeds)
         round_ = f" · step {job.records[-1].t:,} of at most {job.rounds:,}" if job.records else ""
         return f"Run {min(len(job.results) + 1, seeds)} of {seeds}{round_}"

@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from dpcore import Rows
+from dpcore.algorithms.forecasts import in_seconds
 from dpcore.experiments.pool import JobSpec, Result
-from dpcore.experiments.sweep import Case, SweepPoint, point_of_job, still_to_run, task, time_left
+from dpcore.experiments.sweep import Case, SweepPoint, point_of_job, still_to_run, task
 
-from .runs import Runs
+from .pool import WORKERS, pool
+from .runs import SAID, Runs
 
 Found = TypeVar("Found")  # what a tab keeps of one run: its `point`, a SweepPoint, and more
 
@@ -25,8 +27,8 @@ class Several(Runs, Generic[Found]):
     beside: Any = None  # what else a run is compared with: the population, or the records held out
     planned: list[Case] = field(default_factory=list)
     found: dict[Any, Found] = field(default_factory=dict)
-    begun: float = 0.0
-    before: frozenset = frozenset()  # what was found before that
+    foreseen: dict[Any, float] = field(default_factory=dict)  # seconds of a run, by its algorithm's name and budget
+    took: dict[str, list[float]] = field(default_factory=dict)  # seconds of the runs that are done, by algorithm
 
     @abstractmethod
     def keep(self, point: SweepPoint, result: Result | None) -> Found:
@@ -34,12 +36,12 @@ class Several(Runs, Generic[Found]):
 
     def run(self, planned: list[Case]) -> None:
         """Run what of the plan is not there yet."""
-        self.planned, self.begun, self.before = planned, time.monotonic(), frozenset(self.found)
+        self.planned = planned
         for case in still_to_run(planned, [found.point for found in self.found.values()]):
             if refused := case.refused(self.problem):
                 self.found[case.key] = self.keep(refused, None)
             else:
-                self.submit(case, self.task_for(case))
+                self.submit(case, self.task_for(case), self.foreseen.get((case.name, case.budget)))
 
     def task_for(self, case: Case) -> JobSpec:
         """One run of the problem, as the pool takes it."""
@@ -49,6 +51,8 @@ class Several(Runs, Generic[Found]):
         """Take in the jobs that have ended."""
         for case, job in [pair for pair in self.jobs if pair[1].ended]:
             self.jobs.remove((case, job))
+            if job.state == "done":
+                self.took.setdefault(case.name, []).append(job.took)
             if job.state in ("done", "failed"):
                 self.found[case.key] = self.keep(
                     point_of_job(case, job), job.results[0] if job.state == "done" else None
@@ -64,7 +68,7 @@ class Several(Runs, Generic[Found]):
         """Cancel, and let go of the problem and of what was found."""
         super().close()
         self.problem = self.rows = self.beside = None
-        self.found, self.planned = {}, []
+        self.found, self.planned, self.took, self.foreseen = {}, [], {}, {}
 
     @property
     def progress(self) -> float:
@@ -73,10 +77,26 @@ class Several(Runs, Generic[Found]):
 
     @property
     def words(self) -> str:
-        """How much of the plan is there, and how long the rest will take."""
-        new = [found.point for key, found in self.found.items() if key not in self.before]
-        ahead = time_left(time.monotonic() - self.begun, new, (case for case, _ in self.jobs))
-        return f"{len(self.shown)} of {len(self.planned)} runs{ahead}"
+        """How much of the plan is there, and how long the rest will take, others' work that is before it included."""
+        others = pool().before(self.id, len(self.jobs))
+        left = self.seconds_left + others
+        words = f"{len(self.shown)} of {len(self.planned)} runs"
+        if left >= SAID:
+            words += f", {in_seconds(left)} left"
+        if others >= SAID:
+            words += f", {in_seconds(others)} of it others' work"
+        return words
+
+    @property
+    def seconds_left(self) -> float:
+        """The seconds that the runs under way will take: as those of the same algorithm did, else as was foreseen."""
+        now, seconds = time.monotonic(), 0.0
+        for case, job in self.jobs:
+            took = self.took.get(case.name)
+            expected = sum(took) / len(took) if took else pool().pace.expect(job.seconds)
+            passed = now - job.began if job.began else 0.0
+            seconds += max(expected - passed, 0.0)
+        return seconds / max(min(WORKERS, len(self.jobs)), 1)
 
     @property
     def news(self) -> int:

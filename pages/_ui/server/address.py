@@ -5,11 +5,13 @@ Streamlit takes along to another page only what widgets have asked for by then; 
 
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
+from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
+from starlette.types import Scope
 from streamlit.runtime.state.common import WidgetMetadata
 from streamlit.runtime.state.query_params import (  # fmt: skip
     QueryParams,
@@ -23,6 +25,9 @@ from ..shell import link, session
 from ..shell.menu import ENTRIES
 
 OTHERWISE = "or-"  # begins a parameter of a link that counts where the address it stands on does not name it
+PATHS = ["/" if entry.first else f"/{Path(entry.path).stem}" for entry in ENTRIES.values()]
+OWN = ("_stcore", "static/", "media/", "component/", "app/", "favicon", "robots.txt", "oauth2callback", "auth/")
+MAX_NAME = 80  # characters of a page's name that are kept
 _INDEX = Path(st.__file__).parent / "static/index.html"
 _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 _populate = QueryParams.populate_from_query_string
@@ -32,8 +37,23 @@ _seed = SessionState._seed_widget_from_url
 def routes() -> list[Route]:
     """Every page with the script of this file before all others: the first message may already change the address."""
     page = _INDEX.read_text(encoding="utf-8").replace("<head>", f"<head><script>{_SCRIPT}</script>", 1)
-    paths = ["/" if e.first else f"/{Path(e.path).stem}" for e in ENTRIES.values()]
-    return [Route(path, lambda _: HTMLResponse(page)) for path in paths]
+    return [Route(path, lambda _: HTMLResponse(page)) for path in PATHS]
+
+
+def elsewhere(scope: Scope) -> str | None:
+    """Return the address of Start that names the page a browser asks for, where there is none of that name.
+
+    Only a page that is opened is led on: Streamlit's own files, media and components stay as they are.
+    """
+    headers = Headers(scope=scope)
+    base = f"/{st.get_option('server.baseUrlPath').strip('/')}".rstrip("/")
+    path = scope["path"].removeprefix(base)
+    name = path.strip("/")
+    is_page = headers.get("sec-fetch-dest", "document") == "document" and "text/html" in headers.get("accept", "")
+    if scope["method"] != "GET" or not is_page or path in PATHS or f"/{name}" in PATHS or name.startswith(OWN):
+        return None
+    asked = [pair for pair in parse_qsl(scope["query_string"].decode("latin-1")) if pair[0] != link.MISSING]
+    return f"{base}/?{urlencode([*asked, (link.MISSING, name[:MAX_NAME])])}"
 
 
 def completed(asked: str, here: str) -> str:

@@ -15,7 +15,7 @@ import streamlit as st
 from google.protobuf.message import DecodeError
 from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime import memory_media_file_storage
@@ -52,8 +52,11 @@ class Door:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request or connection."""
+        start = address.elsewhere(scope) if scope["type"] == "http" else None
         if scope["type"] == "http" and any(path in scope["path"] for path in CLOSED):
             await PlainTextResponse("Not here.", 404)(scope, receive, send)
+        elif start is not None:
+            await RedirectResponse(start, 303)(scope, receive, _framed(send))
         elif scope["type"] == "websocket" and not _at_home(scope):
             await send({"type": "websocket.close", "code": POLICY})
         elif scope["type"] == "websocket":

@@ -82,20 +82,22 @@ def worlds() -> tuple[int, ...]:
 
 
 def settings(
-    name: str, problem: QueryRelease, budget: Budget, apart: Mapping[str, Any] | None = None, place: Any = st
+    name: str, problem: QueryRelease, budget: Budget,
+    apart: Mapping[str, tuple[Any, Any]] | None = None, place: Any = st,
 ) -> dict[str, str]:
     """One widget for each parameter of an algorithm; returns texts as `params.build` takes them.
 
     Values that the papers' theory gives here become ticks of their own, marked with a star. Parameters whose symbol is
-    in `apart` stand there, the others one below the other in `place`.
+    in `apart` stand in the first of its places, and what is said of the star in the second; the others one below the
+    other in `place`.
     """
     starred = stars(ALGORITHMS[name](), problem, budget)
     apart, chosen = apart or {}, {}
     for p in parameters(ALGORITHMS[name]):
-        own = apart.get(p.symbol, place)
+        own, below = apart.get(p.symbol, (place, place))
         value = _widget(p, f"{name}.{p.name}", own, starred.get(p.name), named=p.symbol in apart)
         if p.name in starred:
-            own.caption(f"{p.symbol}{STAR} = {starred[p.name]:.3g}, the paper's value")
+            below.caption(f"{p.symbol}{STAR} = {starred[p.name]:.3g}, the paper's value")
         chosen[p.name] = repr(starred[p.name]) if value == p.symbol + STAR else str(value)
     return chosen
 

@@ -34,6 +34,9 @@ ICONS = {
 }
 MARK = "assets/mark.svg"
 SAMPLE = "public sample: free to show"  # what a public table says in place of `Tag.PEEK`
+FIELDS = """:is([data-testid="stSelectbox"] [role="group"], [data-testid="stMultiSelect"] [role="group"],
+  [data-testid="stTextInputRootElement"], [data-testid="stNumberInputContainer"],
+  [data-testid="stTextAreaRootElement"])"""  # what a border is drawn around
 STYLE = """<style>
 .block-container {max-width: 84rem;}
 .block-container > [data-testid="stVerticalBlock"] > [data-testid="stElementContainer"] p {max-width: 70ch;}
@@ -55,10 +58,23 @@ STYLE = """<style>
   [data-testid="stTopNav"] {position: fixed; left: 36px; width: calc(100vw - 14rem) !important;}
   [data-testid="stSidebar"]:not([data-collapsed="true"]) [data-testid="stSidebarHeader"] {
     height: 3.75rem; padding: 0 0 0 1rem; margin: 0 -30px; background: light-dark(white, #181614);}
+  /* What is scrolled ends below the menu, and above the button at the foot. */
+  [data-testid="stSidebar"]:not([data-collapsed="true"]) [data-testid="stSidebarContent"] {
+    display: flex; flex-direction: column; overflow: hidden; padding-bottom: 2.75rem;}
+  [data-testid="stSidebar"]:not([data-collapsed="true"]) [data-testid="stSidebarHeader"] {flex: none;}
+  [data-testid="stSidebar"]:not([data-collapsed="true"]) [data-testid="stSidebarUserContent"] {
+    flex: 1 1 0; min-height: 0; overflow-y: auto; margin: 0 -20px; padding: 0.5rem 20px;}
   [data-testid="stSidebarCollapseButton"] {position: absolute; bottom: 0.5rem; right: 0.5rem;}}
+[data-testid="stMain"], [data-testid="stSidebarUserContent"] {scroll-padding: 0.75rem;}
+/* The ring of a field is around all of it: within, the field would cut it off. */
 :focus-visible, label:has(:is([type=radio], [type=checkbox]):focus-visible),
-[data-testid="stSlider"]:has(input:focus-visible) {
+[data-testid="stSlider"]:has(input:focus-visible), FIELDS:has(:is(input, textarea):focus-visible),
+[data-testid="stDataFrame"]:has(:focus-visible) {
   outline: 3px solid #D55E00 !important; outline-offset: 2px;}
+FIELDS :is(input, textarea):focus-visible, [data-testid="stDataFrame"] :focus-visible {
+  outline: none !important;}
+/* What fills a box that cuts has its ring within. */
+FIELDS button:focus-visible, [role="tab"]:focus-visible, [data-testid="stMain"]:focus-visible {outline-offset: -3px;}
 [data-testid="stCaptionContainer"] {color: inherit !important; opacity: 0.8;}
 [data-testid="stSliderThumbValue"], [data-testid="stSliderThumbValue"] p {color: inherit !important;}
 [data-testid="stButtonGroup"] button, [data-testid="stWidgetLabel"] {color: inherit !important;}
@@ -83,9 +99,11 @@ STYLE = """<style>
 [data-testid="stMetricLabel"] p, [data-testid="stCheckbox"] p {white-space: normal;}
 @media (max-height: 560px) {.st-key-lead {display: none;}}
 @media (prefers-reduced-motion: reduce) {* {animation: none !important; transition: none !important;}}
-</style>"""
+</style>""".replace("FIELDS", FIELDS)
 PRESENT = """<style>
 html {font-size: 21px;} .block-container {max-width: 100%; padding-top: 0.5rem;}
+@media (max-width: 640px) {html {font-size: 16px;}}  /* no projector: more would not stand beside each other */
+[data-testid="stExpandSidebarButton"] {background: light-dark(white, #181614) !important;}
 :has(> .st-key-lead), [data-testid="stTopNav"], [data-testid="stMainMenu"], [data-testid="stHeaderLogo"] {
   display: none !important;}
 [data-testid="stHeader"] {position: fixed; inset: auto auto 0 0; width: 3rem; background: none; z-index: 101;}
@@ -107,6 +125,7 @@ def frame(label: str) -> None:
     """Draw the head of the page that the menu calls so; before the page itself."""
     if link.renamed():
         st.rerun()
+    link.note_missing()
     session()  # which keeps the link that a tab begins with
     entry = ENTRIES[label]
     title = entry.title or label

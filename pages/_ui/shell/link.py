@@ -13,6 +13,7 @@ from .tables import Table
 from .text import nickname, plain
 
 BAD = "bad-link"  # what was wrong, kept until a person has read it: a widget takes a bad value out of the address
+MISSING = "no-page"  # a parameter, and a key of the state: the name of a page that there is not
 PLACE = "_link"  # in the head of the page that is drawn, for that
 COPY = """
 export default function ({ parentElement, data }) {
@@ -60,8 +61,22 @@ def copy(table: Table) -> None:
     _copy(data={"said": said}, key="copy-link", width="content")
 
 
+def note_missing() -> None:
+    """Keep in mind the name of a page that was asked for and that there is not, and take it out of the address."""
+    asked = st.query_params.get(MISSING)
+    if asked is not None:
+        st.session_state[MISSING] = asked
+        del st.query_params[MISSING]
+
+
 def say() -> None:
-    """Name what the address said and nothing takes: which parameter, which value, and what is allowed, until read."""
+    """Name what the address said and nothing takes, until read: a page, or a parameter and what is allowed."""
+    missing = st.session_state.get(MISSING)
+    if missing is not None:
+        with st.session_state[PLACE].container(horizontal=True, vertical_alignment="center"):
+            st.warning(f"There is no page named “{plain(missing, 80)}”. This is Start; the menu leads to every page.")
+            st.button("Understood", key="missing-read", on_click=_read)
+        return
     if kept := st.session_state.get(BAD):
         with st.session_state[PLACE].container(horizontal=True, vertical_alignment="center"):
             st.warning(
@@ -72,6 +87,7 @@ def say() -> None:
 
 def _read() -> None:
     st.session_state[BAD] = {}
+    st.session_state[MISSING] = None
 
 
 def note(name: str, value: str, allowed: str) -> None:

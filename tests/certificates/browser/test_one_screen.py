@@ -109,9 +109,9 @@ def test_the_sliders_stay_while_the_sidebar_is_scrolled(page, server):
     sized(page, 1440, 500)
     opened(page, server)
     page.locator("summary", has_text="More").click()
-    page.evaluate("document.querySelector('[data-testid=stSidebarContent]').scrollTo(0, 1e6)")
+    page.evaluate("document.querySelector('[data-testid=stSidebarUserContent]').scrollTo(0, 1e6)")
     page.wait_for_timeout(300)
-    assert page.evaluate("document.querySelector('[data-testid=stSidebarContent]').scrollTop") > 50
+    assert page.evaluate("document.querySelector('[data-testid=stSidebarUserContent]').scrollTop") > 50
     assert all(inside(box, {"width": 1440, "height": 500}) for box in sliders(page))
 
 

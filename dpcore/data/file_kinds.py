@@ -1,0 +1,167 @@
+"""The kind of a file by the bytes that it begins with, whatever its name says.
+
+Only the first line counts, as it holds a text's header: whether a table is read must not depend on what a row says.
+"""
+
+import codecs
+from typing import BinaryIO
+
+from ..errors import InputError
+from ..types import value_object
+
+MAX_START = 4096  # bytes that are looked at
+UTF_32 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
+CONTROLS = frozenset(range(32)) - frozenset(b"\t\n\v\f\r\x1a\x1b")  # which no text holds
+BRING = "bring the table as CSV, TSV, Excel (.xlsx) or Parquet"
+AS_EXCEL = "if it is the table, let its name end in .xlsx"
+AS_PARQUET = "if it is the table, let its name end in .parquet"
+UNPACK = "unpack it, and bring the table that is in it"
+SAVE = "open it in the program that wrote it, and save the table as CSV"
+AS_UTF_8 = "save it as UTF-8"
+
+
+@value_object
+class FileKind:
+    """What a file is in words, what to do about it, and the endings of names that are right for it."""
+
+    words: str
+    advice: str = BRING
+    endings: tuple[str, ...] = ()
+
+
+PNG, JPEG, GIF = (FileKind(f"a {name} picture") for name in ("PNG", "JPEG", "GIF"))
+PARQUET = FileKind("a Parquet file", AS_PARQUET, (".parquet",))
+ZIP = FileKind("a ZIP archive", UNPACK, (".xlsx",))  # whether it is a workbook, its reader says
+EXCEL = FileKind("an Excel file", AS_EXCEL, (".xlsx",))
+WORD = FileKind("a Word document")
+OPEN_DOCUMENT = FileKind("an OpenDocument file", SAVE)
+OLD_OFFICE = FileKind("an old or password-protected Office file", SAVE)
+HTML, XML = FileKind("a web page (HTML)"), FileKind("an XML document")
+UTF_32_TEXT = FileKind("UTF-32 text", AS_UTF_8)
+UTF_16_TEXT = FileKind("UTF-16 text without a byte order mark", AS_UTF_8)
+PROGRAM = FileKind("a program")
+
+SIGNATURES = {  # bytes that no text begins with
+    b"\x89PNG\r\n\x1a\n": PNG,
+    b"\xff\xd8\xff": JPEG,
+    b"II*\0": FileKind("a TIFF picture"),
+    b"MM\0*": FileKind("a TIFF picture"),
+    b"%PDF-": FileKind("a PDF document"),
+    b"\x1f\x8b": FileKind("a gzip archive", UNPACK),
+    b"BZh91AY&SY": FileKind("a bzip2 archive", UNPACK),
+    b"\xfd7zXZ\0": FileKind("an xz archive", UNPACK),
+    b"\x28\xb5\x2f\xfd": FileKind("a Zstandard archive", UNPACK),
+    b"7z\xbc\xaf\x27\x1c": FileKind("a 7-Zip archive", UNPACK),
+    b"Rar!\x1a\x07": FileKind("a RAR archive", UNPACK),
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": OLD_OFFICE,
+    b"SQLite format 3\0": FileKind("an SQLite database", SAVE),
+    b"\x89HDF\r\n\x1a\n": FileKind("an HDF5 file", SAVE),
+    b"\x93NUMPY": FileKind("a NumPy array", endings=(".npy",)),
+    b"ARROW1\0\0": FileKind("an Arrow (Feather) file", SAVE),
+    b"$FL2@(#)": FileKind("an SPSS file", SAVE),
+    b"<stata_dta>": FileKind("a Stata file", SAVE),
+    b"{\\rtf": FileKind("a rich text document (RTF)"),
+    b"\x7fELF": PROGRAM,
+    b"\xcf\xfa\xed\xfe": PROGRAM,
+}
+DOUBTFUL = {  # letters that a column's name may begin with: a byte that no text holds must follow
+    b"GIF87a": GIF,
+    b"GIF89a": GIF,
+    b"BM": FileKind("a BMP picture"),
+    b"RIFF": FileKind("a picture, sound or film (RIFF)"),
+    b"OggS": FileKind("a sound (Ogg)"),
+    b"ID3": FileKind("a sound (MP3)"),
+    b"PAR1": PARQUET,
+    b"MZ": PROGRAM,
+}
+MARKUP = {b"<!doctype html": HTML, b"<html": HTML, b"<?xml": XML}
+MEMBERS = {  # names within an archive
+    b"xl/": EXCEL,
+    b"word/": WORD,
+    b"mimetypeapplication/vnd.oasis.opendocument": OPEN_DOCUMENT,
+    b"ppt/": FileKind("a PowerPoint presentation"),
+    b"docProps/": FileKind("an Office file", AS_EXCEL, (".xlsx",)),
+}
+
+
+def kind_of(start: bytes, encoding: str = "") -> FileKind | None:
+    """Return the kind of a file that begins with `start`; None for text, and for what is not known.
+
+    Args:
+        start: The first bytes, `MAX_START` of them or all there are.
+        encoding: That of the text as a schema states it; empty where none does.
+
+    """
+    for of in (_signed, _packed, _marked_up):
+        kind = of(start)
+        if kind is not None:
+            return kind
+    if start.startswith(UTF_32):
+        return UTF_32_TEXT
+    if encoding != "utf-16" and _is_unmarked_utf_16(start):
+        return UTF_16_TEXT
+    return None
+
+
+def check_kind(file: BinaryIO, ending: str, wanted: str = "a table", encoding: str = "") -> None:
+    """Refuse an open file that is of another kind than the ending of its name says; it is left at its start.
+
+    Args:
+        file: The file, open for reading.
+        ending: What its name ends in, such as ".csv".
+        wanted: What it should be, in words.
+        encoding: As in `kind_of`.
+
+    Raises:
+        InputError: The file's first bytes are those of another kind, which the message names.
+
+    """
+    file.seek(0)
+    kind = kind_of(file.read(MAX_START), encoding)
+    file.seek(0)
+    if kind is None or ending in kind.endings:
+        return
+    advice = kind.advice if wanted == "a table" else f"bring {wanted}"
+    raise InputError(f"this is {kind.words}, not {wanted}; {advice}")
+
+
+def _signed(start: bytes) -> FileKind | None:
+    """The kind whose signature the file begins with."""
+    for signature, kind in SIGNATURES.items():
+        if start.startswith(signature):
+            return kind
+    line = _first_line(start)
+    for letters, kind in DOUBTFUL.items():
+        if start.startswith(letters) and not CONTROLS.isdisjoint(line):
+            return kind
+    if start[:3] == b"\0\0\0" and start[4:8] == b"ftyp":
+        return FileKind("a film or picture (MP4)")
+    return None
+
+
+def _packed(start: bytes) -> FileKind | None:
+    """The kind of an archive by the names of its members, which stand in it as they are."""
+    if not start.startswith((b"PK\3\4", b"PK\5\6")):
+        return None
+    return next((kind for member, kind in MEMBERS.items() if member in start), ZIP)
+
+
+def _marked_up(start: bytes) -> FileKind | None:
+    """The kind of a page or document that is text itself."""
+    text = start.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n")
+    line = _first_line(text).lstrip().lower()
+    return next((kind for tag, kind in MARKUP.items() if line.startswith(tag)), None)
+
+
+def _is_unmarked_utf_16(start: bytes) -> bool:
+    """Whether every other byte of the first line is zero, and no other."""
+    line = start.split(b"\n", 1)[0].rstrip(b"\0\r")
+    even, odd = line[::2], line[1::2]
+    if not even or not odd:
+        return False
+    return (all(even) and not any(odd)) or (all(odd) and not any(even))
+
+
+def _first_line(start: bytes) -> bytes:
+    """The bytes before the first end of a line."""
+    return start.splitlines()[0] if start else start
