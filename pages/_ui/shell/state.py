@@ -11,6 +11,7 @@ from .sessions import OWN, session
 from .tables import Table
 
 STAKEHOLDER = "stakeholder"
+CHOICES = "_choices"  # what a person chose in widgets whose default changes, by key
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 SAMPLES = {
     "census": ("Invented census (20,000 people)", samples.census),
@@ -71,6 +72,30 @@ def table() -> Table:
 def shared() -> dict[str, Any]:
     """Keyword arguments for a widget whose value survives page changes; in the address, but for uploads never there."""
     return {"persist_state": "session"} if table().uploaded else {"bind": "query-params"}
+
+
+def show(key: str, value: Any) -> None:
+    """Write into a widget what its owner says, before it is drawn.
+
+    A widget that already says so is left alone: writing would take away what a person types meanwhile.
+    """
+    if key not in st.session_state or st.session_state[key] != value:
+        st.session_state[key] = value
+
+
+def chosen(key: str, default: Any) -> Any:
+    """Return what a person chose last in a widget that calls `choose`; until then its present default."""
+    return st.session_state.get(CHOICES, {}).get(key, default)
+
+
+def choose(key: str) -> None:
+    """Keep what was just chosen in a widget; called by the widget."""
+    set_choice(key, st.session_state[key])
+
+
+def set_choice(key: str, value: Any) -> None:
+    """Choose for a widget, from what a click calls."""
+    st.session_state[CHOICES] = st.session_state.get(CHOICES, {}) | {key: value}
 
 
 def give(key: str, value: Any) -> None:

@@ -26,6 +26,7 @@ from .first_values import first_values
 from .opened import Trial
 
 COMFORTABLE_CELLS = 100_000  # of the columns chosen at first
+MAX_ROWS_OF_PERSON = 1000  # the largest limit that a person may choose
 TYPED, GUESSED, READ_OFF = "typed", "guessed", "read off"  # where a column's entry comes from
 Entry = dict[str, Any]
 Told = Callable[[float, str], object]  # hears how far something is, and in words; what it raises ends it
@@ -69,6 +70,7 @@ class Table:
     opening: OpenSchema | None = None
     trial: Trial | None = None
     _kept: int | None = None  # how many rows count, once that was asked for
+    identity: str = field(default_factory=lambda: uuid.uuid4().hex)  # its twins have it too
     came_with: Domain | None = None  # the domain that `population` is a distribution over
     told: InitVar[Told] = unheard
 
