@@ -157,7 +157,7 @@ def test_the_columns_and_rows_that_were_chosen_stay_when_the_schema_changes():
     app = opened(VISITS, bars=False)
     columns = {name: integer(0, 99_999, bins=4) for name in ("visit_id", "age")}
     typed_schema(app, {"columns": columns})
-    put(go(app, "explore"), Columns=["age"])
+    put(go(app, "explore"), Columns=["age"], Questions=["every single column"])
     assert put(go(app, "release"), **{"Synthetic rows": 77})
     put(go(app, "data"), **{PERSON: "patient_id"})
     put(app, **{MOST: 3})

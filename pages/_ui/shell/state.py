@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpcore import domain_to_json, samples
 
@@ -11,6 +12,7 @@ from .sessions import OWN, session
 from .tables import Table
 
 STAKEHOLDER = "stakeholder"
+SHOWN = "_shown"  # on which page a widget was drawn last, by key
 CHOICES = "_choices"  # what a person chose in widgets whose default changes, by key
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 SAMPLES = {
@@ -77,10 +79,15 @@ def shared() -> dict[str, Any]:
 def show(key: str, value: Any) -> None:
     """Write into a widget what its owner says, before it is drawn.
 
-    A widget that already says so is left alone: writing would take away what a person types meanwhile.
+    A widget that already says so is left alone: writing would take away what a person types meanwhile. On another page
+    it is another widget, which begins with its default whatever the session has under its key.
     """
-    if key not in st.session_state or st.session_state[key] != value:
+    context = get_script_run_ctx()
+    page = "" if context is None else context.page_script_hash
+    pages = st.session_state.setdefault(SHOWN, {})
+    if pages.get(key) != page or key not in st.session_state or st.session_state[key] != value:
         st.session_state[key] = value
+    pages[key] = page
 
 
 def chosen(key: str, default: Any) -> Any:
