@@ -3,21 +3,24 @@
 import json
 import random
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 
-from playwright.sync_api import expect
+from playwright.sync_api import TimeoutError, expect
 
 from tests.hands import heads, idle, menu, sees, still
 
 ROWS = 600
 PEOPLE = 60
 ROW, HEADER = 35, 35  # pixels of the grid
-RANGES = 240, 17  # where the cell of public values lies in its row
+NAMES = 60, 17  # where the first cell lies in its row
+RIGHT = 2  # cells from there to the public values, with the small charts between
 CITIES = "; ".join(f"town-{i}" for i in range(4))
-FILE = "patient,city,age,stay\n" + "\n".join(
-    f"P{i * 7 % PEOPLE},town-{i % 4},{i % 90},{i % 15}" for i in range(ROWS)
+FILE = "patient_id,city,age,stay\n" + "\n".join(
+    f"P{10_000 + i * 7 % PEOPLE},town-{i % 4},{i % 90},{i % 15}" for i in range(ROWS)
 )
 GRID = {"city": 0, "age": 1, "stay": 2}  # rows of the grid: what names people stands last
+TRIES, PATIENCE = 5, 2000  # to open a cell, and milliseconds for each
 PAUSES = 0.2, 2.0  # seconds between two edits
 
 
@@ -43,7 +46,7 @@ class Control:
 
 class Slider(Control):
     def box(self, page):
-        return page.get_by_role("slider", name=self.name, exact=True)
+        return page.get_by_role("slider", name=self.name)
 
     def type(self, page, value):
         """Step there by the keyboard, as a hand does: the value is where the slider then stands."""
@@ -59,16 +62,31 @@ class Slider(Control):
 class Cell(Control):
     """The cell of a column's public values in the grid."""
 
+    def box(self, page):
+        return page.get_by_test_id("stDataFrame").first
+
     def type(self, page, value):
-        grid = page.get_by_test_id("stDataFrame").first
-        x, y = RANGES
-        grid.locator("canvas").first.click(position={"x": x, "y": HEADER + ROW * GRID[self.name] + y})
-        page.keyboard.type(value)
-        page.keyboard.press("Enter")
+        self.opens(page)
+        editor = page.locator("#portal textarea")
+        editor.fill(value)
+        editor.press("Enter")
+
+    def opens(self, page):
+        """Open the cell to type in it; once more where the page moved under the hand."""
+        x, y = NAMES
+        for _ in range(TRIES):
+            self.box(page).locator(".dvn-scroller").click(position={"x": x, "y": HEADER + ROW * GRID[self.name] + y})
+            for _ in range(RIGHT):
+                page.keyboard.press("ArrowRight")
+            page.keyboard.press("Enter")
+            with suppress(TimeoutError):
+                page.locator("#portal textarea").wait_for(timeout=PATIENCE)
+                return
+            page.keyboard.press("Escape")
 
     def shows(self, page, value):
-        row = page.get_by_test_id("stDataFrame").first.get_by_role("row").nth(GRID[self.name] + 1)
-        expect(row.get_by_role("gridcell").filter(has_text=re.compile(f"^{re.escape(value)}$"))).to_have_count(1)
+        cells = self.box(page).locator("canvas tr").nth(GRID[self.name] + 1).locator("td")
+        expect(cells.filter(has_text=re.compile(f"^{re.escape(value)}$"))).to_have_count(1)
 
 
 class Choice(Control):
@@ -135,8 +153,9 @@ class Typist:
         self.page.locator("input[type=file]").first.set_input_files(upload)
 
     def person(self):
-        Choice("Data", "Can one person").type(self.page, "Yes, patient says who")
+        Choice("Data", "Can one person").type(self.page, "Yes, patient_id says who")
         expect(MOST.box(self.page)).to_be_visible()
+        still(self.page)
 
     def hurries(self, edits, pauses=PAUSES):
         """Make so many random edits, a short while apart."""
@@ -166,8 +185,8 @@ class Typist:
                 title.click()
 
     def edits(self, control, value):
-        expect(control.box(self.page) if not isinstance(control, Cell) else self.page.locator("canvas").first).to_be_visible()
         self.log.append(f"{control.page}: {control.name} := {value}")
+        expect(control.box(self.page)).to_be_visible()
         control.type(self.page, value)
         self.last[control.name] = control, control.read(self.page) if isinstance(control, Slider) else value
 
