@@ -5,6 +5,7 @@ import random
 import re
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from playwright.sync_api import TimeoutError, expect
 
@@ -213,7 +214,7 @@ class Typist:
             summary.click()
         with self.page.expect_download() as heard:
             self.page.get_by_role("button", name="Save (schema.json)").click()
-        columns = json.loads(open(heard.value.path(), encoding="utf-8").read())["columns"]
+        columns = json.loads(Path(heard.value.path()).read_text(encoding="utf-8"))["columns"]
         for cell in CELLS:
             high = float(self.last[cell.name][1].rpartition(" ")[2])
             assert columns[cell.name]["high"] == high, (cell.name, columns[cell.name], self.words())

@@ -2,16 +2,17 @@
 
 import json
 
+from dpcore.tags import Tag
 from pages._ui.data import grid_edits
 from pages._ui.jobs.memory import _restore, said
 from pages._ui.shell.tables import unheard
 from tests.helpers import integer, private
-from tests.pages.headless import go, put, table, typed_schema
+from tests.pages.headless import captions, go, press, put, session, table, typed_schema
 from tests.pages.test_data import edit, entries, grid, opened
 
 MOST = "Maximum rows per person"
 PERSON = "Can one person"
-VISITS = b"patient_id,visit_id,age\n" + b"".join(b"P%d,%d,%d\n" % (10_000 + i // 5, i, 20 + i % 60) for i in range(400))
+VISITS = b"patient_id,visit_id,age,stay\n" + b"".join(b"P%d,%d,%d,%d\n" % (10_000 + i // 5, i, 20 + i % 60, i % 7) for i in range(400))
 AGE = {"columns": {"age": integer(20, 79, bins=3)}}
 
 
@@ -155,14 +156,14 @@ def test_a_cell_that_cannot_be_read_takes_no_other_edit_along_and_says_so_until_
 
 def test_the_columns_and_rows_that_were_chosen_stay_when_the_schema_changes():
     app = opened(VISITS, bars=False)
-    columns = {name: integer(0, 99_999, bins=4) for name in ("visit_id", "age")}
+    columns = {name: integer(0, 99_999, bins=4) for name in ("visit_id", "age", "stay")}
     typed_schema(app, {"columns": columns})
-    put(go(app, "explore"), Columns=["age"], Questions=["every single column"])
+    put(go(app, "explore"), Columns=["age", "stay"])
     assert put(go(app, "release"), **{"Synthetic rows": 77})
     put(go(app, "data"), **{PERSON: "patient_id"})
     put(app, **{MOST: 3})
     go(app, "explore")
-    assert next(field for field in app.multiselect if field.label == "Columns").value == ["age"]
+    assert next(field for field in app.multiselect if field.label == "Columns").value == ["age", "stay"]
     go(app, "release")
     assert next(field for field in app.number_input if field.label == "Synthetic rows").value == 77
 
@@ -185,3 +186,34 @@ def test_constraints_that_were_refused_stay_in_the_field_while_something_else_is
     assert field.value == '[{"order": ["first", "last"]'
     put(app, **{label: '[{"order": ["first", "last"]}]'})
     assert table(app).constraints == [{"order": ["first", "last"]}]
+
+
+def head(app):
+    return next(text.value for text in app.text if text.value.startswith("t.csv"))
+
+
+def test_the_rows_that_a_limit_keeps_are_said_at_the_limit_and_in_the_head_of_every_page():
+    app = put(opened(VISITS), **{PERSON: "patient_id"})
+    typed_schema(app, AGE)
+    for most, kept in ((3, 240), (2, 160), (5, 400)):
+        put(app, **{MOST: most})
+        said = f"{kept} of 400 rows kept, at most {most} of a person"
+        assert f"{said}: {Tag.PEEK}." in captions(app)
+        assert f"· {said} ·" in head(app)
+    put(app, **{MOST: 3})
+    for page in ("explore", "compare", "release", "guarantee"):
+        assert "240 of 400 rows kept, at most 3 of a person" in head(go(app, page)), page
+    assert "(this number uses real data)" in head(go(app, "release"))
+    app.query_params["view"] = "stakeholder"
+    for page in ("data", "explore", "compare", "release"):
+        assert "240" not in head(go(app, page)), page
+        assert "rows kept" not in captions(app)
+
+
+def test_who_has_not_looked_at_the_table_is_not_shown_the_rows_that_a_limit_keeps_until_it_is_asked_for():
+    app = put(visits(), **{MOST: 3})
+    assert not session(app).has_looked(table(app))
+    assert "rows kept" not in captions(app) + head(app)
+    press(app, "Count the rows that this limit keeps")
+    assert "240 of 400 rows kept" in captions(app)
+    assert session(app).has_looked(table(app)), "a reason is asked for on Release"

@@ -17,7 +17,8 @@ from dpcore.tags import Tag
 from dpcore.types import value_object
 
 from ..jobs.changes import attempt, changing
-from ..shell import Table, clean, few, heading, plain, row, session, stakeholder, table
+from ..shell import Table, clean, few, heading, peek, plain, row, session, stakeholder, table
+from ..shell.frame import shows_kept
 from ..shell.state import show
 from ..shell.tables import MAX_ROWS_OF_PERSON
 from . import grid_edits
@@ -88,6 +89,8 @@ def decide(current: Table) -> DeltaGenerator | None:
     bar.container(key="in-sight", width="content").page_link(
         "pages/explore.py", label=f"**Explore it**{why}", icon=":material/query_stats:", disabled=bool(why)
     )
+    if current.unit.person is not None:
+        _kept(current)
     if current.unit.person is None and (hint := next(filter(names_one, current.names), None)):
         st.caption(plain(f"“{clean(hint)}” may name people. If someone can have several rows, choose it above.", 200))
     if busy:
@@ -200,6 +203,28 @@ def _protect(current: Table) -> None:
             "Maximum rows per person", 1, MAX_ROWS_OF_PERSON, key=MOST + of, help=KEPT, width=240,
             on_change=_take_unit, args=(of,),
         )  # fmt: skip
+
+
+@peek
+def _say_kept(current: Table) -> None:
+    """Say how many rows the limit keeps."""
+    if current.kept_words:
+        st.caption(current.kept_words + ("." if not current.uploaded else f": {Tag.PEEK}."))
+
+
+def _kept(current: Table) -> None:
+    """Say how many rows the limit keeps, or offer to count them to who has not looked at the table so far."""
+    if shows_kept(current):
+        _say_kept(current)
+    elif not stakeholder():
+        st.button(
+            "Count the rows that this limit keeps", key="count-kept", icon=":material/visibility:", type="tertiary",
+            help=Tag.PEEK.meaning, on_click=_look,
+        )  # fmt: skip
+
+
+def _look() -> None:
+    session().look(table())
 
 
 def _take_unit(identity: str) -> None:

@@ -213,6 +213,17 @@ class Table:
         return "rows not counted yet" if self.size is None else f"{self.size:,} rows"
 
     @property
+    def kept_words(self) -> str:
+        """How many rows count under the limit of rows per person, in words; "" without a limit, or not counted yet.
+
+        The number uses real data: it is the sum over people of the smaller of their rows and the limit.
+        """
+        if self.unit.person is None or (self.large is not None and not (self.counts or self.encoded)):
+            return ""
+        of = "" if self.size is None else f" of {self.size:,}"
+        return f"{self.n:,}{of} rows kept, at most {self.unit.most_rows} of a person"
+
+    @property
     def content(self) -> pd.DataFrame | Source:
         """What a ledger knows it by: all of its rows and columns, whatever the schema says of them."""
         return self.frame if self.large is None else LedgerSource(self.large.source, self.large)
