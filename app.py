@@ -2,11 +2,12 @@
 
 import streamlit as st
 
+from pages._ui.jobs import changes, memory
 from pages._ui.jobs.pool import pool
 from pages._ui.server import serving
-from pages._ui.shell import link, wall
+from pages._ui.shell import link, table, wall
 from pages._ui.shell.frame import frame
-from pages._ui.shell.menu import MENU
+from pages._ui.shell.menu import DATA, MENU
 
 if __name__ != "__main__":  # imported by `streamlit run`, to serve all pages; as a page it is run
     app = st.App(__file__, **serving.parts())
@@ -20,6 +21,11 @@ else:
     pool()  # so that workers are warm by the time a person has chosen something
     frame(page.title)
     try:
-        wall.guarded(page.run)
+        if page.title == DATA:  # it draws itself what is on its way
+            wall.guarded(page.run)
+        elif changes.taken_in():
+            if table().uploaded:
+                memory.remember(table())
+            wall.guarded(page.run)
     finally:
         link.say()

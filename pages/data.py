@@ -2,10 +2,11 @@
 
 import streamlit as st
 
-from pages._ui.data import choosing, decisions, measuring, memory, public
+from pages._ui.data import choosing, decisions, measuring, public
 from pages._ui.data.grid import grid
 from pages._ui.data.on_server import TEXTS
 from pages._ui.data.readiness import policies, readiness
+from pages._ui.jobs import memory
 from pages._ui.jobs.counting import ready
 from pages._ui.shell import heading, here, is_withheld, line, plain, session, stakeholder
 
@@ -13,7 +14,7 @@ TABS = ("File and schema", "Rows", "Impossible combinations", "For experts")
 
 current = choosing.choose_table()
 st.caption(plain(current.source, 400))
-memory.remember(current)
+memory.remember(current, says=True)
 if is_withheld(current):
     line(current)
     public.show(current)

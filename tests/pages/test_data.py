@@ -4,9 +4,10 @@ import numpy as np
 from streamlit.elements.widgets import file_uploader
 from streamlit.runtime.uploaded_file_manager import DeletedFile
 
-from dpcore import QueryRelease, domain_from_json
+from dpcore import InputError, QueryRelease, domain_from_json
 from dpcore.algorithms import solving
 from pages._ui.data import grid as page_grid
+from pages._ui.data import grid_edits
 from pages._ui.shell.first_values import BARS
 from pages._ui.shell.tables import unheard
 from tests.helpers import categorical, integer, private
@@ -63,15 +64,24 @@ def act(app, monkeypatch, name):
 
 def edit(app, monkeypatch, state, callback):
     """Call what the grid calls, with what the browser tells it; what it asks for is done at once."""
-    mine = table(app)
+    mine, refused = table(app), []
+
+    def attempt(change):
+        try:
+            change(mine, unheard)
+        except InputError as error:
+            refused.append(str(error))
+
     with monkeypatch.context() as patch:
-        patch.setattr(page_grid, "whole_table", lambda: mine)
         patch.setattr(page_grid, "session", lambda: session(app))
         patch.setattr(page_grid, "stakeholder", lambda: False)
         patch.setattr(page_grid.st, "session_state", state)
-        patch.setattr(page_grid, "attempt", lambda change: change(mine, unheard))
+        for module in (page_grid, grid_edits):
+            patch.setattr(module, "whole_table", lambda: mine)
+            patch.setattr(module, "attempt", attempt)
         callback()
     app.run()
+    return refused
 
 
 def test_what_is_no_column_to_count_is_set_aside_with_the_reason_and_comes_back_with_one_click(monkeypatch):
@@ -105,28 +115,6 @@ def test_the_button_to_explore_says_what_is_missing_and_the_page_how_much_is_lef
         ({"rare": integer(0, 3)}, "decide about 1 column"),
     ):
         assert explore(typed_schema(app, {"columns": columns})) == (False, f"**Explore it**: first {words}")
-
-
-def test_what_is_typed_into_the_grid_is_used_at_once(monkeypatch):
-    app = opened()
-
-    def typed(name, **cells):
-        rows = {list(grid(app)).index(name): {key.replace("_", " "): cell for key, cell in cells.items()}}
-        edit(app, monkeypatch, {f"schema-{table(app).version}": {"edited_rows": rows}}, page_grid._typed)
-        return entries(app).get(name)
-
-    assert typed("age", public_values_or_range="0 to 120, 12 groups") == integer(
-        0, 120, bins=12, missing="refuse", out_of_range="refuse"
-    )
-    assert grid(app)["age"]["public values or range"] == "0 to 120, 12 groups"
-    assert typed("age", out_of_range="clip")["out_of_range"] == "clip"
-    assert typed("age", what_it_is="not used") is None
-    assert typed("age", public_values_or_range="0 to 99, groups begin at 18, 65.5")["edges"] == [0, 18, 65.5, 99]
-    assert typed("answer", public_values_or_range="yes; no")["values"] == ["yes", "no"]
-    assert typed("answer", what_it_is="categories, any spelling") == {"kind": "categorical", "read": "any case"}
-    assert typed("when", what_it_is="weekday of d/m/y")["values"][0] == "Mon"
-    assert typed("rare", public_values_or_range="measured privately, 4 groups") == private("integer", bins=4)
-    assert set(table(app).origins.values()) == {"guessed"}, "kinds still are, until a person confirms them"
 
 
 def test_the_charts_are_of_the_first_rows_and_can_be_switched_off_before_a_table_is_brought():

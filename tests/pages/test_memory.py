@@ -2,7 +2,7 @@
 
 import json
 
-from pages._ui.data.memory import _restore, said
+from pages._ui.jobs.memory import _restore, said
 from pages._ui.shell.tables import unheard
 from tests.helpers import integer
 from tests.pages.headless import button, press, settled, table, upload, wrong

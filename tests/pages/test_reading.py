@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from pages._ui.data import reading
+from pages._ui.jobs import changes
 from pages._ui.jobs.work import Stopped, Work, begin
 from pages._ui.shell.tables import READ_OFF, Table
 from tests.helpers import parametrize
@@ -62,8 +63,8 @@ def tables_left():
 
 def all_idle():
     """Whether all threads that read have come to an end of what they did."""
-    together = threading.Barrier(reading.AT_ONCE)
-    works = [begin(reading.KIND, lambda _: together.wait(60), reading.AT_ONCE) for _ in range(reading.AT_ONCE)]
+    together = threading.Barrier(changes.AT_ONCE)
+    works = [begin(changes.KIND, lambda _: together.wait(60), changes.AT_ONCE) for _ in range(changes.AT_ONCE)]
     return all(work.wait(60) for work in works)
 
 
@@ -153,7 +154,7 @@ def test_what_is_asked_for_while_a_change_is_under_way_is_done_after_it(monkeypa
     gate = Gate(monkeypatch, Table, "mend")
     click(app, READ)
     click(app, KNOWN)
-    app.selectbox(key=f"person-{id(table(app).frame)}").set_value("answer").run()
+    app.selectbox(key=f"person-{table(app).identity}").set_value("answer").run()
     assert table(app).unit.person == "answer"
     gate.let()
     settled(app)

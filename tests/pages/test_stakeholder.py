@@ -349,7 +349,8 @@ def reached(attributes, names, tree):
     return False
 
 
-CHANGE = {f"pages/_ui/data/{name}.py" for name in ("choosing", "grid", "measuring", "memory", "reading")}
+CHANGE = {f"pages/_ui/data/{name}.py" for name in ("choosing", "grid", "grid_edits", "measuring")}
+CHANGE |= {f"pages/_ui/jobs/{name}.py" for name in ("changes", "memory")}
 
 
 def test_only_what_changes_a_table_reaches_round_the_wall():

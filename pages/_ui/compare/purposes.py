@@ -128,7 +128,7 @@ def served(sweep: Sweep) -> None:
 def _draw(found: pd.DataFrame) -> None:
     """The curve of one purpose, both tests in one, with its sentence."""
     kinds = list(dict.fromkeys(TESTING if p.startswith(TESTING) else p for p in found["purpose"]))
-    kind = st.selectbox("Purpose", kinds, format_func=clean, key="purpose")
+    kind = st.selectbox("Purpose", kinds, format_func=clean, key="purpose", persist_state="session")
     own = found[found["purpose"].str.startswith(TESTING)] if kind == TESTING else found[found["purpose"] == kind]
     unit, parts = str(own["unit"].iloc[0]), []
     for purpose, some in own.groupby("purpose", sort=False):

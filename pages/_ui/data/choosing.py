@@ -11,12 +11,12 @@ from streamlit.runtime.uploaded_file_manager import DeletedFile
 from dpcore import InputError, read_json
 from dpcore.data.text_format import DELIMITERS, ENCODINGS
 
+from ..jobs.changes import UNREAD, arriving, attempt, drop, refuse, say_unread
 from ..shell import Table, clean, here, plain, public_host, row, table, whole_table
 from ..shell.sessions import forget
-from ..shell.state import SAMPLES, use_sample
-from ..shell.wall import reason
+from ..shell.state import SAMPLES, show, use_sample
 from . import on_server
-from .reading import arriving, attempt, bring, drop, refuse
+from .reading import bring
 
 GONE = "The file is no longer at hand. Choose it again."
 WHERE = (
@@ -28,6 +28,7 @@ WHERE_IN_PARTS = (
     "This table stays where it lies on {here}. Its first rows and its counts are kept in memory for "
     "this session. They go within two minutes after you close the tab."
 )
+WRITTEN = "_constraints-written"  # what the table said when it was written into the field, and into which
 LINES = {False: "Read each line as a row", True: "Allow line breaks inside values"}
 WAYS = (
     ("encoding", "Read as {}", ENCODINGS),
@@ -63,11 +64,7 @@ def choose_table() -> Table:
         )
     with st.container():  # so that what is below keeps its place
         arriving()
-        if wrong := st.session_state.pop("_upload_problem", ""):
-            if wrong.startswith("Cancelled. "):
-                st.warning(plain(wrong, 400))
-            else:
-                st.error(reason(wrong))
+        say_unread()
     return table()
 
 
@@ -98,14 +95,14 @@ def _again(name: str, value: Any) -> None:
     elif named:
         on_server.take(named[0], format)
     else:
-        st.session_state["_upload_problem"] = GONE
+        st.session_state[UNREAD] = GONE
 
 
 def _given(key: str) -> Any:
     """Return the file in an uploader; None, with a message on the page, where the server no longer holds it."""
     file = st.session_state[key]
     if isinstance(file, DeletedFile):
-        st.session_state["_upload_problem"] = GONE
+        st.session_state[UNREAD] = GONE
         return None
     return file
 
@@ -144,9 +141,12 @@ def download_schema(current: Table) -> None:
 
 def impossible(current: Table) -> None:
     """What cannot occur together, as a JSON list."""
-    key = f"constraints-{current.version}"
+    key = f"constraints-{current.identity}"
+    if key not in st.session_state or st.session_state.get(WRITTEN) != (key, current.constraints):
+        show(key, _listed(current.constraints))  # not what was refused: a person goes on from there
+        st.session_state[WRITTEN] = key, current.constraints
     st.text_area(
-        "Impossible combinations: constraints, as a JSON list", _listed(current.constraints), height="content",
+        "Impossible combinations: constraints, as a JSON list", height="content",
         key=key, placeholder=EXAMPLE, help=CONSTRAINTS, on_change=_constrain, args=(key,),
     )  # fmt: skip
     if current.domain is not None and current.domain.constraints:

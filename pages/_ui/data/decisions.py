@@ -16,9 +16,13 @@ from dpcore.publishing.card import PEEKED, UNCOVERED
 from dpcore.tags import Tag
 from dpcore.types import value_object
 
-from ..shell import Table, clean, few, heading, plain, row, session, stakeholder
+from ..jobs.changes import attempt, changing
+from ..shell import Table, clean, few, heading, peek, plain, row, session, stakeholder, table
+from ..shell.frame import shows_kept
+from ..shell.state import show
+from ..shell.tables import MAX_ROWS_OF_PERSON
+from . import grid_edits
 from .grid import MEASURE, STATES, USE, do
-from .reading import CANCELLED, attempt, changing
 
 HELP = (
     "A share of the budget measures values and bounds with noise, before the algorithm runs. So they are protected. "
@@ -49,6 +53,7 @@ KEPT = (
     f"All noise is scaled to this many rows. {COUNTED}"
 )
 SHOWN = 4  # lines of one list
+PERSON, MOST = "person-", "most-rows-"  # keys of widgets begin so, and end with the table's identity
 
 
 @value_object
@@ -84,13 +89,13 @@ def decide(current: Table) -> DeltaGenerator | None:
     bar.container(key="in-sight", width="content").page_link(
         "pages/explore.py", label=f"**Explore it**{why}", icon=":material/query_stats:", disabled=bool(why)
     )
+    if current.unit.person is not None:
+        _kept(current)
     if current.unit.person is None and (hint := next(filter(names_one, current.names), None)):
         st.caption(plain(f"“{clean(hint)}” may name people. If someone can have several rows, choose it above.", 200))
     if busy:
         return None
-    told, refused = st.session_state.pop("_schema_problem", ("", ""))
-    if refused and told == current.name:
-        (st.warning if refused == CANCELLED else st.error)(refused if refused == CANCELLED else _words(refused))
+    grid_edits.say(current)
     place = st.empty()
     if left:
         with st.container(gap="xxsmall"):
@@ -186,14 +191,50 @@ def summary(current: Table) -> None:
 
 def _protect(current: Table) -> None:
     """Ask whom the guarantee protects: rows, or people with so many rows each."""
-    columns, most = [None, *current.names], 1
+    of = current.identity
+    show(PERSON + of, current.unit.person)
     person = st.selectbox(
-        "Can one person have several rows?", columns,
-        columns.index(current.unit.person), format_func=_whom, key=f"person-{id(current.frame)}", width=440,
+        "Can one person have several rows?", [None, *current.names],
+        format_func=_whom, key=PERSON + of, width=440, on_change=_take_unit, args=(of,),
     )  # fmt: skip
     if person is not None:
-        most = st.number_input("Maximum rows per person", 1, 1000, current.unit.most_rows, help=KEPT, width=240)
-    current.protect(PrivacyUnit(person, most))
+        show(MOST + of, current.unit.most_rows)
+        st.number_input(
+            "Maximum rows per person", 1, MAX_ROWS_OF_PERSON, key=MOST + of, help=KEPT, width=240,
+            on_change=_take_unit, args=(of,),
+        )  # fmt: skip
+
+
+@peek
+def _say_kept(current: Table) -> None:
+    """Say how many rows the limit keeps."""
+    if current.kept_words:
+        st.caption(current.kept_words + ("." if not current.uploaded else f": {Tag.PEEK}."))
+
+
+def _kept(current: Table) -> None:
+    """Say how many rows the limit keeps, or offer to count them to who has not looked at the table so far."""
+    if shows_kept(current):
+        _say_kept(current)
+    elif not stakeholder():
+        st.button(
+            "Count the rows that this limit keeps", key="count-kept", icon=":material/visibility:", type="tertiary",
+            help=Tag.PEEK.meaning, on_click=_look,
+        )  # fmt: skip
+
+
+def _look() -> None:
+    session().look(table())
+
+
+def _take_unit(identity: str) -> None:
+    """Protect whom the two widgets of a table say; the table owns the choice, and they are written from it."""
+    current = table()
+    if current.identity != identity:  # another table came meanwhile
+        return
+    person = st.session_state[PERSON + identity]
+    most = st.session_state.get(MOST + identity, current.unit.most_rows)
+    current.protect(PrivacyUnit() if person is None else PrivacyUnit(person, most))
 
 
 def hidden(current: Table) -> bool:

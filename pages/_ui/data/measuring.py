@@ -15,6 +15,7 @@ from dpcore.schemas.plan import SchemaPlan, divide, plan_schema, share_of
 from dpcore.tags import Tag
 
 from ..jobs import Work, result_of
+from ..jobs.changes import AT_ONCE, KIND, attempt
 from ..shell import (
     Table,
     Told,
@@ -35,7 +36,6 @@ from ..shell import (
     whole_table,
 )
 from ..shell.opened import Trial
-from .reading import AT_ONCE, KIND, attempt
 
 BESIDE = "beside-the-trial"  # its name in a session
 REAL_ROWS = "real rows (do not publish)"

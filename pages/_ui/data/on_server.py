@@ -17,10 +17,11 @@ from dpcore.data.text_file import OpenQuotesError, guessed
 from dpcore.data.text_format import UNSTATED, TextFormat
 
 from ..jobs import Work
+from ..jobs.changes import UNREAD, arrive
 from ..shell import Large, Table, here, public_host
 from ..shell.counted import named
 from . import places
-from .reading import arrive, loaded, made_of
+from .reading import loaded, made_of
 
 PATH, CHOSEN = "server-path", "server-file"  # keys of widgets
 LONGEST = 1000  # characters of a path
@@ -47,12 +48,14 @@ def offer() -> None:
             key = PATH
             left.text_input(
                 "Path of a file on this machine, or of a folder of Parquet files", key=PATH, placeholder=EXAMPLE,
-                max_chars=LONGEST, autocomplete="off",
+                max_chars=LONGEST, autocomplete="off", persist_state="session",
                 help=f"A file that ends in {KINDS}. What is large is read in parts.",
             )  # fmt: skip
         else:
             key = CHOSEN
-            left.selectbox(f"Table of {here()}", names, None, key=CHOSEN, placeholder="Choose a file")
+            left.selectbox(
+                f"Table of {here()}", names, None, key=CHOSEN, placeholder="Choose a file", persist_state="session"
+            )
         left.button("Read it", key="read-server", icon=":material/input:", on_click=take, args=(key,))
 
 
@@ -64,7 +67,7 @@ def take(key: str, format: TextFormat | None = None) -> None:
     try:
         path, root = places.find(st.session_state.get(key) or "")
     except InputError as error:
-        st.session_state["_upload_problem"] = str(error)
+        st.session_state[UNREAD] = str(error)
     else:
         arrive(partial(_read, path, root, format=format))
 

@@ -3,17 +3,19 @@
 import pandas as pd
 import streamlit as st
 
+from ..jobs import changes
 from ..shell import as_table, clean, distinct, heading, plain, say_left_out
 from ..shell.wall import REASON, PublicTable
-from . import choosing, measuring, reading
-from .grid import ASIDE, POLICIES, SAID, said
+from . import choosing, measuring
+from .entries import ASIDE, SAID, said
+from .grid import POLICIES
 from .readiness import readiness
 
 
 def show(current: PublicTable) -> None:
     """Draw the schema as a person entered it, what measuring it would cost, and what a run would take."""
-    reading.changing_aside()
-    if st.session_state.get(reading.REFUSED):  # kept, so that it is there when the view ends
+    changes.changing_aside()
+    if st.session_state.get(changes.UNCHANGED):  # kept, so that it is there when the view ends
         st.warning(REASON)
     if current.why:
         st.info(current.why, icon=":material/visibility_off:")

@@ -34,6 +34,7 @@ from ..shell import gauge as shared_gauge
 from ..shell.counted import LedgerSource
 from ..shell.ledger import FILE, dataset_key, dataset_name, dataset_of
 from ..shell.results import plan as plan_tables
+from ..shell.state import choose, chosen, show
 from . import opened
 
 NOISE_WORDS = {"auto": "exact where possible", "exact": "exact", "float": "floating point"}
@@ -81,6 +82,7 @@ def dataset(table: Table, sets: Sequence[DataSet], place: DeltaGenerator, expert
         fields["new_version"] = place.checkbox(
             "This is a new version: data about the same people", key=f"version-{name}-{len(found.versions)}",
             help="Where the rows themselves have changed. Another schema is no new version. The old budget stays.",
+            persist_state="session",
         )  # fmt: skip
     return fields
 
@@ -104,8 +106,10 @@ def request(
             opened.share(table, workload.domain.names, budget)
         problem = QueryRelease(workload, n, table.unit.most_rows)
         settings = controls.settings(name, problem, budget)
+        key = f"rows-{table.identity}"
+        show(key, chosen(key, min(n, MAX_ROWS)))
         rows = st.number_input(
-            "Synthetic rows", 1, MAX_ROWS, min(n, MAX_ROWS), key=f"rows-{table.version}", help="As many as real rows."
+            "Synthetic rows", 1, MAX_ROWS, key=key, help="As many as real rows.", on_change=choose, args=(key,)
         )
         neutralize = st.toggle(
             "Disarm formulas in CSV files", key="neutralize", **shared(),

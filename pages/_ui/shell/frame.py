@@ -198,8 +198,16 @@ def line(mine: Table) -> None:
     """Say in the head of the page which table this is, how many rows it has and who is protected; and the badge."""
     with line_place():
         who = f"protects {mine.unit.words.split(';')[0]}"
-        st.text(f"{clean(mine.name)} · {mine.many} · {clean(who, 120)}", width="content")
+        rows = mine.many
+        if mine.kept_words and shows_kept(mine):
+            rows = mine.kept_words + " (this number uses real data)" * (mine.uploaded and _badge() is not Tag.PEEK)
+        st.text(f"{clean(mine.name)} · {rows} · {clean(who, 120)}", width="content")
         _draw(_badge())
+
+
+def shows_kept(mine: Table) -> bool:
+    """Whether the number of rows that a limit keeps may be shown: it is a look at the data, like any other."""
+    return not mine.uploaded or (session().has_looked(mine) and not stakeholder())
 
 
 def shows(kind: Tag) -> None:

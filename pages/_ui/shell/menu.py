@@ -35,5 +35,6 @@ def written() -> dict[str, list[Entry]]:
     return menu
 
 
+DATA = "Data"  # the page that brings and describes a table
 MENU = written()
 ENTRIES = {entry.label: entry for entries in MENU.values() for entry in entries}

@@ -1,6 +1,7 @@
 """Which questions matter: columns, kinds of questions, and their union as one workload; how one is typed by hand."""
 
 from collections.abc import Callable
+from typing import Any
 
 import streamlit as st
 
@@ -10,7 +11,8 @@ from dpcore.parsing.queries import join_names
 from dpcore.workloads import Workload
 
 from .sessions import session
-from .state import give, shared, unless_given
+from .state import choose as choose_columns
+from .state import chosen, give, set_choice, shared, show, unless_given
 from .tables import COMFORTABLE_CELLS, Table
 from .text import distinct
 
@@ -40,18 +42,23 @@ def choose(table: Table, domain: Domain | None = None) -> tuple[Workload, list[s
     """
     domain = table.domain if domain is None else domain
     names, few = list(domain.names), list(first_columns(domain, COMFORTABLE_CELLS))
-    key = f"columns-{table.version}" if table.uploaded else f"columns-{table.name}"
     words = "Only these are read. The number of combinations is the product of their values."
-    first = unless_given(key, few)
     shown = distinct(names, 16)  # a chip shows no more
-    columns = st.multiselect("Columns", names, first, format_func=shown.get, key=key, help=words, **shared())
+    more: dict[str, Any] = {"format_func": shown.get, "help": words} | shared()
+    if table.uploaded:  # its columns come and go with its schema, and what was chosen of them stays
+        key, give_all = f"columns-{table.identity}", set_choice
+        show(key, [name for name in chosen(key, few) if name in names])
+        columns = st.multiselect("Columns", names, key=key, on_change=choose_columns, args=(key,), **more)
+    else:
+        key, give_all = f"columns-{table.name}", give
+        columns = st.multiselect("Columns", names, unless_given(key, few), key=key, **more)
     if columns == few != names:
         st.caption(
             f"{len(few)} of {len(names)} columns to begin with: the first of a handy size that are together at most "
             f"{COMFORTABLE_CELLS:,} combinations. Choose others above, or:"
         )
         st.button(
-            f"Use all {len(names)} columns", key="all-columns", on_click=give, args=(key, names), help=ALL_COLUMNS,
+            f"Use all {len(names)} columns", key="all-columns", on_click=give_all, args=(key, names), help=ALL_COLUMNS,
             icon=":material/select_all:",
         )  # fmt: skip
     first = ["every pair" if len(few) > 1 else "every single column"]

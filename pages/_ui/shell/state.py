@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpcore import domain_to_json, samples
 
@@ -12,6 +13,8 @@ from .tables import Table
 from .view import stakeholder
 from .wall import PublicTable, public_face
 
+SHOWN = "_shown"  # on which page a widget was drawn last, by key
+CHOICES = "_choices"  # what a person chose in widgets whose default changes, by key
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 SAMPLES = {
     "census": ("Invented census (20,000 people)", samples.census),
@@ -87,6 +90,35 @@ def whole_table() -> Table:
 def shared() -> dict[str, Any]:
     """Keyword arguments for a widget whose value survives page changes; in the address, but for uploads never there."""
     return {"persist_state": "session"} if table().uploaded else {"bind": "query-params"}
+
+
+def show(key: str, value: Any) -> None:
+    """Write into a widget what its owner says, before it is drawn.
+
+    A widget that already says so is left alone: writing would take away what a person types meanwhile. On another page
+    it is another widget, which begins with its default whatever the session has under its key.
+    """
+    context = get_script_run_ctx()
+    page = "" if context is None else context.page_script_hash
+    pages = st.session_state.setdefault(SHOWN, {})
+    if pages.get(key) != page or key not in st.session_state or st.session_state[key] != value:
+        st.session_state[key] = value
+    pages[key] = page
+
+
+def chosen(key: str, default: Any) -> Any:
+    """Return what a person chose last in a widget that calls `choose`; until then its present default."""
+    return st.session_state.get(CHOICES, {}).get(key, default)
+
+
+def choose(key: str) -> None:
+    """Keep what was just chosen in a widget; called by the widget."""
+    set_choice(key, st.session_state[key])
+
+
+def set_choice(key: str, value: Any) -> None:
+    """Choose for a widget, from what a click calls."""
+    st.session_state[CHOICES] = st.session_state.get(CHOICES, {}) | {key: value}
 
 
 def give(key: str, value: Any) -> None:

@@ -26,6 +26,7 @@ from .first_values import first_values
 from .opened import Trial
 
 COMFORTABLE_CELLS = 100_000  # of the columns chosen at first
+MAX_ROWS_OF_PERSON = 1000  # the largest limit that a person may choose
 TYPED, GUESSED, READ_OFF = "typed", "guessed", "read off"  # where a column's entry comes from
 Entry = dict[str, Any]
 Told = Callable[[float, str], object]  # hears how far something is, and in words; what it raises ends it
@@ -69,6 +70,7 @@ class Table:
     opening: OpenSchema | None = None
     trial: Trial | None = None
     _kept: int | None = None  # how many rows count, once that was asked for
+    identity: str = field(default_factory=lambda: uuid.uuid4().hex)  # its twins have it too
     came_with: Domain | None = None  # the domain that `population` is a distribution over
     told: InitVar[Told] = unheard
 
@@ -209,6 +211,17 @@ class Table:
     def many(self) -> str:
         """How many rows there are, in words."""
         return "rows not counted yet" if self.size is None else f"{self.size:,} rows"
+
+    @property
+    def kept_words(self) -> str:
+        """How many rows count under the limit of rows per person, in words; "" without a limit, or not counted yet.
+
+        The number uses real data: it is the sum over people of the smaller of their rows and the limit.
+        """
+        if self.unit.person is None or (self.large is not None and not (self.counts or self.encoded)):
+            return ""
+        of = "" if self.size is None else f" of {self.size:,}"
+        return f"{self.n:,}{of} rows kept, at most {self.unit.most_rows} of a person"
 
     @property
     def content(self) -> pd.DataFrame | Source:

@@ -86,6 +86,7 @@ class PublicTable:
     trial: None = None
     large: None = None  # how its rows are read is no matter of this view
     source: str = ""
+    kept_words: str = ""  # how many rows a limit keeps is read from the table
 
     def __getattr__(self, name: str) -> NoReturn:
         """Refuse what is not public."""

@@ -1,5 +1,8 @@
 """What was typed about a table's columns, kept in the browser: after a reload it is back with the same columns.
 
+The browser keeps what is in force after the last edit, also that nothing is typed any more. Every page draws it: a
+change that was typed on Data may end when another page is open.
+
 Never a cell, and nothing that was read off the records: an entry that was is left out, and so is what was guessed.
 """
 
@@ -12,9 +15,9 @@ from dpcore import PrivacyUnit
 
 from ..shell import Table, Told, whole_table
 from ..shell.sessions import FORGOTTEN
-from ..shell.tables import READ_OFF
+from ..shell.tables import MAX_ROWS_OF_PERSON, READ_OFF
 from ..shell.wall import is_withheld
-from .reading import attempt
+from .changes import attempt
 
 KEY, BACK, SAID = "kept-columns", "_back", "_said"
 KEEP = """
@@ -24,9 +27,10 @@ export default function ({ data, setTriggerValue }) {
   try {
     const kept = JSON.parse(localStorage.getItem(NAME) ?? "[]");
     if (data.forget) localStorage.removeItem(NAME);
-    else if (data.said) {
+    else if (data.said || data.emptied) {
       const others = kept.filter((one) => !same(one)).slice(0, TABLES - 1);
-      localStorage.setItem(NAME, JSON.stringify([{ columns: data.columns, said: data.said }, ...others]));
+      const mine = data.said ? [{ columns: data.columns, said: data.said }] : [];
+      localStorage.setItem(NAME, JSON.stringify([...mine, ...others]));
     } else if (data.wanted && kept.some(same)) setTriggerValue("found", kept.find(same).said);
   } catch { /* a browser that keeps nothing, or has no room */ }
 }
@@ -34,18 +38,21 @@ export default function ({ data, setTriggerValue }) {
 _keep = st.components.v2.component("kept_columns", js=KEEP)
 
 
-def remember(current: Table) -> None:
+def remember(current: Table, *, says: bool = False) -> None:
     """Keep what was typed of an upload; before anything was, ask the browser whether it knows the columns."""
     if is_withheld(current):  # what is typed differs from what was guessed, and guesses are made of cells
         _keep(key=KEY, data={"forget": False})
         return
-    back, words = st.session_state.get(BACK) == id(current.frame), said(current)
+    back, words = st.session_state.get(BACK) == current.identity, said(current)
     if words is not None:  # what was said since is newer than what the browser knows
-        st.session_state[SAID] = id(current.frame)
-    wanted = not back and st.session_state.get(SAID) != id(current.frame)
-    data = {"columns": current.names, "said": words, "wanted": wanted} if current.uploaded else {}
+        st.session_state[SAID] = current.identity
+    typed = st.session_state.get(SAID) == current.identity
+    data: dict[str, Any] = {}
+    if current.uploaded:
+        data = {"columns": current.names, "said": words, "wanted": not back and not typed}
+        data |= {"emptied": typed and words is None}  # else what was taken back would return the next day
     _keep(key=KEY, data=data | {"forget": st.session_state.pop(FORGOTTEN, False)}, on_found_change=_found)
-    if back:
+    if back and says:
         st.caption(
             "What you typed about these columns is back. It was kept in this browser; “Forget my table” removes it."
         )
@@ -53,7 +60,7 @@ def remember(current: Table) -> None:
 
 def said(current: Table) -> dict[str, Any] | None:
     """The entries that are not as guessed, None for columns left out, constraints and unit; None for nothing typed."""
-    begun = {guess.name: guess.entry for guess in current.guesses.values() if not guess.aside}
+    begun = _begun(current)
     entries, unit = current.entries, current.unit
     ours = [name for name in current.names if current.origins.get(name) != READ_OFF]
     typed = {name: entries.get(name) for name in ours if entries.get(name) != begun.get(name)}
@@ -65,19 +72,30 @@ def said(current: Table) -> dict[str, Any] | None:
 def _found() -> None:
     """Say of the table what the browser knows; it may send what it likes, and is read as a schema is."""
     mine, found = whole_table(), st.session_state[KEY].get("found")
-    if not mine.uploaded or not isinstance(found, dict) or st.session_state.get(BACK) == id(mine.frame):
+    if not mine.uploaded or not isinstance(found, dict) or st.session_state.get(BACK) == mine.identity:
         return
-    st.session_state[BACK] = id(mine.frame)
-    person, most = found.get("person"), found.get("most_rows")
-    if person in mine.names and isinstance(most, int) and 1 <= most <= 1000:
-        st.session_state[f"person-{id(mine.frame)}"] = person
-        mine.protect(PrivacyUnit(person, most))
+    st.session_state[BACK] = mine.identity
     attempt(partial(_restore, found))
 
 
 def _restore(found: dict[str, Any], mine: Table, told: Told) -> None:
+    """Say of a table what the browser knows of its columns, except where a person was quicker and typed anew."""
     entries, constraints = found.get("entries"), found.get("constraints")
+    person, most = found.get("person"), found.get("most_rows")
+    begun, now = _begun(mine), mine.entries
+    if person in mine.names and mine.unit.person is None and _is_limit(most):
+        mine.protect(PrivacyUnit(person, most))
     known = [(n, e) for n, e in entries.items() if n in mine.names] if isinstance(entries, dict) else []
+    known = [(n, e) for n, e in known if now.get(n) == begun.get(n)]
     mine.change({n: e for n, e in known if e is None or (isinstance(e, dict) and "kind" in e)}, told=told)
-    if isinstance(constraints, list) and constraints:
+    if isinstance(constraints, list) and constraints and not mine.constraints:
         mine.constrain(constraints)
+
+
+def _begun(current: Table) -> dict[str, Any]:
+    """Return the entries that a table began with, as guessed."""
+    return {guess.name: guess.entry for guess in current.guesses.values() if not guess.aside}
+
+
+def _is_limit(most: object) -> bool:
+    return isinstance(most, int) and not isinstance(most, bool) and 1 <= most <= MAX_ROWS_OF_PERSON

@@ -1,0 +1,23 @@
+"""Sixty edits at random, for several seeds: what was typed last is in force, is shown and comes back."""
+
+import pytest
+
+from tests.chromium import chromium, page, server  # noqa: F401
+from tests.helpers import parametrize
+from tests.typist import Typist
+
+EDITS = 60
+
+
+@parametrize("seed", [1, 2, 3])
+def test_of_sixty_edits_the_last_of_each_control_is_in_force_shown_and_back(page, server, seed):  # noqa: F811
+    typist = Typist(page, server, seed)
+    try:
+        typist.begins()
+        for _ in range(3):
+            typist.hurries(EDITS // 3)
+            typist.checks("Release", "Compare", "Explore", "Data")
+        typist.returns()
+        typist.checks("Data", "Explore", "Compare")
+    except Exception as error:
+        pytest.fail(f"{typist.words()}\n{error}")

@@ -1,0 +1,219 @@
+"""What a person typed last is in force, shown and kept, however quickly one thing is typed after another."""
+
+import json
+
+from dpcore.tags import Tag
+from pages._ui.data import grid_edits
+from pages._ui.jobs.memory import _restore, said
+from pages._ui.shell.tables import unheard
+from tests.helpers import integer, private
+from tests.pages.headless import captions, go, press, put, session, table, typed_schema
+from tests.pages.test_data import edit, entries, grid, opened
+
+MOST = "Maximum rows per person"
+PERSON = "Can one person"
+VISITS = b"patient_id,visit_id,age,stay\n" + b"".join(b"P%d,%d,%d,%d\n" % (10_000 + i // 5, i, 20 + i % 60, i % 7) for i in range(400))
+AGE = {"columns": {"age": integer(20, 79, bins=3)}}
+
+
+class Typist:
+    """The grid of a browser: it keeps the edits of a key, and drops those that the table says, too."""
+
+    def __init__(self, app, monkeypatch):
+        self.app, self.monkeypatch, self.key, self.edits = app, monkeypatch, "", {}
+        monkeypatch.setattr(grid_edits, "_edits", self.keeps)
+
+    def keeps(self, key):
+        return {at: dict(cells) for at, cells in self.edits.items()} if key == self.key else {}
+
+    def types(self, name, **cells):
+        """Type into the row of a column; the entry that comes of it. Messages are in `refused`."""
+        kept = self.app.session_state
+        self.sees()
+        at = grid_edits.names(table(self.app)).index(name)
+        for column, cell in cells.items():
+            self.edits.setdefault(at, {})[column.replace("_", " ")] = cell
+        known = {grid_edits.GRIDS: kept[grid_edits.GRIDS]}
+        self.refused = edit(self.app, self.monkeypatch, known, lambda: grid_edits.take(self.key))
+        self.sees()
+        return entries(self.app).get(name)
+
+    def sees(self):
+        """Take in what the page has drawn last."""
+        mine = table(self.app)
+        if self.key != self.app.session_state[grid_edits.LAST]:
+            self.key, self.edits = self.app.session_state[grid_edits.LAST], {}
+        for at, name in enumerate(grid_edits.names(mine)):
+            said = grid_edits.cells_of(mine, name)
+            cells = self.edits.get(at, {})
+            self.edits[at] = {column: cell for column, cell in cells.items() if cell != said[column]}
+
+
+def test_what_is_typed_into_the_grid_is_used_at_once(monkeypatch):
+    app = opened()
+    typed = Typist(app, monkeypatch).types
+    assert typed("age", public_values_or_range="0 to 120, 12 groups") == integer(
+        0, 120, bins=12, missing="refuse", out_of_range="refuse"
+    )
+    assert grid(app)["age"]["public values or range"] == "0 to 120, 12 groups"
+    assert typed("age", out_of_range="clip")["out_of_range"] == "clip"
+    assert typed("age", what_it_is="not used") is None
+    assert typed("age", public_values_or_range="0 to 99, groups begin at 18, 65.5")["edges"] == [0, 18, 65.5, 99]
+    assert typed("answer", public_values_or_range="yes; no")["values"] == ["yes", "no"]
+    assert typed("answer", what_it_is="categories, any spelling") == {"kind": "categorical", "read": "any case"}
+    assert typed("when", what_it_is="weekday of d/m/y")["values"][0] == "Mon"
+    assert typed("rare", public_values_or_range="measured privately, 4 groups") == private("integer", bins=4)
+    assert set(table(app).origins.values()) == {"guessed"}, "kinds still are, until a person confirms them"
+
+
+def most_field(app):
+    return next(field for field in app.number_input if field.label == MOST)
+
+
+def visits():
+    app = put(opened(VISITS, bars=False), **{PERSON: "patient_id"})
+    return typed_schema(app, AGE)
+
+
+def test_every_change_of_the_rows_of_a_person_is_in_force_shown_and_kept():
+    app = visits()
+    for pressed in range(1, 6):
+        most_field(app).increment().run()
+        assert (most_field(app).value, table(app).unit.most_rows) == (1 + pressed, 1 + pressed)
+        assert said(table(app))["most_rows"] == 1 + pressed
+    for typed in (7, 3, 7, 1):
+        put(app, **{MOST: typed})
+        assert (most_field(app).value, table(app).unit.most_rows) == (typed, typed)
+    go(go(app, "explore"), "data")
+    put(app, **{MOST: 4})
+    assert most_field(go(go(app, "explore"), "data")).value == 4
+    put(app, **{PERSON: None})
+    assert table(app).unit.person is None
+
+
+def test_what_the_browser_is_told_to_keep_is_what_is_in_force_after_the_edit():
+    app = visits()
+    for typed in (7, 3, 2):
+        put(app, **{MOST: typed})
+        assert told_to_keep(app)["said"]["most_rows"] == typed
+    typed_schema(app, {"columns": {"age": integer(20, 79, bins=3)}})
+    again = opened(VISITS, bars=False)
+    put(again, **{PERSON: "patient_id"})
+    put(again, **{PERSON: None})
+    assert told_to_keep(again) | {"columns": []} == {
+        "columns": [], "said": None, "wanted": False, "emptied": True, "forget": False,
+    }, "what was taken back does not return"  # fmt: skip
+
+
+def told_to_keep(app):
+    """What the page last asked the browser to remember."""
+    part = next(c for c in app.get("bidi_component") if "kept-columns" in c.proto.id)
+    return json.loads(part.proto.json)
+
+
+def test_what_comes_back_from_the_browser_overrides_nothing_that_was_typed_since():
+    mine = table(visits())
+    mine.change({"age": integer(0, 99)})
+    found = {"entries": {"age": integer(1, 2), "visit_id": None}, "person": "visit_id", "most_rows": 9}
+    _restore(found, mine, unheard)
+    assert (mine.unit.person, mine.unit.most_rows) == ("patient_id", 1)
+    assert mine.entries["age"] == integer(0, 99)
+    assert table(opened(VISITS, bars=False)).unit.person is None
+
+
+def test_the_grid_keeps_its_key_while_a_person_types_and_takes_each_edit_once(monkeypatch):
+    app = opened(bars=False)
+    typist = Typist(app, monkeypatch)
+    key = app.session_state[grid_edits.LAST]
+    typist.types("age", public_values_or_range="0 to 120, 12 groups")
+    typist.types("rare", public_values_or_range="0 – 9")
+    assert typist.types("rare", out_of_range="clip")["out_of_range"] == "clip"
+    assert typist.edits, "the table says 0 to 9"
+    assert app.session_state[grid_edits.LAST] == key
+    table(app).change({"age": integer(0, 99), "rare": integer(0, 8)})
+    typist.types("age", out_of_range="clip")
+    assert (entries(app)["age"]["high"], entries(app)["rare"]["high"]) == (99, 8), (
+        "an edit that was taken once is not taken again"
+    )
+    app.run()
+    assert app.session_state[grid_edits.LAST] != key, "it must not hide what the table says since"
+    key = app.session_state[grid_edits.LAST]
+    for high in (90, 91, 92):
+        assert typist.types("age", public_values_or_range=f"0 to {high}")["high"] == high
+    assert app.session_state[grid_edits.LAST] == key
+
+
+def test_a_cell_that_cannot_be_read_takes_no_other_edit_along_and_says_so_until_it_is_mended(monkeypatch):
+    app = opened(bars=False)
+    typist = Typist(app, monkeypatch)
+    before = entries(app)["age"]
+    assert typist.types("age", public_values_or_range="from young to old") == before
+    assert "'from young to old' is no range" in typist.refused[0]
+    assert typist.types("rare", public_values_or_range="0 to 9")["high"] == 9
+    assert typist.refused == []
+    assert typist.types("age", public_values_or_range="0 to 99")["high"] == 99
+
+
+def test_the_columns_and_rows_that_were_chosen_stay_when_the_schema_changes():
+    app = opened(VISITS, bars=False)
+    columns = {name: integer(0, 99_999, bins=4) for name in ("visit_id", "age", "stay")}
+    typed_schema(app, {"columns": columns})
+    put(go(app, "explore"), Columns=["age", "stay"])
+    assert put(go(app, "release"), **{"Synthetic rows": 77})
+    put(go(app, "data"), **{PERSON: "patient_id"})
+    put(app, **{MOST: 3})
+    go(app, "explore")
+    assert next(field for field in app.multiselect if field.label == "Columns").value == ["age", "stay"]
+    go(app, "release")
+    assert next(field for field in app.number_input if field.label == "Synthetic rows").value == 77
+
+
+def test_the_rows_of_a_release_follow_the_rows_that_are_kept_until_a_person_chooses():
+    app = visits()
+    for most, rows in ((1, 80), (3, 240)):
+        put(go(app, "data"), **{MOST: most})
+        go(app, "release")
+        assert next(field for field in app.number_input if field.label == "Synthetic rows").value == rows
+
+
+def test_constraints_that_were_refused_stay_in_the_field_while_something_else_is_edited():
+    app = opened(b"first,last\n" + b"2000,2001\n" * 60)
+    typed_schema(app, {"columns": {name: integer(2000, 2006) for name in ("first", "last")}})
+    label = "Impossible combinations"
+    put(app, **{label: '[{"order": ["first", "last"]'})
+    put(app, **{PERSON: "first"})
+    field = next(area for area in app.text_area if area.label.startswith(label))
+    assert field.value == '[{"order": ["first", "last"]'
+    put(app, **{label: '[{"order": ["first", "last"]}]'})
+    assert table(app).constraints == [{"order": ["first", "last"]}]
+
+
+def head(app):
+    return next(text.value for text in app.text if text.value.startswith("t.csv"))
+
+
+def test_the_rows_that_a_limit_keeps_are_said_at_the_limit_and_in_the_head_of_every_page():
+    app = put(opened(VISITS), **{PERSON: "patient_id"})
+    typed_schema(app, AGE)
+    for most, kept in ((3, 240), (2, 160), (5, 400)):
+        put(app, **{MOST: most})
+        said = f"{kept} of 400 rows kept, at most {most} of a person"
+        assert f"{said}: {Tag.PEEK}." in captions(app)
+        assert f"· {said} ·" in head(app)
+    put(app, **{MOST: 3})
+    for page in ("explore", "compare", "release", "guarantee"):
+        assert "240 of 400 rows kept, at most 3 of a person" in head(go(app, page)), page
+    assert "(this number uses real data)" in head(go(app, "release"))
+    app.query_params["view"] = "stakeholder"
+    for page in ("data", "explore", "compare", "release"):
+        assert "240" not in head(go(app, page)), page
+        assert "rows kept" not in captions(app)
+
+
+def test_who_has_not_looked_at_the_table_is_not_shown_the_rows_that_a_limit_keeps_until_it_is_asked_for():
+    app = put(visits(), **{MOST: 3})
+    assert not session(app).has_looked(table(app))
+    assert "rows kept" not in captions(app) + head(app)
+    press(app, "Count the rows that this limit keeps")
+    assert "240 of 400 rows kept" in captions(app)
+    assert session(app).has_looked(table(app)), "a reason is asked for on Release"
