@@ -42,6 +42,7 @@ class Risk:
 
     def __init__(self, loss: Loss, values: Array, weights: Array, *, location: bool = False) -> None:
         self.loss: Loss = loss
+        self.location = location
         self.counts = np.asarray(weights, dtype=float)
         self.n = float(np.sum(weights))
         self.w = self.counts / self.n

@@ -49,7 +49,7 @@ def strict_json(content: bytes, name: str) -> Any:
 
     def unique(pairs: list) -> dict:
         out = dict(pairs)
-        need(len(out) == len(pairs), f"{name}: a key stands twice in one object")
+        need(len(out) == len(pairs), f"{name}: one object has a key twice")
         return out
 
     def constant(text: str) -> None:

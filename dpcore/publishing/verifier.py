@@ -36,6 +36,7 @@ from typing import Any
 
 from ..errors import written_out
 from .contents import check_answers, check_claim, check_files, check_promise
+from .documents import check_documents
 from .folder import SIGNED, Folder, digest, hashes, statement
 from .recount import (
     NEAR,
@@ -59,7 +60,7 @@ INSIDE = (
 )
 BELIEVED = (  # what no check can find out from the files
     "who was counted, how many rows there are and how many of one person, how they were read, which algorithm ran with "
-    "which settings, where its noise came from, and that nobody looked before"
+    "which settings, where its noise came from, that nobody looked before, and the words of its pages"
 )
 
 
@@ -170,7 +171,7 @@ def _receipt(folder: Folder) -> str:
         {name: account["opened"][name] for name in fixed} == fixed,
         "the total budget is not the one that was fixed at first use",
     )
-    need(dataset["spent"]["delta"] == fixed["delta"], "what is spent is stated at another δ than the total budget's")
+    need(dataset["spent"]["delta"] == fixed["delta"], "the use of the budget is stated at another δ than the total budget's")
     need(dataset["version"] <= len(account["releases"]), "there are more versions of the data than releases")
     return f"entry {last['entry']} of ledger {receipt['id']} holds exactly this use of the budget"
 
@@ -249,7 +250,7 @@ def checks(path: Path, key: str | None = None, earlier: Path | None = None, ledg
         "files": (check_files, ()), "signature": (_signature, (key,)), "fields": (_fields, ()),
         "claim": (check_claim, ()), "charges": (_charges, ("charges",)), "reserved": (_charges, ("reserved",)),
         "promise": (check_promise, ()), "account": (_account, ()), "receipt": (_receipt, ()), "total": (_total, ()),
-        "answers": (check_answers, ()),
+        "answers": (check_answers, ()), "documents": (check_documents, ()),
         **({"earlier": (_earlier, (earlier,))} if earlier else {}),
         **({"ledger": (_ledger, (ledger,))} if ledger else {}),
     }  # fmt: skip

@@ -66,7 +66,7 @@ def test_sampled_gradients_are_unbiased_and_as_noisy_as_they_say():
 
 @parametrize("name", ["regularized_exponential", "noisy_gd", "objective_perturbation", "output_perturbation"])
 def test_a_large_budget_finds_the_optimum(name):
-    settings = {"noisy_gd": {"rounds": 2000, "step": 2}}.get(name, {})
+    settings = {"noisy_gd": {"rounds": 2000, "step": 2}, "objective_perturbation": {"share": 0.01}}.get(name, {})
     problem, rows = task("logistic on R^d")
     run = Run(LEARNERS[name](**settings), problem, rows, Budget(500, 0.5)).finish()
     assert final_errors(run).excess_risk < 0.02

@@ -19,8 +19,10 @@ from hypothesis import strategies as st
 from dpcore import Budget, read_json
 from dpcore.privacy.accounting import Accounting, Drawn, Lifetime, Sums, conversions, events_from_json
 from dpcore.privacy.accounting.lifetime import events_to_json
-from dpcore.publishing import recount, verifier
+from dpcore.publishing import recount, registry, verifier
+from dpcore.publishing.card import card
 from dpcore.publishing.ledger_store import Store, verify
+from dpcore.publishing.review import review_page
 from dpcore.publishing.signing import key_of
 from dpcore.publishing.standalone import VERIFIER
 from tests.cli.files import write_files
@@ -76,7 +78,7 @@ def test_a_release_verifies_itself_without_this_program(made):
     assert not wrong(made / "a", key=key, ledger=made / "l.sqlite")
     done = run(made / "b", "--key", key, "--earlier", made / "a", "--ledger", made / "l.sqlite")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("ok   ") == 13
+    assert done.stdout.count("ok   ") == 14
     assert "FAIL" not in done.stdout
     assert done.stdout.splitlines()[-1] == "sound: this release is as its owner signed it"
     last = run(made / "b", "--ledger", made / "l.sqlite").stdout.splitlines()[-1]
@@ -144,7 +146,7 @@ def test_missing_and_added_files_are_named(folder, name):
 
 # What even the owner's own signature does not carry
 
-NEED_FACTS = {"claim", "charges", "reserved", "promise", "account", "receipt", "total", "answers"}
+NEED_FACTS = {"claim", "charges", "reserved", "promise", "account", "receipt", "total", "answers", "documents"}
 
 
 def resigned(folder, made, name, change):
@@ -215,7 +217,7 @@ def test_a_lie_that_its_owner_signs_is_named(made, folder, path, value, caught):
         assert "fields" in found
         assert found <= {"fields", *NEED_FACTS}
     else:
-        assert found == {*caught.split()}
+        assert found - {"documents"} == {*caught.split()}, "and the card may show another number"
 
 
 def test_an_account_linked_anew_shows_beside_an_earlier_folder_and_the_ledger(made, folder):
@@ -256,12 +258,13 @@ def rewrite(folder, name, change):
 
 
 def forge(folder, name):
-    """Exchange what two lines of a data file say, and tell release.json."""
+    """Exchange what two lines of a data file say, and tell release.json and the card."""
     path = folder / name
     head, first, second, *rest = path.read_text().splitlines()
     (label, one), (other, two) = (re.match(r'("[^"]*"|[^,]*),(.*)', line).groups() for line in (first, second))
     path.write_text("\n".join([head, f"{label},{two}", f"{other},{one}", *rest]) + "\n")
-    rewrite(folder, "release.json", lambda facts: facts["files"].update({name: verifier.digest(path)}))
+    facts = rewrite(folder, "release.json", lambda facts: facts["files"].update({name: verifier.digest(path)}))
+    (folder / "card.html").write_text(card(facts))
 
 
 def invent(folder):
@@ -285,7 +288,12 @@ def invent(folder):
         facts["promise"]["means"] = {"guess": guess, "odds": odds, "except": rarely}
         facts["dataset"]["spent"]["epsilon"] = row["total_epsilon"]
 
-    rewrite(folder, "release.json", told)
+    facts = rewrite(folder, "release.json", told)
+    (folder / "card.html").write_text(card(facts))
+    (folder / "review.html").write_text(review_page(facts))
+    (folder / "registry.yaml").write_text(registry.entry(facts, 3))
+    proof = (folder / "proof.html").read_text()
+    (folder / "proof.html").write_text(re.sub(r"≤ [\d.]+ at", "≤ 0.01 at", proof))
 
 
 ATTACKS = {

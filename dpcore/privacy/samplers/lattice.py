@@ -28,7 +28,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ...geometry.regions import Ball, Box
-from ...learning.losses import Logistic, PiecewiseLinear, SquaredDistance, sloped
+from ...learning.losses import Logistic, Loss, PiecewiseLinear, SquaredDistance, sloped
 from ...learning.risks import Risk
 from ...types import Array, Rng
 from .. import mechanisms
@@ -77,7 +77,7 @@ def lost(target: PlainRisk, k: float, n: int) -> float:
         reach = region.reach + 1 if loss.margin else region.radius
         most = loss.steepest * (reach + 1) if loss.margin else loss.steepest * (3 * region.radius + 2 * width)
         whole = most + loss.steepest * reach
-    terms = 0 if _kinked(target) else n
+    terms = 0 if _kinked(loss, target.location) else n
     e = 8 * (terms + d + 64) * UNIT * whole + LOGARITHMS * d / k
     return 4 * e * n / (target.G * region.diameter)
 
@@ -203,13 +203,9 @@ def _geometric(slope: Array, power: Array, rng: Rng) -> Array:
     return out
 
 
-def _kinked(target: PlainRisk | Density) -> bool:
+def _kinked(loss: Loss, location: bool) -> bool:
     """Whether the risk is that of a loss of two slopes on a line, which is summed in whole numbers."""
-    loss = target.risk.loss if isinstance(target, Density) else target.loss
-    line = len(target.region.centre) == 1 and isinstance(loss, PiecewiseLinear)
-    if isinstance(target, Density):
-        return line and not loss.margin and not loss.width and bool((target.risk.A == 1).all())
-    return line and not loss.margin and not loss.width and target.location
+    return location and isinstance(loss, PiecewiseLinear) and not loss.margin and not loss.width
 
 
 def _square(k: float, mean: Array) -> Tangents:
@@ -226,7 +222,7 @@ def _risk(density: Density, low: Array, high: Array) -> Tangents:
     """The function kF(c + y) and its slopes."""
     risk, c, k = density.risk, density.region.centre, density.k
     loss = sloped(risk.loss)
-    if _kinked(density):
+    if _kinked(loss, risk.location):  # a public fact, the same for both neighbours
         return _line(risk, c, k, float(low[0]), float(high[0]))
     width = loss.width if isinstance(loss, PiecewiseLinear) else 0.0
     moved, offset = risk, c
