@@ -34,7 +34,7 @@ from ..publishing.publish import publish
 from ..publishing.request import NOISES, ReleaseRequest
 from .arguments import algorithm, argument, budget, budget_of, flag, ledger, rows
 from .files import of_ledger, warn
-from .task import TASK, asked, choose, open_table, queries_in, read_start
+from .task import TASK, asked, choose, open_table, queries_in, read_start, table_fields
 
 NOISE = "exact noise, float (delta > 0), or auto: exact where it can be"
 ARGUMENTS = (
@@ -61,8 +61,9 @@ def execute(chosen: Namespace) -> None:
     if chosen.start and os.path.realpath(chosen.start) == os.path.realpath(chosen.table):
         raise InputError("--start names the private table itself; it must be a public one")
     start = read_start(chosen, domain)
+    table = open_table(chosen, domain.file, whole=schema is not None)
     request = ReleaseRequest(
-        frame=open_table(chosen, domain.file, whole=schema is not None),
+        **table_fields(table, chosen.table, domain.file),
         workload=workload,
         asked=chosen.queries,
         algorithm=algorithm,

@@ -18,15 +18,22 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-import pandas as pd
-
-from ..data.fingerprint import fingerprint
 from ..errors import InputError
 from ..privacy.accounting import Events, Total, events_from_json, events_to_json
 from ..types import Json
 from . import chain, verifier
 from .chain import CHECKED, now, open_regular
-from .dataset import BudgetRequest, DataSet, Reservation, check_fits, lifetime, locate, promise_of
+from .dataset import (
+    KNOWN_BY,
+    BudgetRequest,
+    DataSet,
+    Identity,
+    Reservation,
+    check_fits,
+    lifetime,
+    locate,
+    promise_of,
+)
 
 V = TypeVar("V")
 
@@ -76,16 +83,11 @@ class Store:
         will do; the request's budget is its own promise, recorded beside them.
         """
         unit, new_version = request.unit.noun, request.new_version
-        mark, table = "", request.frame
-        if not isinstance(table, pd.DataFrame):  # before the ledger is locked, as it may take minutes
-            with chain.connected(self.path, WAIT) as db, chain.reading(self.path):
-                key = db.execute("SELECT key FROM meta").fetchone()[0]
-            mark = table.fingerprint(key)
+        early = self._identity(request)
         with transaction(self.path, WAIT, write=True) as (db, totals):
             ledger, key = db.execute("SELECT ledger, key FROM meta").fetchone()
-            if isinstance(table, pd.DataFrame):
-                mark = fingerprint(table, key)
-            name, row, version, number, kept = locate(db, mark, request.dataset, new_version)
+            identity = Identity.of(request, key) if early is None or early.key != key else early
+            name, row, version, number, kept = locate(db, identity, request.dataset, new_version)
             promised = promise_of(db, name, row, request.total, unit, events)
             before = totals[row["seq"]] if row else Total()
             after = promised.plus(before, events)
@@ -117,13 +119,27 @@ class Store:
                 rho=sum(times * event.rho for event, times in events),
                 events=json.dumps(events_to_json(events)),
                 total_epsilon=spent,
-                settings=json.dumps(settings),
+                settings=json.dumps((settings or {}) | {KNOWN_BY: identity.marks}),
                 reason=reason,
                 time=now(),
             )
             if preview:
                 db.execute("ROLLBACK")
         return Reservation(seq, entry, ledger, name, number, promised, spent)
+
+    def _identity(self, request: BudgetRequest) -> Identity | None:
+        """What a request's table is known by, found before the ledger is locked, as reading it may take minutes.
+
+        Nothing of the ledger was checked yet, so its key may be another one later; None where it has none.
+        """
+        with chain.connected(self.path, WAIT) as db:
+            row = db.execute("SELECT key FROM meta").fetchone()
+            if row is None or not isinstance(row["key"], bytes):
+                return None
+        identity = Identity.of(request, row["key"])
+        with suppress(InputError), chain.connected(self.path, WAIT) as db:  # what is wrong with it is said later
+            identity.found(db)  # what it reads of the file is kept
+        return identity
 
     def account(self, release: int) -> Json:
         """The account that a release is published with: its data set's charges so far, each linked to the last.
@@ -260,8 +276,15 @@ class Book:
             "state": state,
             "states": story,
             "events": json.loads(row["events"]),
-            "settings": json.loads(row["settings"]),
+            "settings": _without_marks(json.loads(row["settings"])),
         }
+
+
+def _without_marks(settings: Any) -> Any:
+    """A release's settings as they are shown: what its table is known by stays in the ledger."""
+    if not isinstance(settings, dict):
+        return settings
+    return {name: value for name, value in settings.items() if name != KNOWN_BY}
 
 
 def _by(rows: list[sqlite3.Row], column: str) -> dict[int, list[sqlite3.Row]]:

@@ -1,5 +1,6 @@
 """The protocol of sources: they count tables of encoded records and give a fingerprint of these."""
 
+import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from ...errors import InputError
 from ...types import Array, Tables, Texts, Watch, frozen, unwatched
 from ..column import Column
 from ..domain import Domain
+from ..fingerprint import bytes_of_all
 from ..inputs import explained, opened
 
 MOST_BYTES = 1 << 50  # largest file
@@ -55,6 +57,20 @@ class Source:
     columns: Any  # the names of all its columns, a tuple
     count: Any  # (domain, tables, watch): a Tally of the tables (size,) on sorted axes, the last axis running fastest
     fingerprint: Any  # (key, watch): the fingerprint of all its records and columns; see `fingerprint`
+    fingerprints: Any  # (key, watch): that one, then those of its cells misread; see `Fingerprint.marks`
+    stamps: Any = ()  # each file that it reads, with its stamp at the first reading
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of the bytes of its file, or of all of its files; empty for a source that reads none.
+
+        Raises InputError for a file that changed since it was read first.
+        """
+        digests = []
+        for path, before in self.stamps:
+            with stamped(path, before) as (file, _):
+                digests.append(hashlib.file_digest(file, "sha256").hexdigest())  # type: ignore[arg-type]
+        return bytes_of_all(digests) if digests else ""
 
 
 def places(source: Source, domain: Domain) -> list[int]:
@@ -81,9 +97,18 @@ class SourceWrapper(Source):
         """The wrapped source's columns."""
         return self.source.columns
 
+    @property
+    def stamps(self) -> tuple[tuple[Path, Stamp], ...]:
+        """The files of the wrapped source."""
+        return self.source.stamps
+
     def fingerprint(self, key: bytes, watch: Watch = unwatched) -> str:
         """The fingerprint of all rows of the wrapped source, including those left out by the wrapper."""
         return self.source.fingerprint(key, watch)
+
+    def fingerprints(self, key: bytes, watch: Watch = unwatched) -> Texts:
+        """The fingerprints of all rows of the wrapped source, including those left out by the wrapper."""
+        return self.source.fingerprints(key, watch)
 
 
 @frozen
