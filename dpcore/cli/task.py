@@ -33,8 +33,9 @@ from ..data.sources.files import is_large
 from ..data.text_format import DELIMITERS, TextFormat
 from ..params import build
 from ..parsing.queries import HELP, split_names
-from ..problems import PublicStart, public_start
+from ..problems import PublicStart
 from ..publishing.prepared import records_of
+from ..publishing.start import StartTable
 from ..schemas.plan import SHARES
 from ..types import Array, Json
 from ..workloads import Workload
@@ -150,9 +151,17 @@ def read_task(
 
 def read_start(chosen: Namespace, domain: Domain) -> Array | PublicStart | None:
     """The public table to start from, if one is named."""
+    start = start_table(chosen, domain)
+    return None if start is None else start.distribution
+
+
+def start_table(chosen: Namespace, domain: Domain) -> StartTable | None:
+    """The public table to start from, with its content, if one is named."""
     if chosen.start is None:
         return None
-    return public_start(domain, read(chosen.start).frame, support=chosen.start_support)
+    table = read(chosen.start)
+    name = Path(chosen.start).name
+    return StartTable.of(name, table.frame, domain, table.sha256, support=chosen.start_support)
 
 
 def forecast(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> None:

@@ -34,6 +34,7 @@ from .dataset import (
     locate,
     promise_of,
 )
+from .provenance import MEASURED, entries_in
 
 V = TypeVar("V")
 
@@ -176,6 +177,17 @@ class Store:
             if not db.execute("SELECT 1 FROM releases WHERE seq = ?", (release,)).fetchone():
                 raise InputError(f"{self.path}: there is no release {release}")
             chain.append(db, "states", release=release, state=state, note=note, time=now())
+
+    def measured(self, release: int) -> dict[str, int]:
+        """The entry that measured each column of a release's data set before it, by `provenance.column_digest`."""
+        with transaction(self.path, WAIT) as (db, _):
+            notes = db.execute(
+                "SELECT s.release, s.note FROM states s JOIN releases r ON r.seq = s.release"
+                " WHERE s.state = 'note' AND instr(s.note, ?) = 1 AND s.release < ?"
+                " AND r.dataset = (SELECT dataset FROM releases WHERE seq = ?) ORDER BY s.seq",
+                (f'{{"{MEASURED}": ', release, release),
+            ).fetchall()
+            return entries_in(map(tuple, notes))
 
     def unfinished(self) -> list[tuple[int, Json]]:
         """The releases whose end was never noted, with their settings, which name the folder of each."""

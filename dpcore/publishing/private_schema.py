@@ -14,6 +14,7 @@ from ..schemas.measure import ColumnFindings, guess_kinds, measure_column
 from ..schemas.plan import SchemaPlan, divide, plan_schema
 from ..types import Json
 from .ledger_store import Store
+from .provenance import measured_note
 from .request import SchemaRequest
 
 NAME = "schema"  # the name in the ledger, in place of an algorithm's
@@ -39,6 +40,7 @@ def publish_schema(request: SchemaRequest, store: Store) -> tuple[Json, tuple[Co
     except BaseException as error:
         store.note(reservation.number, "failed", type(error).__name__)
         raise
+    store.note(reservation.number, "note", measured_note(domain, domain.measured))
     store.note(reservation.number, "released")
     return domain_to_json(replace(domain, file=request.format)), found
 

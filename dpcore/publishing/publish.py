@@ -14,6 +14,7 @@ from .draw import Progress, draw
 from .files import write, write_schema
 from .ledger_store import Store
 from .prepared import OpenRelease, PreparedRelease
+from .provenance import measured_note
 from .signing import key_of
 
 
@@ -29,12 +30,15 @@ def publish(ready: PreparedRelease, store: Store, folder: Path, progress: Progre
         schema: Json = {}
         try:
             account = store.account(reservation.number)
+            measured = store.measured(reservation.number)
             if isinstance(ready, OpenRelease):
                 found = ready.measure(entropy.generator())
                 schema = domain_to_json(found.domain)
+                names = [one.column.name for one in found.found]
+                store.note(reservation.number, "note", measured_note(found.domain, names))
                 ready = ready.settle(found)
             drawn = draw(ready, progress)
-            facts = write(made, ready, reservation, drawn, schema=schema, account=account)
+            facts = write(made, ready, reservation, drawn, schema=schema, account=account, measured=measured)
             key.sign(made)
             note = noted(made)
             complete(made, folder, facts["time"])  # last of all: once its folder is public, it has not failed
