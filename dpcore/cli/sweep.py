@@ -332,7 +332,7 @@ def _resumed(path: str, ours: Json, sound: Callable[[Any], bool]) -> list[SweepP
             there = _short(theirs["task"].get(key))
             raise InputError(f"{path[:200]} belongs to another task: {key} is {there} there and {_short(value)} here")
     if theirs.get("table_sha256") != ours["table_sha256"]:
-        raise InputError(f"{path[:200]} belongs to another table: as many rows, but other cells, headings or people")
+        raise InputError(f"{path[:200]} belongs to another table: as many rows, but other values, headings or people")
     for name, there in theirs["parameters"].items():
         here = ours["parameters"].setdefault(name, there)  # of algorithms that are not asked for now, kept
         if here != there:

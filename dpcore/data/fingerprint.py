@@ -54,13 +54,6 @@ def file_mark(sha256: str, key: bytes) -> str:
     return FILE + hmac.new(key, f"{FILE}{sha256}".encode(), hashlib.sha256).hexdigest()
 
 
-def bytes_of_all(digests: Sequence[str]) -> str:
-    """The SHA-256 that stands for several files by those of each, in any order; of one file its own."""
-    if len(digests) == 1:
-        return digests[0]
-    return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
-
-
 class _Form:
     """A sum over rows for one way to read the cells: the names, the place of each column among them, and the sum."""
 

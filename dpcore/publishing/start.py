@@ -18,6 +18,7 @@ it is released. Someone who sees releases only sees that there is none, for a ta
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -103,7 +104,8 @@ def _marks(table: pd.DataFrame | Source, names: Sequence[str]) -> Array | None:
         return _row_marks(table, names)
     if not isinstance(table, ReadInOrder):
         return None
-    chunks = (pd.DataFrame({name: chunk.cells(name) for name in names}) for chunk in table.chunks(list(names)))
+    source: Any = table
+    chunks = (pd.DataFrame({name: chunk.cells(name) for name in names}) for chunk in source.chunks(list(names)))
     parts = [_row_marks(chunk, names) for chunk in chunks]
     return np.concatenate(parts) if parts else np.zeros(0, np.uint64)
 

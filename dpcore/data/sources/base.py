@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -13,7 +13,6 @@ from ...errors import InputError
 from ...types import Array, Tables, Texts, Watch, frozen, unwatched
 from ..column import Column
 from ..domain import Domain
-from ..fingerprint import bytes_of_all
 from ..inputs import explained, opened
 
 MOST_BYTES = 1 << 50  # largest file
@@ -33,6 +32,13 @@ def stamped(path: Path, before: Stamp | None = None) -> Iterator[tuple[BinaryIO,
         if before not in (None, stamp):
             raise InputError(CHANGED)
         yield file, stamp
+
+
+def bytes_of_all(digests: Sequence[str]) -> str:
+    """The SHA-256 that stands for several files by those of each, in any order; of one file its own."""
+    if len(digests) == 1:
+        return digests[0]
+    return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
 
 
 @frozen
