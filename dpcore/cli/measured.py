@@ -1,6 +1,5 @@
 """Runs on a schema that is measured first, anew for every seed."""
 
-import hashlib
 from argparse import Namespace
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +8,7 @@ from .. import Budget, InputError, QueryRelease, Rows, Run, domain_to_json, read
 from ..algorithms import Algorithm
 from ..data.open_schema import OpenSchema
 from ..evaluation.schema_trial import explore_schema
+from ..experiments.sweep import table_digest
 from ..parsing.questions import understand
 from ..schemas.measure import MeasuredSchema
 from ..schemas.plan import describe, plan_within, share_of
@@ -47,10 +47,8 @@ class Measured:
 
     @property
     def digest(self) -> str:
-        """A digest of the cells that the schema names, in any order of records; not for publishing."""
-        own = [i for i, name in enumerate(self.frame.columns) if str(name) in self.schema.names]
-        lines = self.frame.iloc[:, own].to_csv(index=False, header=False).splitlines()
-        return hashlib.sha256("\n".join(sorted(lines)).encode("utf-8", "surrogatepass")).hexdigest()
+        """A digest of the table as it is used, in any order of records; see `table_digest`; not for publishing."""
+        return table_digest(self.frame, self.schema.names, self.unit)
 
     def run(self, algorithm: Algorithm, budget: Budget, seed: int, *, every: Every = 1) -> Run:
         """A run that measures its own schema within one budget; the schema is the same for every algorithm."""

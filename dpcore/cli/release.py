@@ -20,12 +20,11 @@ Two examples:
       --delta 1e-9 --ledger l.sqlite --person id --most-rows 4 --out second
 """
 
-import os
 from argparse import Namespace
 from functools import partial
 from pathlib import Path
 
-from .. import InputError, QueryRelease
+from .. import QueryRelease
 from ..errors import written_out
 from ..numbers import brief
 from ..publishing.drafts import check_folder
@@ -35,7 +34,7 @@ from ..publishing.publish import publish
 from ..publishing.request import NOISES, ReleaseRequest
 from .arguments import algorithm, argument, budget, budget_of, flag, ledger, rows
 from .files import of_ledger, warn
-from .task import TASK, asked, choose, open_table, queries_in, read_start
+from .task import TASK, asked, choose, open_table, queries_in, start_table, table_fields
 
 NOISE = "exact noise, float (delta > 0), or auto: exact where it can be"
 ARGUMENTS = (
@@ -59,11 +58,10 @@ def execute(chosen: Namespace) -> None:
     algorithm = choose(chosen.algorithm, chosen.set, QueryRelease)
     schema, workload = asked(chosen)
     domain = workload.domain
-    if chosen.start and os.path.realpath(chosen.start) == os.path.realpath(chosen.table):
-        raise InputError("--start names the private table itself; it must be a public one")
-    start = read_start(chosen, domain)
+    start = start_table(chosen, domain)
+    table = open_table(chosen, domain.file, whole=schema is not None)
     request = ReleaseRequest(
-        frame=open_table(chosen, domain.file, whole=schema is not None),
+        **table_fields(table, chosen.table, domain.file),
         workload=workload,
         asked=chosen.queries,
         algorithm=algorithm,

@@ -36,7 +36,7 @@ from typing import Any
 
 import pandas as pd
 
-from .. import Budget, InputError, read_json, read_table
+from .. import Budget, InputError, read_json
 from ..data.guessing import propose
 from ..data.readers import read
 from ..data.schema import format_from_json
@@ -46,6 +46,7 @@ from ..publishing.private_schema import published_schema
 from ..publishing.request import SchemaRequest
 from .arguments import DELTA, EPSILON, PERSON, argument, flag, ledger, real
 from .files import Progress, of_ledger, tell
+from .task import table_fields
 
 MANY = 10_000_000  # cells that take seconds to look at
 
@@ -114,8 +115,9 @@ def _measure(chosen: Namespace) -> None:
     if chosen.epsilon is None or chosen.delta is None or not chosen.ledger:
         raise InputError("--private needs --epsilon, --delta and --ledger")
     of, format = of_ledger(chosen), _stated(chosen) or UNSTATED
+    table = read(chosen.table, format=format)
     request = SchemaRequest(
-        frame=read_table(chosen.table, format=format),
+        **table_fields(table, chosen.table, format),
         format=format,
         budget=Budget(chosen.epsilon, chosen.delta),
         **of,

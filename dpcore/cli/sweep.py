@@ -99,7 +99,11 @@ def _execute(chosen: Namespace, budgets: list[Budget], algorithms: Json, client:
             )
         measured = Measured(chosen, schema, workload)
         problem, digest, run = measured.placeholder, measured.digest, partial(_each, measured)
-        own = {"open": open_schema_to_json(schema)["columns"], "schema_share": chosen.schema_share}
+        own = {
+            "open": open_schema_to_json(schema)["columns"],
+            "schema_share": chosen.schema_share,
+            "asked": chosen.queries,  # what they ask of a measured column is not in the workload yet
+        }
         about = (
             f"n={problem.n} delta={brief(chosen.delta)}; schema measured anew for every ε and seed, in the same budget"
         )
@@ -249,7 +253,7 @@ def points_of(
     planned = cases(algorithms, problem, budgets, range(chosen.seed, chosen.seed + chosen.repeat))
     file = {
         "tags": TAGS,
-        "task": {**identity(problem), "delta": chosen.delta, **own},
+        "task": {**identity(problem), "person": chosen.person, "delta": chosen.delta, **own},
         "parameters": {name: parameter_values(algorithm) for name, algorithm in algorithms.items()},
         "table_sha256": digest,
     }
@@ -328,7 +332,7 @@ def _resumed(path: str, ours: Json, sound: Callable[[Any], bool]) -> list[SweepP
             there = _short(theirs["task"].get(key))
             raise InputError(f"{path[:200]} belongs to another task: {key} is {there} there and {_short(value)} here")
     if theirs.get("table_sha256") != ours["table_sha256"]:
-        raise InputError(f"{path[:200]} belongs to another table: as many rows, but not the same ones")
+        raise InputError(f"{path[:200]} belongs to another table: as many rows, but other values, headings or people")
     for name, there in theirs["parameters"].items():
         here = ours["parameters"].setdefault(name, there)  # of algorithms that are not asked for now, kept
         if here != there:

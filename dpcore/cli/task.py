@@ -3,9 +3,10 @@
 import os
 from argparse import BooleanOptionalAction, Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any
-
-import pandas as pd
 
 from .. import (
     ALGORITHMS,
@@ -24,22 +25,24 @@ from .. import (
 from ..algorithms import Algorithm, solving
 from ..algorithms.forecasts import SAID, affordable, words
 from ..data.open_schema import OpenSchema, is_open, open_schema_from_json
-from ..data.readers import read
+from ..data.readers import ENDINGS, LoadedTable, read
 from ..data.sources.base import Source
 from ..data.sources.counts import Counts, broken
 from ..data.sources.database import connect, is_database
 from ..data.sources.files import is_large
-from ..data.text_format import TextFormat
+from ..data.text_format import DELIMITERS, TextFormat
 from ..params import build
 from ..parsing.queries import HELP, split_names
-from ..problems import PublicStart, public_start
+from ..problems import PublicStart
 from ..publishing.prepared import records_of
+from ..publishing.start import StartTable
 from ..schemas.plan import SHARES
-from ..types import Array
+from ..types import Array, Json
 from ..workloads import Workload
 from .arguments import PERSON, argument, flag, real, unit_of
 from .files import Progress, tell
 
+TEXTS = [ending for ending in ENDINGS if ending not in (".xlsx", ".parquet")]
 TABLE = "a .csv, .tsv or .parquet file, a folder of .parquet files, or duckdb://FILE#TABLE, postgres://…#TABLE"
 
 
@@ -91,7 +94,7 @@ def queries_in(chosen: Namespace, domain: Domain) -> Workload:
     return read_queries(chosen.queries, domain)[0]
 
 
-def open_table(chosen: Namespace, format: TextFormat, *, whole: bool = False) -> pd.DataFrame | Source:
+def open_table(chosen: Namespace, format: TextFormat, *, whole: bool = False) -> LoadedTable | Source:
     """The table in memory; or its source, where it is large, a folder, or to be read in parts.
 
     What needs the `whole` table is read so, however large it is, unless parts were asked for.
@@ -100,8 +103,19 @@ def open_table(chosen: Namespace, format: TextFormat, *, whole: bool = False) ->
         return connect(chosen.table)
     whole = (whole or chosen.person is not None) and not os.path.isdir(chosen.table)
     if not (chosen.stream or (chosen.stream is None and not whole and is_large(chosen.table))):
-        return read_table(chosen.table, format=format)
+        return read(chosen.table, format=format)
     return source_at(chosen.table, format)
+
+
+def table_fields(table: LoadedTable | Source, path: str, format: TextFormat) -> Json:
+    """The fields of a `BudgetRequest` about the table at a path, which was read by `format`."""
+    read_again = source_at if isinstance(table, Source) else read_table
+    others = [replace(format, delimiter=apart) for apart in ("", *DELIMITERS) if apart != format.delimiter]
+    is_text = Path(path).suffix.lower() in TEXTS
+    readings = tuple(partial(read_again, path, format=other) for other in others) if is_text else ()
+    if isinstance(table, Source):
+        return {"frame": table, "readings": readings}
+    return {"frame": table.frame, "sha256": table.sha256, "readings": readings}
 
 
 def counted(source: Source, workload: Workload, unit: PrivacyUnit) -> Rows | Counts:
@@ -122,8 +136,8 @@ def read_task(
     """The problem about these queries, and the records; `spread` chooses who counts a source."""
     domain, unit = workload.domain, unit_of(chosen)
     table = open_table(chosen, domain.file)
-    if isinstance(table, pd.DataFrame):
-        rows = records_of(table, workload, unit)
+    if isinstance(table, LoadedTable):
+        rows = records_of(table.frame, workload, unit)
     else:
         rows = counted(spread(table) if unit.person is None else table, workload, unit)
     for constraint, count in broken(domain, rows):
@@ -137,9 +151,17 @@ def read_task(
 
 def read_start(chosen: Namespace, domain: Domain) -> Array | PublicStart | None:
     """The public table to start from, if one is named."""
+    start = start_table(chosen, domain)
+    return None if start is None else start.distribution
+
+
+def start_table(chosen: Namespace, domain: Domain) -> StartTable | None:
+    """The public table to start from, with its content, if one is named."""
     if chosen.start is None:
         return None
-    return public_start(domain, read(chosen.start).frame, support=chosen.start_support)
+    table = read(chosen.start)
+    name = Path(chosen.start).name
+    return StartTable.of(name, table.frame, domain, table.sha256, support=chosen.start_support)
 
 
 def forecast(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> None:

@@ -1,23 +1,34 @@
-"""Fingerprints that tell whether two tables hold the same records, computed chunk by chunk with a key.
+"""What a data set is known by: the bytes of its files, and fingerprints of its cells, with a ledger's key.
 
-It is of what the cells say, before any schema: neither the order of rows and columns counts, nor from which kind of
-file they came. Without the key it says nothing about the records.
+Two marks identify a table, and a match of either is the same data set:
+
+- `file_mark`, of the bytes of the file, or of all files of a folder. The same bytes are the same data set, whatever a
+  schema states about them: encoding, delimiter, line breaks. Neither the name nor the place of a file counts.
+- `Fingerprint`, of what the cells say, before any other part of a schema. Neither the order of rows and columns counts,
+  nor the kind of file, a byte-order mark, the ends of lines or a line break at the end.
+
+A changed file that is also stated to be in another encoding has other bytes and other cells. So a table is also looked
+for by what its cells would say, had UTF-8 been read as Windows-1252, or the reverse: `Fingerprint.marks`. What is not
+known again: a file that was edited in a cell, a heading, a row or a column, and one whose bytes were changed and whose
+delimiter is stated otherwise, both at once. Without the key no mark says anything about the records.
 """
 
 import hashlib
 import hmac
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
 
-from ..types import Array
+from ..types import Array, Texts
 from .cell import canonical, distinct
 from .marks import mixed
+from .misread import WAYS, Way, misread, misread_cells
 from .readings import number_of
 
 FORMAT = "4:"  # what fingerprints begin with; those of earlier formats begin with "2:" or "3:", or are bare
+FILE = "file:"  # what the marks of files begin with
 LANES = 4  # number of 64-bit parts of a sum
 
 
@@ -28,9 +39,29 @@ def is_earlier(mark: str) -> bool:
 
 def fingerprint(frame: pd.DataFrame, key: bytes) -> str:
     """The fingerprint of a table in memory."""
-    found = Fingerprint(map(str, frame.columns), key)
-    found.add([cells for _, cells in frame.items()])
-    return found.hexdigest()
+    return fingerprints(frame, key)[0]
+
+
+def fingerprints(frame: pd.DataFrame, key: bytes) -> Texts:
+    """The fingerprint of a table in memory, then those of its cells misread; see `Fingerprint.marks`."""
+    content = Fingerprint(map(str, frame.columns), key)
+    content.add([cells for _, cells in frame.items()])
+    return content.marks()
+
+
+def file_mark(sha256: str, key: bytes) -> str:
+    """The mark of a file by the SHA-256 of its bytes: HMAC-SHA256, so that nobody without the key can compare it."""
+    return FILE + hmac.new(key, f"{FILE}{sha256}".encode(), hashlib.sha256).hexdigest()
+
+
+class _Form:
+    """A sum over rows for one way to read the cells: the names, the place of each column among them, and the sum."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        order = sorted(range(len(names)), key=names.__getitem__)
+        self.names = [names[i] for i in order]
+        self.places = {i: place for place, i in enumerate(order)}
+        self.sum = np.zeros(LANES, dtype=np.uint64)
 
 
 class Fingerprint:
@@ -44,11 +75,10 @@ class Fingerprint:
 
     def __init__(self, columns: Iterable[str], key: bytes) -> None:
         names = list(columns)
-        self.names = sorted(names)
-        self._order = sorted(range(len(names)), key=names.__getitem__)
+        self._form = _Form(names)
+        self._misread = {way: _Form([misread(name, way) for name in names]) for way in WAYS}
         self._key = key
         self._cells = hashlib.sha256(b"cells" + key).digest()
-        self._sum = np.zeros(LANES, dtype=np.uint64)
         self._n = 0
 
     def add(self, columns: list[pd.Series]) -> None:
@@ -56,26 +86,50 @@ class Fingerprint:
         if not columns:
             return
         rows = np.zeros((len(columns[0]), LANES), dtype=np.uint64)
-        for place, i in enumerate(self._order):
-            codes, texts = distinct(columns[i])
-            written = columns[i].dtype.kind in "iuf"  # as `_known_by` writes them
-            known = texts if written else map(_known_by, texts)
-            rows += self._bits(place, [*known, ""])[codes]
+        changes: dict[Way, list[Array]] = {way: [] for way in WAYS}  # made by reading in another way
+        for i, cells in enumerate(columns):
+            bits = self._bits(cells, self._form.places[i])
+            rows += bits
+            others = misread_cells(cells)
+            for way, form in self._misread.items():
+                if way in others or form.places[i] != self._form.places[i]:
+                    changes[way].append(self._bits(others.get(way, cells), form.places[i]) - bits)
         self._n += len(rows)
-        self._sum += mixed(np.arange(1, LANES + 1, dtype=np.uint64), rows).sum(axis=0)
+        added = _summed(rows)
+        self._form.sum += added
+        for way, form in self._misread.items():
+            form.sum += _summed(rows + sum(changes[way])) if changes[way] else added
 
     def hexdigest(self) -> str:
         """The fingerprint of all rows that were added."""
-        told = json.dumps([self.names, self._n, self._sum.tolist()])
-        return FORMAT + hmac.new(self._key, told.encode(), hashlib.sha256).hexdigest()
+        return self._marked(self._form)
 
-    def _bits(self, place: int, texts: list[str]) -> Array:
-        who = place.to_bytes(8, "little")
-        said = (text.encode("utf-8", "surrogatepass") for text in texts)
+    def marks(self) -> Texts:
+        """The fingerprint, then those that the rows would have with every text misread, in each of WAYS."""
+        return (self.hexdigest(), *map(self._marked, self._misread.values()))
+
+    def _marked(self, form: _Form) -> str:
+        content = json.dumps([form.names, self._n, form.sum.tolist()])
+        return FORMAT + hmac.new(self._key, content.encode(), hashlib.sha256).hexdigest()
+
+    def _bits(self, cells: pd.Series, place: int) -> Array:
+        """The bits (rows, LANES) of each cell of a column."""
+        codes, texts = distinct(cells)
+        are_written = cells.dtype.kind in "iuf"  # as `_known_by` writes them
+        identified = [*(texts if are_written else map(_known_by, texts)), ""]
+        salt = place.to_bytes(8, "little")
         joined = b"".join(
-            hashlib.blake2b(text, digest_size=8 * LANES, key=self._cells, salt=who).digest() for text in said
+            hashlib.blake2b(
+                text.encode("utf-8", "surrogatepass"), digest_size=8 * LANES, key=self._cells, salt=salt
+            ).digest()
+            for text in identified
         )
-        return np.frombuffer(joined, dtype="<u8").reshape(-1, LANES).astype(np.uint64)
+        return np.frombuffer(joined, dtype="<u8").reshape(-1, LANES).astype(np.uint64)[codes]
+
+
+def _summed(rows: Array) -> Array:
+    """The sum (LANES,) over scrambled rows (n, LANES)."""
+    return mixed(np.arange(1, LANES + 1, dtype=np.uint64), rows).sum(axis=0)
 
 
 def _known_by(text: str) -> str:

@@ -4,6 +4,7 @@ Texts stay texts ("007" is not 7): the schema, not a guess of the reader, says w
 anybody: readers raise whatever they trip over, and all of it becomes an InputError here, without the error behind it.
 """
 
+import hashlib
 import io
 import json
 import math
@@ -40,11 +41,15 @@ WHOLE = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype()}
 
 @frozen
 class LoadedTable:
-    """A table as it was read, a description of how, and its `format`, as a schema would state it."""
+    """A table as it was read, a description of how, and its `format`, as a schema would state it.
+
+    `sha256` is that of the file's bytes, by which a ledger knows it whatever a schema states.
+    """
 
     frame: pd.DataFrame
     how: str
     format: TextFormat = UNSTATED
+    sha256: str = ""
 
 
 def read_table(source: Source, name: str = "", format: TextFormat = UNSTATED) -> pd.DataFrame:
@@ -72,15 +77,18 @@ def read(
     ending = Path(label).suffix.lower()
     if ending not in ENDINGS:
         raise InputError(f"{label}: the ending {ending!r} is not one of {', '.join(ENDINGS)}")
-    with explained(label, ending[1:]):
+    with explained(label, ending[1:]), opened(source, MOST_BYTES.get(ending, MOST_TEXT)) as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
+        file.seek(0)
         if ending == ".parquet":
-            reading = LoadedTable(_parquet(source, cells), "Parquet")
+            check_kind(file, ".parquet")
+            reading = LoadedTable(_parquet(file, cells), "Parquet")
         elif ending == ".xlsx":
-            reading = LoadedTable(_excel(source, told), "Excel, first sheet")
+            check_kind(file, ".xlsx")
+            reading = LoadedTable(_excel(file, told), "Excel, first sheet")
         else:
-            with opened(source, MOST_TEXT) as file:
-                reading = _guessed(file, ending, told) if format is None else _text(file, ending, format, told)
-    return reading
+            reading = _guessed(file, ending, told) if format is None else _text(file, ending, format, told)
+    return replace(reading, sha256=sha256)
 
 
 def read_json(source: Source, name: str = "") -> Any:
@@ -133,10 +141,8 @@ def _guessed(file: BinaryIO, ending: str, told: Watch) -> LoadedTable:
             raise error from None
 
 
-def _excel(source: Source, told: Watch) -> pd.DataFrame:
-    with opened(source, MOST_BYTES[".xlsx"]) as file:
-        check_kind(file, ".xlsx")
-        rows = first_sheet(file, told)
+def _excel(file: BinaryIO, told: Watch) -> pd.DataFrame:
+    rows = first_sheet(file, told)
     above = next((place for place, row in enumerate(rows) if any(cell != "" for cell in row)), len(rows))
     rows = rows[above:]  # an empty row further down is a row: whether it counts must not depend on what it holds
     if not rows:
@@ -150,17 +156,15 @@ def _excel(source: Source, told: Watch) -> pd.DataFrame:
     return pd.DataFrame(rows[1:], columns=pd.Index(names), dtype=object)
 
 
-def _parquet(source: Source, cells: int) -> pd.DataFrame:
-    with opened(source, MOST_BYTES[".parquet"]) as file:
-        check_kind(file, ".parquet")
-        packed = ParquetFile(file)
-        found = packed.metadata
-        if (there := max(found.num_rows, 0) * max(found.num_columns, 1)) > cells:
-            raise InputError(f"holds {there:,} values, at most {cells:,} are read")
-        check_names(packed.schema_arrow.names)
-        table = sound(packed.read())
-        columns = {i: series(column) for i, column in enumerate(table.columns)}
-        return pd.DataFrame(columns, index=range(table.num_rows)).set_axis(table.column_names, axis=1)
+def _parquet(file: BinaryIO, cells: int) -> pd.DataFrame:
+    packed = ParquetFile(file)
+    found = packed.metadata
+    if (there := max(found.num_rows, 0) * max(found.num_columns, 1)) > cells:
+        raise InputError(f"holds {there:,} values, at most {cells:,} are read")
+    check_names(packed.schema_arrow.names)
+    table = sound(packed.read())
+    columns = {i: series(column) for i, column in enumerate(table.columns)}
+    return pd.DataFrame(columns, index=range(table.num_rows)).set_axis(table.column_names, axis=1)
 
 
 def sound(table: pa.Table) -> pa.Table:

@@ -4,6 +4,7 @@ Every point holds errors against the real records: a private peek.
 """
 
 import hashlib
+import json
 import math
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -12,9 +13,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ..algorithms.base import Algorithm, forecast, make_plan
+from ..data.cell import distinct
 from ..data.domain import Countable
+from ..data.privacy_unit import PrivacyUnit
 from ..data.schema import domain_to_json
 from ..data.sources.counts import Counts
 from ..errors import InputError, PrivacyWarning, in_words
@@ -268,11 +272,41 @@ def identity(problem: QueryRelease) -> Json:
 def rows_digest(rows: Countable) -> str:
     """A digest of the records in any order; not for publishing, as it confirms a guess of the whole table.
 
-    Of records that were only counted, a digest of their tables.
+    All that a run sees of a table are these records, after the rows of each person were limited, in the cells of the
+    schema that `identity` names, in the order of its columns. Of records that were only counted, a digest of their
+    tables, and of the bytes of the source, as a run may count more tables of it.
     """
     if isinstance(rows, Counts):
-        return _digest(part for axes in sorted(rows.tables) for part in (np.array(axes), rows.tables[axes]))
+        tables = _digest(part for axes in sorted(rows.tables) for part in (np.array(axes), rows.tables[axes]))
+        source = "" if rows.source is None else rows.source.sha256
+        return hashlib.sha256(f"{tables}{source}".encode()).hexdigest() if source else tables
     return _digest([rows.values, rows.weights])
+
+
+def table_digest(frame: pd.DataFrame, names: Sequence[str], unit: PrivacyUnit) -> str:
+    """A digest of a table as it is used where its schema is measured anew; not for publishing.
+
+    Args:
+        frame: the table as it was read.
+        names: the columns of the schema, in its order.
+        unit: the column that names people, which decides which rows count, and how many of each.
+
+    Returns:
+        The same text where headings and their order, types, cells, people and limit are the same, in any order of rows.
+
+    """
+    heads: list[Json] = []
+    columns: list[list[str | None]] = []
+    for place, name in enumerate(map(str, frame.columns)):
+        if name in (*names, unit.person):
+            cells = pd.Series(frame.iloc[:, place])
+            codes, texts = distinct(cells)
+            heads.append({"name": name, "type": str(cells.dtype)})
+            columns.append([None if code < 0 else texts[code] for code in codes.tolist()])
+    out = hashlib.sha256(json.dumps([heads, list(names), unit.person, unit.most_rows]).encode())
+    for line in sorted(map(json.dumps, zip(*columns, strict=True))):
+        out.update(f"{line}\n".encode())
+    return out.hexdigest()
 
 
 def still_to_run(planned: Iterable[Case], there: Collection[SweepPoint]) -> list[Case]:

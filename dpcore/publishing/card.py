@@ -7,6 +7,7 @@ from ..numbers import brief, noun
 from ..parsing.queries import in_words
 from ..privacy.accounting import Accounting, Budget, Lifetime, events_from_json
 from ..theory.meaning import Promise, guess_tile
+from . import origin_words
 from .gauge import gauge
 from .printing import TEMPLATES, Facts, page
 from .tiles import foretold
@@ -18,6 +19,7 @@ UNCOVERED = "What they reveal about people is outside the promise."
 PEEKED = f"Ranges or values of columns were filled in from the data without protection. {UNCOVERED}"
 LOOKED = "Someone looked at the data before choosing what to release. What the choice itself reveals is not covered."
 FLOATING = "Noise was drawn with floating-point numbers. What their last digits reveal is outside the promise."
+AUTHOR = "The schema's author says that ranges or values were measured before. This ledger does not know of it."
 STARTED = "It began at a table that its maker calls public. What that table shows about people is not covered."
 
 
@@ -39,6 +41,7 @@ def card(facts: Facts, release: int) -> str:
         asked="; ".join(map(in_words, facts["queries"]["asked"])),
         gauge=Markup(picture),
         gauge_words=words,
+        origins=origin_words.group_origins(facts["provenance"]),
         not_covered=_not_covered(facts),
         brief=brief,
     )
@@ -54,6 +57,7 @@ def _not_covered(facts: Facts) -> list[str]:
         (facts["schema"].get("peeked"), PEEKED),
         (facts["reason"], LOOKED),
         ("floating" in facts["made_by"]["noise"], FLOATING),
+        (any(origin["source"] == origin_words.AUTHOR for origin in facts["provenance"]), AUTHOR),
         (facts["made_by"]["public_start"], STARTED),
     ]
     return [words for holds, words in said if holds]

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
+from .origin_words import SOURCES
 from .recount import ACCOUNTINGS, EVENT_SIZES, MAX_TIMES, OPTIMAL, WrongError, need
 
 MAX_DIGITS = 4000  # of a number in a file
@@ -256,6 +257,8 @@ SCHEMA = fields(
         "measured": items(WORDS, least=1, most=MAX_COLUMNS),
     },
 )
+START = fields({"name": text(), "rows": whole(1), "sha256": either(choice(""), HEX), "fingerprint": text()})
+ORIGIN = fields({"column": WORDS, "source": choice(*SOURCES), "entry": either(nothing, whole(1))})
 RELEASE = fields(
     {
         "format": choice(1),
@@ -287,12 +290,20 @@ RELEASE = fields(
         ),
         "plan": fields({"choices": items(fields({"name": text(), "value": SETTING, "why": WORDS}))}),
         "made_by": fields(
-            {"algorithm": text(), "source": WORDS, "adaptive": FLAG, "public_start": FLAG, "noise": WORDS}
+            {
+                "algorithm": text(),
+                "source": WORDS,
+                "adaptive": FLAG,
+                "public_start": FLAG,
+                "start": either(nothing, START),
+                "noise": WORDS,
+            }
         ),
         "queries": fields({"asked": items(WORDS, least=1), "count": whole(1)}),
         "schema": SCHEMA,
         "schema_sha256": HEX,
         "bounds": WORDS,
+        "provenance": items(ORIGIN, least=1, most=MAX_COLUMNS),
         "measured": items(fields({"column": WORDS, "found": WORDS, "nothing": FLAG, "tag": text()}), most=MAX_COLUMNS),
         "reason": WORDS,
         "versions": named(text(), most=20),

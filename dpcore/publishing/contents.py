@@ -12,6 +12,7 @@ from typing import Any
 
 from .claims import SCHEMA, strict_json
 from .folder import ALWAYS, DATA_FILES, DOCUMENTS, NO_FILE, SIGNED, Folder
+from .origin_words import DATA, EARLIER, HERE, bounds_in_words
 from .recount import NEAR, cost_words, guess, need, odds
 
 ROW = "one row"
@@ -20,7 +21,6 @@ PERSON = re.compile(
     r"hash of that person's rows; rows that name nobody count as one person's",
     re.DOTALL,
 )
-PEEKED = "filled in from the data, not protected"
 POINT = 0.01  # of shares: the tolerance by which a use is called good
 TENTH, MOST = 0.1, 0.95  # the half-width of a group's count as a share of it; the share of cells that keeps a width
 MEAN = math.sqrt(2 / math.pi)  # of the size of Gaussian noise, in standard deviations
@@ -62,6 +62,8 @@ def check_claim(folder: Folder) -> str:
     need(not unknown, f"versions are of other programs: {', '.join(sorted(unknown))[:200]}")
     _check_schema(folder)
     _check_unit(facts["protects"])
+    start = facts["made_by"]["start"]
+    need((start is not None) == facts["made_by"]["public_start"], "the public start contradicts itself")
     if facts["promise"]["delta"] == 0:
         need("floating" not in facts["made_by"]["noise"], "noise in floating point keeps no promise at δ = 0")
     return "release.json names the data files and the schema that are here"
@@ -89,12 +91,28 @@ def _check_schema(folder: Folder) -> None:
         written = strict_json(folder.read("schema.json"), "schema.json")
         SCHEMA(written, "schema.json")
         need(written == schema, "schema.json is not the schema of this release")
-    need(bool(here) == ("with this release" in bounds), "the words on bounds contradict what was measured")
-    need(bool(schema.get("peeked")) == (bounds == PEEKED), "the words on bounds contradict the schema")
+    _check_provenance(facts, folder.account)
+    need(bounds == bounds_in_words(facts["provenance"]), "the words on bounds contradict where they come from")
     if schema.get("peeked"):
         need(bool(facts["reason"].strip()), "bounds were filled in from the data, and no reason is given")
-    elif not measured:
-        need("protected" not in bounds, "bounds are called protected, and none was measured")
+
+
+def _check_provenance(facts: dict, account: dict) -> None:
+    """Raise WrongError where a column's origin contradicts the schema, this release or the account."""
+    schema, origins = facts["schema"], {each["column"]: each for each in facts["provenance"]}
+    need(list(origins) == [each["column"] for each in facts["provenance"]], "a column has two origins")
+    need(origins.keys() == schema["columns"].keys(), "the columns whose origin is stated are not those of the schema")
+    here = {each["column"] for each in facts["measured"]}
+    earlier = {row["entry"] for row in account["releases"][:-1]}
+    for name, origin in origins.items():
+        source, entry = origin["source"], origin["entry"]
+        column = f"column {name[:80]!r}"
+        need((source == DATA) == bool(schema.get("peeked")), f"{column}: whether it was filled in from the data")
+        need((source == HERE) == (name in here), f"{column}: whether this release measured it")
+        protected = source in (HERE, EARLIER)
+        need(protected == (name in schema.get("measured", [])), f"{column}: whether it was measured with protection")
+        need((entry is not None) == (source == EARLIER), f"{column}: an entry is that of an earlier release")
+        need(entry is None or entry in earlier, f"{column}: entry {entry} is no earlier release of this account")
 
 
 def _check_unit(protects: dict) -> None:

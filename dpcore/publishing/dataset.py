@@ -5,19 +5,24 @@ Nothing is written here, and nothing but the ledger read.
 
 import math
 import sqlite3
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 
 import pandas as pd
 
-from ..data.fingerprint import is_earlier
+from ..data.fingerprint import file_mark, fingerprints, is_earlier
 from ..data.privacy_unit import PrivacyUnit
 from ..data.sources.base import Source
 from ..errors import InputError, OverspendError
 from ..numbers import brief
 from ..privacy.accounting import Accounting, Budget, Events, Lifetime, Total
-from ..types import Json, value_object
+from ..types import Json, Texts, frozen, value_object
 
 LONGEST_NAME = 200  # characters
+Reading = Callable[[], pd.DataFrame | Source]
+KNOWN_BY = "known_by"  # the setting of a release in the ledger that holds the marks of its table
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -25,10 +30,14 @@ class BudgetRequest:
     """A request for a part of a data set's budget: the table as read, the part, whom it protects, and the data set.
 
     A table may be a source, which is read in parts. Without a name the data set is the one with this content. `total`
-    is the budget of a new one.
+    is the budget of a new one. `sha256` is that of the bytes of the file that a table in memory was read from, empty
+    for none; a source knows its own. `readings` read the same file again, each by another statement that a schema can
+    make: for a ledger that knows earlier releases by their cells alone.
     """
 
     frame: pd.DataFrame | Source
+    sha256: str = ""
+    readings: tuple[Reading, ...] = ()
     budget: Budget
     unit: PrivacyUnit = PrivacyUnit()
     dataset: str | None = None
@@ -84,17 +93,86 @@ class DataSet:
         }
 
 
+@frozen
+class Identity:
+    """What a ledger with this `key` knows a table by: the bytes of its files, and its cells; see `data.fingerprint`.
+
+    `marks` are what a release is kept with: the fingerprint of the cells as read, and the mark of the bytes, if there
+    are any. A table with any of those, or of `others`, is the same data set. `others` are the fingerprints of the
+    cells misread; `readings` those of the same file by other statements, made when they are asked for.
+    """
+
+    key: bytes
+    marks: Texts
+    others: Texts
+    readings: tuple[Reading, ...] = ()
+
+    @classmethod
+    def of(cls, request: BudgetRequest, key: bytes) -> "Identity":
+        """The identity of a request's table, which is read for it if it is a source."""
+        table, sha256 = request.frame, request.sha256
+        if isinstance(table, Source):
+            sha256 = table.sha256
+        fingerprint, *others = _marks_of(table, key)
+        of_bytes = (file_mark(sha256, key),) if sha256 else ()
+        return cls(key, (fingerprint, *of_bytes), tuple(others), request.readings)
+
+    @property
+    def fingerprint(self) -> str:
+        """The fingerprint of the cells as read."""
+        return self.marks[0]
+
+    def found(self, db: sqlite3.Connection) -> list[int]:
+        """The numbers of the data sets of a ledger that this table is; none for a new table.
+
+        Before releases were kept with the mark of bytes, they were known by the cells as read alone. If the ledger
+        has such a release, the file is read by every other statement.
+        """
+        places = _known_by(db, (*self.marks, *self.others))
+        old = db.execute("SELECT 1 FROM releases WHERE instr(settings, ?) = 0", (f'"{KNOWN_BY}"',)).fetchone()
+        return sorted(places if places or not old else _known_by(db, self._of_readings))
+
+    @cached_property
+    def _of_readings(self) -> Texts:
+        """The fingerprints of the same file read by every other statement."""
+        marks: list[str] = []
+        for read in self.readings:
+            with suppress(InputError):  # most files are no table with that delimiter
+                marks += _marks_of(read(), self.key)
+        return tuple(marks)
+
+
+def _marks_of(table: pd.DataFrame | Source, key: bytes) -> Texts:
+    return table.fingerprints(key) if isinstance(table, Source) else fingerprints(table, key)
+
+
+def _known_by(db: sqlite3.Connection, marks: Texts) -> set[int]:
+    """The numbers of the data sets that have a version, or a release, with one of these marks."""
+    places: set[int] = set()
+    for mark in marks:
+        versions = db.execute("SELECT dataset FROM versions WHERE fingerprint = ?", (mark,))
+        releases = db.execute("SELECT dataset FROM releases WHERE instr(settings, ?)", (mark,))
+        places |= {row["dataset"] for row in (*versions, *releases)}
+    return places
+
+
 def locate(
-    db: sqlite3.Connection, mark: str, name: str | None, new_version: bool
+    db: sqlite3.Connection, identity: Identity, name: str | None, new_version: bool
 ) -> tuple[str, sqlite3.Row | None, int | None, int, str]:
     """The data set's name and row, its version's row in the ledger and number, and the mark that it is kept by.
 
     No row is there of what is new. The version is the data set's last one, unless the user says that it is new. Each
     mark is stored once.
     """
-    known = db.execute("SELECT * FROM versions WHERE fingerprint = ?", (mark,)).fetchone()
+    mark, known = identity.fingerprint, identity.found(db)
+    if len(known) > 1:
+        names = [row["name"] for row in db.execute("SELECT seq, name FROM datasets") if row["seq"] in known]
+        raise InputError(
+            f"this table is in the ledger as several data sets, {', '.join(map(repr, names))}: each has a budget of "
+            "its own for the same people; bring the file back as it was when one of them was released"
+        )
     if known:
-        found = db.execute("SELECT * FROM datasets WHERE seq = ?", (known["dataset"],)).fetchone()
+        found = db.execute("SELECT * FROM datasets WHERE seq = ?", known).fetchone()
         if name not in (None, found["name"]):
             raise InputError(f"this table is the data set {found['name']!r}; use that name, not {name!r}")
         name = str(found["name"])

@@ -3,35 +3,43 @@
 import hashlib
 import json
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from importlib import metadata
 
 import numpy as np
 import scipy
 
 from ..algorithms import registered_name
-from ..data.domain import Domain
 from ..data.schema import domain_to_json
 from ..privacy.accounting import Accounting, Sums, events_to_json, planned
 from ..types import Json
 from .dataset import Reservation
+from .origin_words import EARLIER, HERE, bounds_in_words
 from .prepared import PreparedRelease, SettledRelease, json_value
+from .provenance import origins
 
 
-def facts_of(ready: PreparedRelease, reservation: Reservation, noise: str, entry: Json) -> Json:
+def facts_of(
+    ready: PreparedRelease, reservation: Reservation, noise: str, entry: Json, earlier: Mapping[str, int]
+) -> Json:
     """All public facts of a release, enough to recompute its claim; its time is that of the charge.
 
-    `noise` says how it was drawn; `entry` is its own in the data set's account.
+    `noise` says how it was drawn; `entry` is its own in the data set's account. `earlier` are the columns that earlier
+    releases measured, as `provenance.entries_in` gives them.
 
     A second time would tell how long the release took, which may depend on the records.
     """
     request, problem, plan = ready.request, ready.problem, ready.plan
-    schema = domain_to_json(problem.domain)
     total = reservation.lifetime
     accounting, charges, sums, found = plan.accounting, planned(plan), plan.sums, ()
     if isinstance(ready, SettledRelease):
         accounting, charges = ready.division.accounting, (*ready.measured_events, *charges)
         sums, found = Sums.of(charges), ready.found.found
+    sources = origins(problem.domain, [f.column.name for f in found], earlier)
+    measured = tuple(origin.column for origin in sources if origin.source in (HERE, EARLIER))
+    schema = domain_to_json(replace(problem.domain, measured=measured))  # no claim that the ledger does not bear out
+    provenance = [origin.to_json() for origin in sources]
     counted = accounting is Accounting.OPTIMAL
     symbol, cost = ("releases", sum(c.times for c in plan.charges)) if counted else sums.cost(accounting)
     return {
@@ -71,30 +79,18 @@ def facts_of(ready: PreparedRelease, reservation: Reservation, noise: str, entry
             "source": request.algorithm.about.source,
             "adaptive": request.algorithm.adaptive,
             "public_start": request.start is not None,
+            "start": None if request.start is None else request.start.to_json(),
             "noise": noise,
         },
         "queries": {"asked": list(request.asked), "count": problem.workload.m},
         "schema": schema,
         "schema_sha256": hashlib.sha256(json.dumps(schema, sort_keys=True).encode()).hexdigest(),
-        "bounds": _bounds(problem.domain, [f.column.name for f in found]),
+        "bounds": bounds_in_words(provenance),
+        "provenance": provenance,
         "measured": [{"column": f.column.name, "found": f.words, "nothing": f.nothing, "tag": f.tag} for f in found],
         "reason": request.reason,
         "versions": versions(),
     }
-
-
-def _bounds(domain: Domain, here: Sequence[str]) -> str:
-    """A text that says where bounds and values come from; columns `here` were measured with this release."""
-    if domain.peeked:
-        return "filled in from the data, not protected"
-    earlier = [name for name in domain.measured if name not in here]
-    said = [
-        f"measured from the data, protected, with {which} release: {', '.join(names)}"
-        for which, names in (("this", here), ("an earlier", earlier))
-        if names
-    ]
-    typed = len(domain.measured) < len(domain.names)
-    return "; ".join([*said, *(["others entered by a person"] if said else ["entered by a person"]) * typed])
 
 
 def versions() -> dict[str, str]:

@@ -4,7 +4,7 @@ Only released objects and public facts come here, never a record.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,16 +40,17 @@ STARTERS = ("=", "+", "-", "@", "\t", "\r", "\n")  # with which a spreadsheet ta
 
 
 def write(
-    made: Path, ready: PreparedRelease, reservation: Reservation, drawn: Drawing, *, schema: Json, account: Json
+    made: Path, ready: PreparedRelease, reservation: Reservation, drawn: Drawing, *, schema: Json, account: Json,
+    measured: Mapping[str, int],
 ) -> Json:  # fmt: skip
     """Write all files but the signature into the draft `made`; return the facts with the files' hashes.
 
     Where the request says `neutralize`, texts that a spreadsheet would take for formulas get an apostrophe in front, in
     CSV files. `schema` is one that was measured with this release, to be used again, or empty. `account` is that of the
-    data set.
+    data set, and `measured` are the columns that its earlier releases measured.
     """
     release, measurements, workload = drawn.release, drawn.measurements, ready.problem.workload
-    facts = facts_of(ready, reservation, drawn.noise, account["releases"][-1])
+    facts = facts_of(ready, reservation, drawn.noise, account["releases"][-1], measured)
     found = known(release, measurements, workload.domain)
     n = independent(facts["protects"])
     tables = {"answers": _answers(workload, release, measurements, found, n)}

@@ -18,15 +18,23 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-import pandas as pd
-
-from ..data.fingerprint import fingerprint
 from ..errors import InputError
 from ..privacy.accounting import Events, Total, events_from_json, events_to_json
 from ..types import Json
 from . import chain, unfinished, verifier
 from .chain import CHECKED, now, open_regular
-from .dataset import BudgetRequest, DataSet, Reservation, check_fits, lifetime, locate, promise_of
+from .dataset import (
+    KNOWN_BY,
+    BudgetRequest,
+    DataSet,
+    Identity,
+    Reservation,
+    check_fits,
+    lifetime,
+    locate,
+    promise_of,
+)
+from .provenance import MEASURED, entries_in
 from .unfinished import Unfinished
 
 V = TypeVar("V")
@@ -77,17 +85,12 @@ class Store:
         will do; the request's budget is its own promise, recorded beside them.
         """
         unit, new_version = request.unit.noun, request.new_version
-        mark, table = "", request.frame
-        if not isinstance(table, pd.DataFrame):  # before the ledger is locked, as it may take minutes
-            with chain.connected(self.path, WAIT) as db, chain.reading(self.path):
-                key = db.execute("SELECT key FROM meta").fetchone()[0]
-            mark = table.fingerprint(key)
+        early = self._identity(request)
         with transaction(self.path, WAIT, write=True) as (db, totals):
             ledger, key = db.execute("SELECT ledger, key FROM meta").fetchone()
-            if isinstance(table, pd.DataFrame):
-                mark = fingerprint(table, key)
             unfinished.check_signer(db, self.path, settings)
-            name, row, version, number, kept = locate(db, mark, request.dataset, new_version)
+            identity = Identity.of(request, key) if early is None or early.key != key else early
+            name, row, version, number, kept = locate(db, identity, request.dataset, new_version)
             promised = promise_of(db, name, row, request.total, unit, events)
             before = totals[row["seq"]] if row else Total()
             after = promised.plus(before, events)
@@ -119,7 +122,7 @@ class Store:
                 rho=sum(times * event.rho for event, times in events),
                 events=json.dumps(events_to_json(events)),
                 total_epsilon=spent,
-                settings=json.dumps(settings),
+                settings=json.dumps((settings or {}) | {KNOWN_BY: identity.marks}),
                 reason=reason,
                 time=now(),
             )
@@ -147,9 +150,22 @@ class Store:
             return []
         with transaction(self.path, WAIT) as (db, _):
             key = db.execute("SELECT key FROM meta").fetchone()[0]
-        table = request.frame
-        mark = fingerprint(table, key) if isinstance(table, pd.DataFrame) else table.fingerprint(key)
+        mark = Identity.of(request, key).fingerprint
         return [one for one in alike if one.of_table(mark)]
+
+    def _identity(self, request: BudgetRequest) -> Identity | None:
+        """What a request's table is known by, found before the ledger is locked, as reading it may take minutes.
+
+        Nothing of the ledger was checked yet, so its key may be another one later; None where it has none.
+        """
+        with chain.connected(self.path, WAIT) as db:
+            row = db.execute("SELECT key FROM meta").fetchone()
+            if row is None or not isinstance(row["key"], bytes):
+                return None
+        identity = Identity.of(request, row["key"])
+        with suppress(InputError), chain.connected(self.path, WAIT) as db:  # what is wrong with it is said later
+            identity.found(db)  # what it reads of the file is kept
+        return identity
 
     def account(self, release: int) -> Json:
         """The account that a release is published with: its data set's charges so far, each linked to the last.
@@ -186,6 +202,17 @@ class Store:
             if not db.execute("SELECT 1 FROM releases WHERE seq = ?", (release,)).fetchone():
                 raise InputError(f"{self.path}: entry {release} is no release")
             chain.append(db, "states", release=release, state=state, note=note, time=now())
+
+    def measured(self, release: int) -> dict[str, int]:
+        """The entry that measured each column of a release's data set before it, by `provenance.column_digest`."""
+        with transaction(self.path, WAIT) as (db, _):
+            notes = db.execute(
+                "SELECT s.release, s.note FROM states s JOIN releases r ON r.seq = s.release"
+                " WHERE s.state = 'note' AND instr(s.note, ?) = 1 AND s.release < ?"
+                " AND r.dataset = (SELECT dataset FROM releases WHERE seq = ?) ORDER BY s.seq",
+                (f'{{"{MEASURED}": ', release, release),
+            ).fetchall()
+            return entries_in(map(tuple, notes))
 
     def unfinished(self) -> list[Unfinished]:
         """The releases that were charged and whose end was never noted, with what is known of each."""
@@ -286,8 +313,15 @@ class Book:
             "state": state,
             "states": story,
             "events": json.loads(row["events"]),
-            "settings": json.loads(row["settings"]),
+            "settings": _without_marks(json.loads(row["settings"])),
         }
+
+
+def _without_marks(settings: Any) -> Any:
+    """A release's settings as they are shown: what its table is known by stays in the ledger."""
+    if not isinstance(settings, dict):
+        return settings
+    return {name: value for name, value in settings.items() if name != KNOWN_BY}
 
 
 def _by(rows: list[sqlite3.Row], column: str) -> dict[int, list[sqlite3.Row]]:

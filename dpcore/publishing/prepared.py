@@ -145,6 +145,8 @@ def prepare(request: ReleaseRequest, rows: Rows | Counts | None = None) -> Prepa
     if rows is None:
         rows = records_of(request.frame, request.workload, request.unit)
     problem = _problem(request, rows.n)
+    if request.start is not None:
+        request.start.check(request.frame, request.sha256, rows, problem.domain)
     plan = make_plan(request.algorithm, problem, replace(request.budget, additive=True))
     if request.noise != "float":
         plan = exactly(plan)
@@ -181,7 +183,8 @@ def prepare_open(
 
 def _problem(request: ReleaseRequest, n: int) -> QueryRelease:
     """The problem of a request about n rows; InputError where its algorithm needs more memory than there is."""
-    problem = QueryRelease(request.workload, n, request.unit.most_rows, request.start)
+    start = None if request.start is None else request.start.distribution
+    problem = QueryRelease(request.workload, n, request.unit.most_rows, start)
     affordable(request.algorithm, problem, request.budget)
     return problem
 

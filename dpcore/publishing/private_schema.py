@@ -19,6 +19,7 @@ from .attempt import USED, Attempt, attempt, stopped
 from .identity import rows_digest, schema_identity
 from .ledger_store import Store
 from .noise_key import NoiseKey
+from .provenance import measured_note
 from .request import SchemaRequest
 
 NAME = "schema"  # the name in the ledger, in place of an algorithm's
@@ -45,6 +46,7 @@ def published_schema(request: SchemaRequest, store: Store) -> Iterator[tuple[Jso
         reservation = mine.charge(lambda **leaving: reserve(settings={"columns": names} | leaving))
         try:
             domain, found = _measure(names, cells, plan, mine.noise)
+            store.note(reservation.number, "note", measured_note(domain, domain.measured))
             yield domain_to_json(replace(domain, file=request.format)), found
         except BaseException as error:
             raise _ended(mine, reservation.number, error) from None

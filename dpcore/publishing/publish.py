@@ -17,6 +17,7 @@ from .files import write, write_schema
 from .identity import identity_of, rows_of
 from .ledger_store import Store
 from .prepared import OpenRelease, PreparedRelease
+from .provenance import measured_note
 from .signing import key_of
 
 
@@ -67,12 +68,15 @@ def _write(
 ) -> tuple[int, Json]:  # fmt: skip
     """Draw the release and write all files but the signature; `measured` becomes the schema that is measured."""
     account = mine.store.account(reservation.number)
+    entries = mine.store.measured(reservation.number)
     if isinstance(ready, OpenRelease):
         found = ready.measure(mine.noise.generator("schema"))
         measured.update(domain_to_json(found.domain))
+        names = [one.column.name for one in found.found]
+        mine.store.note(reservation.number, "note", measured_note(found.domain, names))
         ready = ready.settle(found)
     drawn = draw(ready, mine.noise, progress)
-    facts = write(made, ready, reservation, drawn, schema=measured, account=account)
+    facts = write(made, ready, reservation, drawn, schema=measured, account=account, measured=entries)
     return len(account["releases"]), facts
 
 

@@ -10,10 +10,9 @@ from ..algorithms import Algorithm, registered_name
 from ..data.text_format import UNSTATED, TextFormat
 from ..errors import InputError
 from ..numbers import check_rows
-from ..problems import PublicStart
-from ..types import Array
 from ..workloads import Workload
 from .dataset import BudgetRequest
+from .start import StartTable
 
 NOISES = ("auto", "exact", "float")
 
@@ -52,7 +51,7 @@ class ReleaseRequest(BudgetRequest):
     workload: Workload
     asked: Sequence[str]
     algorithm: Algorithm
-    start: Array | PublicStart | None = None
+    start: StartTable | None = None
     reason: str = ""
     rows: int | None = None
     neutralize: bool = False

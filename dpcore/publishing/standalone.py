@@ -5,9 +5,9 @@ import re
 from types import ModuleType
 
 from ..errors import written_out
-from . import claims, contents, documents, folder, recount, verifier
+from . import claims, contents, documents, folder, origin_words, recount, verifier
 
-PARTS = (recount, claims, folder, contents, documents)  # each imports from those before it only
+PARTS = (recount, origin_words, claims, folder, contents, documents)  # each imports from those before it only
 RELATIVE = re.compile(r"^from \.[\w.]* import (?:\([^)]*\)|[^(\n]*)\n", re.MULTILINE)
 
 

@@ -12,7 +12,8 @@ from tests.pages.test_data import edit, entries, grid, opened
 
 MOST = "Maximum rows per person"
 PERSON = "Can one person"
-VISITS = b"patient_id,visit_id,age,stay\n" + b"".join(b"P%d,%d,%d,%d\n" % (10_000 + i // 5, i, 20 + i % 60, i % 7) for i in range(400))
+VISITS = b"patient_id,visit_id,age,stay\n"
+VISITS += b"".join(b"P%d,%d,%d,%d\n" % (10_000 + i // 5, i, 20 + i % 60, i % 7) for i in range(400))
 AGE = {"columns": {"age": integer(20, 79, bins=3)}}
 
 

@@ -35,6 +35,7 @@ from dpcore.privacy.accounting import (
 )
 from dpcore.privacy.accounting.lifetime import Filtered, events_to_json, planned
 from dpcore.publishing import ledger_store
+from dpcore.publishing.dataset import Identity
 from dpcore.publishing.ledger_store import Store, verify
 from tests.helpers import InParts, approx, hockey_stick, parametrize, refused, within
 from tests.privacy.enumeration import plan_of
@@ -183,7 +184,7 @@ def test_content_multiplicity_names_and_key_count():
 def test_a_ledger_of_an_earlier_format_takes_no_table_for_a_new_one_unasked(tmp_path, monkeypatch, known):
     store = Store(tmp_path / "ledger.sqlite", create=True)
     with monkeypatch.context() as old:
-        old.setattr(ledger_store, "fingerprint", lambda *_: known)
+        old.setattr(Identity, "of", lambda _, key: Identity(key, (known,), ()))
         charge(store, dataset="people", total=TOTAL)
     with refused("has changed"):
         charge(store, dataset="people")

@@ -148,7 +148,9 @@ def test_a_constraint_of_public_columns_is_kept_and_one_of_an_open_column_refuse
 
 
 def test_what_an_earlier_release_measured_is_said_beside_what_this_one_did(made):
-    schema = facts(made / "whole")["schema"]
+    earlier = facts(made / "whole")
+    entry = earlier["ledger"]["entry"]
+    schema = earlier["schema"]
     schema["columns"][PAY] = OPEN["columns"][PAY]
     write_json(made / "half.json", schema)
     cli(release(made, "half", "gaussian_maxent", "1e-6", ledger="whole", schema="half.json"))
@@ -157,7 +159,7 @@ def test_what_an_earlier_release_measured_is_said_beside_what_this_one_did(made)
     assert [found["column"] for found in told["measured"]] == [PAY]
     assert told["bounds"].split("; ") == [
         f"measured from the data, protected, with this release: {PAY}",
-        "measured from the data, protected, with an earlier release: job",
+        f"measured from the data, protected, with an earlier release, entry {entry} of the ledger: job",
         "others entered by a person",
     ]
     assert all(holds for holds, _, _ in verifier.checks(made / "half", earlier=made / "whole"))

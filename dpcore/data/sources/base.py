@@ -1,7 +1,8 @@
 """The protocol of sources: they count tables of encoded records and give a fingerprint of these."""
 
+import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -33,6 +34,13 @@ def stamped(path: Path, before: Stamp | None = None) -> Iterator[tuple[BinaryIO,
         yield file, stamp
 
 
+def bytes_of_all(digests: Sequence[str]) -> str:
+    """The SHA-256 that stands for several files by those of each, in any order; of one file its own."""
+    if len(digests) == 1:
+        return digests[0]
+    return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
+
+
 @frozen
 class Tally:
     """The number n of records, and the counts of some tables by their axes: whole numbers that add up."""
@@ -55,6 +63,20 @@ class Source:
     columns: Any  # the names of all its columns, a tuple
     count: Any  # (domain, tables, watch): a Tally of the tables (size,) on sorted axes, the last axis running fastest
     fingerprint: Any  # (key, watch): the fingerprint of all its records and columns; see `fingerprint`
+    fingerprints: Any  # (key, watch): that one, then those of its cells misread; see `Fingerprint.marks`
+    stamps: Any = ()  # each file that it reads, with its stamp at the first reading
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of the bytes of its file, or of all of its files; empty for a source that reads none.
+
+        Raises InputError for a file that changed since it was read first.
+        """
+        digests = []
+        for path, before in self.stamps:
+            with stamped(path, before) as (file, _):
+                digests.append(hashlib.file_digest(file, "sha256").hexdigest())  # type: ignore[arg-type]
+        return bytes_of_all(digests) if digests else ""
 
 
 def places(source: Source, domain: Domain) -> list[int]:
@@ -81,9 +103,18 @@ class SourceWrapper(Source):
         """The wrapped source's columns."""
         return self.source.columns
 
+    @property
+    def stamps(self) -> tuple[tuple[Path, Stamp], ...]:
+        """The files of the wrapped source."""
+        return self.source.stamps
+
     def fingerprint(self, key: bytes, watch: Watch = unwatched) -> str:
         """The fingerprint of all rows of the wrapped source, including those left out by the wrapper."""
         return self.source.fingerprint(key, watch)
+
+    def fingerprints(self, key: bytes, watch: Watch = unwatched) -> Texts:
+        """The fingerprints of all rows of the wrapped source, including those left out by the wrapper."""
+        return self.source.fingerprints(key, watch)
 
 
 @frozen

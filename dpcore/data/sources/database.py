@@ -129,6 +129,10 @@ class DatabaseSource(Source):
             watch(n)
         return Tally(n, narrowed(counted, tables, domain.shape))
 
+    def fingerprints(self, key: bytes, watch: Watch = unwatched) -> NoReturn:
+        """Raise InputError: a fingerprint would need every row."""
+        self.fingerprint(key, watch)
+
     def fingerprint(self, key: bytes, watch: Watch = unwatched) -> NoReturn:  # noqa: ARG002
         """Raise InputError: a fingerprint would need every row."""
         raise InputError(

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ...types import Axes, Watch, unwatched
+from ...types import Axes, Texts, Watch, unwatched
 from ..domain import Domain
 from ..fingerprint import Fingerprint
 from .base import Source, Tally, places
@@ -34,8 +34,14 @@ class ReadInOrder(Source):
 
     def fingerprint(self: Any, key: bytes, watch: Watch = unwatched) -> str:
         """The fingerprint of all rows and columns, read chunk by chunk."""
-        found, n = Fingerprint(self.columns, key), 0
+        return self.fingerprints(key, watch)[0]
+
+    def fingerprints(self: Any, key: bytes, watch: Watch = unwatched) -> Texts:
+        """The fingerprint of all rows and columns, then those of its cells misread; see `Fingerprint.marks`."""
+        content = Fingerprint(self.columns, key)
+        n = 0
         for chunk in self.chunks(self.columns):
-            found.add([chunk.cells(name) for name in self.columns])
-            watch(n := n + chunk.rows)
-        return found.hexdigest()
+            content.add([chunk.cells(name) for name in self.columns])
+            n += chunk.rows
+            watch(n)
+        return content.marks()

@@ -54,5 +54,5 @@ def made_of(reading: Read, name: str, work: Work, large: Large | None = None) ->
     schema = {"columns": columns, "peeked": True} | ({"file": said} if (said := reading.format.to_json()) else {})
     return Table(
         name, reading.frame, schema, f"Read as {reading.how}.", uploaded=True, guesses=guesses, format=reading.format,
-        large=large, told=checked,
+        sha256=reading.sha256, large=large, told=checked,
     )  # fmt: skip

@@ -61,7 +61,8 @@ def parted(problem: RiskMinimisation, rows: Rows) -> tuple[RiskMinimisation, Row
 def opening(table: Table, text: str, radius: Any) -> list[LearningRun]:
     """Return the runs made beforehand for what the page opens with on its sample; none for anything else."""
     kept = json.loads(FILE.read_text(encoding="utf-8"))
-    if table.uploaded or [table.name, table.schema, table.unit.most_rows, text, radius] != kept["asked"]:
+    asked = [table.name, table.schema, table.unit.most_rows, text, radius]
+    if table.uploaded or table.unit.person is not None or asked != kept["asked"]:
         return []
     return [LearningRun(SweepPoint.from_json(point), np.array(x)) for point, x in kept["runs"]]
 

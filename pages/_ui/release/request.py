@@ -120,7 +120,8 @@ def request(
             help="Floating point needs δ > 0.",
         )  # fmt: skip
     return ReleaseRequest(
-        frame=table.content, workload=workload, asked=texts, algorithm=build(ALGORITHMS[name], settings), budget=budget,
+        frame=table.content, sha256=table.sha256, workload=workload, asked=texts,
+        algorithm=build(ALGORITHMS[name], settings), budget=budget,
         unit=table.unit, reason=reason, rows=int(rows), neutralize=neutralize, noise=noise, **fields,
     )  # fmt: skip
 

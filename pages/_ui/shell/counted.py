@@ -11,7 +11,7 @@ from dpcore.data.sources.base import SourceWrapper, stamped
 from dpcore.data.sources.counts import CONSTRAINED, LISTED, Counts
 from dpcore.data.sources.parquet import ParquetSource
 from dpcore.data.sources.text import TextSource
-from dpcore.types import Axes, Watch, frozen, unwatched
+from dpcore.types import Axes, Texts, Watch, frozen, unwatched
 from dpcore.workloads import Workload
 
 MOST = 50_000_000  # cells of all tables that are counted at once
@@ -23,13 +23,14 @@ Known = dict[tuple[str, ...], Counts]  # by the columns that were counted togeth
 class Large:
     """Where the records of a table are read in parts: about so many `rows`, exactly so many where it is `said`.
 
-    `marks` are its fingerprints by the keys of ledgers, each made once.
+    `marks` are its fingerprints by the keys of ledgers, and `digests` the SHA-256 of its bytes, each made once.
     """
 
     source: ParquetSource | TextSource
     rows: int
     said: bool
-    marks: dict[bytes, str] = field(default_factory=dict, repr=False)
+    marks: dict[bytes, Texts] = field(default_factory=dict, repr=False)
+    digests: list[str] = field(default_factory=list, repr=False)
 
     def check(self) -> None:
         """Refuse a file that is no longer the one that was read first."""
@@ -45,13 +46,26 @@ class LedgerSource(SourceWrapper):
     large: Large
     watch: Watch = unwatched
 
-    def fingerprint(self, key: bytes, watch: Watch = unwatched) -> str:  # noqa: ARG002 - nobody else listens
-        """That of the source; what is refused names its file, and not where on this machine it lies."""
+    def fingerprint(self, key: bytes, watch: Watch = unwatched) -> str:
+        """The fingerprint of the source; see `fingerprints`."""
+        return self.fingerprints(key, watch)[0]
+
+    def fingerprints(self, key: bytes, watch: Watch = unwatched) -> Texts:  # noqa: ARG002 - nobody else listens
+        """Those of the source; what is refused names its file, and not where on this machine it lies."""
         with named(self.name):
             if key not in self.large.marks:
-                self.large.marks[key] = self.source.fingerprint(key, self.watch)
+                self.large.marks[key] = self.source.fingerprints(key, self.watch)
             self.large.check()
         return self.large.marks[key]
+
+    @property
+    def sha256(self) -> str:
+        """That of the source's bytes."""
+        with named(self.name):
+            if not self.large.digests:
+                self.large.digests.append(self.source.sha256)
+            self.large.check()
+        return self.large.digests[0]
 
 
 @contextmanager

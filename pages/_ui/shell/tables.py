@@ -67,6 +67,7 @@ class Table:
     large: Large | None = None
     counts: Known = field(default_factory=dict)
     format: TextFormat = UNSTATED
+    sha256: str = ""  # of the bytes of the file it was read from, by which a ledger knows it
     opening: OpenSchema | None = None
     trial: Trial | None = None
     _kept: int | None = None  # how many rows count, once that was asked for

@@ -1,0 +1,55 @@
+"""What texts would say, had their file been read in another encoding: so that a table is known by either reading."""
+
+import re
+from contextlib import suppress
+
+import pandas as pd
+
+UTF_8, WINDOWS = "utf-8", "windows-1252"
+WAYS = ((UTF_8, WINDOWS), (WINDOWS, UTF_8))  # the encoding that a text was read by, and the one to read it by instead
+Way = tuple[str, str]
+ESCAPED = re.compile(rb"\\x([89a-f][0-9a-f])")  # a byte that the encoding does not have, as `text_file` writes it
+
+
+def misread(text: str, way: Way) -> str:
+    r"""The text that the same bytes are in another encoding; the text itself where the first one cannot write it.
+
+    A byte that an encoding does not have is the text `\xfc` in a cell. A file that holds these four signs themselves is
+    taken for one with the byte: then only its bytes, and its cells as read, are known again.
+    """
+    if _is_alike(text):
+        return text
+    encoding, other = way
+    try:
+        content = text.encode(encoding)
+    except UnicodeEncodeError:
+        return text
+    content = ESCAPED.sub(lambda byte: bytes([int(byte[1], 16)]), content)
+    return content.decode(other, "backslashreplace")
+
+
+def misread_cells(cells: pd.Series) -> dict[Way, pd.Series]:
+    """A column's cells in each of WAYS in which they say something else; only texts are changed."""
+    if cells.dtype.kind in "iufbM":
+        return {}
+    values = cells.astype(object).tolist()
+    with suppress(TypeError):  # not all of them are texts
+        if _is_alike("".join(values)):
+            return {}
+    distinct = {value for value in map(_text_in, values) if not _is_alike(value)}
+    out = {}
+    for way in WAYS:
+        said = {text: misread(text, way) for text in distinct}
+        if any(text != other for text, other in said.items()):
+            out[way] = pd.Series([said.get(_text_in(value), value) for value in values], dtype=object)
+    return out
+
+
+def _is_alike(text: str) -> bool:
+    """Whether a text is the same in every encoding."""
+    return text.isascii() and "\\x" not in text
+
+
+def _text_in(value: object) -> str:
+    """A cell's text; empty for a cell that is none, as a list may be."""
+    return value if isinstance(value, str) else ""
