@@ -67,9 +67,7 @@ def show_words(rows: list[tuple[str, str, str]]) -> None:
 def show_algorithms(names: list[str]) -> None:
     """List algorithms, and say more of one of them."""
     about = {name: ALGORITHMS[name].about for name in names}
-    listed = [
-        {"algorithm": a.title, "in short": a.brief, "cost": a.cost, "source": a.source} for a in about.values()
-    ]
+    listed = [{"algorithm": a.title, "in short": a.brief, "cost": a.cost, "source": a.source} for a in about.values()]
     st.dataframe(listed, hide_index=True)
     about_algorithm(
         st.selectbox("Show one", names, format_func=lambda name: about[name].title, key="glossary-algorithm")

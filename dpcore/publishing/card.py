@@ -57,7 +57,7 @@ def _not_covered(facts: Facts) -> list[str]:
         (facts["schema"].get("peeked"), PEEKED),
         (facts["reason"], LOOKED),
         ("floating" in facts["made_by"]["noise"], FLOATING),
-        (any(origin["source"] == origin_words.AUTHOR for origin in facts["provenance"]), AUTHOR),
+        (any(origin["source"] == origin_words.SCHEMA_AUTHOR for origin in facts["provenance"]), AUTHOR),
         (facts["made_by"]["public_start"], STARTED),
     ]
     return [words for holds, words in said if holds]

@@ -12,7 +12,7 @@ from typing import Any
 
 from .claims import SCHEMA, strict_json
 from .folder import ALWAYS, DATA_FILES, DOCUMENTS, NO_FILE, SIGNED, Folder
-from .origin_words import DATA, EARLIER, HERE, bounds_in_words
+from .origin_words import EARLIER_RELEASE, REAL_DATA, THIS_RELEASE, bounds_in_words
 from .recount import NEAR, cost_words, guess, need, odds
 
 ROW = "one row"
@@ -107,11 +107,11 @@ def _check_provenance(facts: dict, account: dict) -> None:
     for name, origin in origins.items():
         source, entry = origin["source"], origin["entry"]
         column = f"column {name[:80]!r}"
-        need((source == DATA) == bool(schema.get("peeked")), f"{column}: whether it was filled in from the data")
-        need((source == HERE) == (name in here), f"{column}: whether this release measured it")
-        protected = source in (HERE, EARLIER)
+        need((source == REAL_DATA) == bool(schema.get("peeked")), f"{column}: whether it was filled in from the data")
+        need((source == THIS_RELEASE) == (name in here), f"{column}: whether this release measured it")
+        protected = source in (THIS_RELEASE, EARLIER_RELEASE)
         need(protected == (name in schema.get("measured", [])), f"{column}: whether it was measured with protection")
-        need((entry is not None) == (source == EARLIER), f"{column}: an entry is that of an earlier release")
+        need((entry is not None) == (source == EARLIER_RELEASE), f"{column}: an entry is that of an earlier release")
         need(entry is None or entry in earlier, f"{column}: entry {entry} is no earlier release of this account")
 
 

@@ -65,7 +65,7 @@ def _check_rows(folder: Folder, card: str) -> None:
         "All releases together": together,
         "About whom": f"{facts['protects']['records']:,} rows.",
         "Neighbours": facts["protects"]["neighbours"],
-        "Entry in the ledger": f"{ledger['entry']} of {ledger['id']}",
+        "Ledger": f"{ledger['id']}, line {ledger['entry']}",
         "Entry's hash": ledger["hash"],
         "Schema's SHA-256": facts["schema_sha256"],
         "Time": facts["time"],

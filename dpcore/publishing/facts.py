@@ -15,7 +15,7 @@ from ..data.schema import domain_to_json
 from ..privacy.accounting import Accounting, Sums, events_to_json, planned
 from ..types import Json
 from .dataset import Reservation
-from .origin_words import EARLIER, HERE, bounds_in_words
+from .origin_words import EARLIER_RELEASE, THIS_RELEASE, bounds_in_words
 from .prepared import PreparedRelease, SettledRelease, json_value
 from .provenance import origins
 
@@ -37,7 +37,7 @@ def facts_of(
         accounting, charges = ready.division.accounting, (*ready.measured_events, *charges)
         sums, found = Sums.of(charges), ready.found.found
     sources = origins(problem.domain, [f.column.name for f in found], earlier)
-    measured = tuple(origin.column for origin in sources if origin.source in (HERE, EARLIER))
+    measured = tuple(origin.column for origin in sources if origin.source in (THIS_RELEASE, EARLIER_RELEASE))
     schema = domain_to_json(replace(problem.domain, measured=measured))  # no claim that the ledger does not bear out
     provenance = [origin.to_json() for origin in sources]
     counted = accounting is Accounting.OPTIMAL

@@ -1,8 +1,8 @@
 """Words on where a schema's bounds and values come from; `verify.py` holds a copy of this."""
 
-HERE, EARLIER, AUTHOR = "this release", "earlier release", "author"
-PERSON, DATA = "person", "data"
-SOURCES = (HERE, EARLIER, AUTHOR, PERSON, DATA)
+THIS_RELEASE, EARLIER_RELEASE, SCHEMA_AUTHOR = "this release", "earlier release", "author"
+ENTERED, REAL_DATA = "person", "data"
+SOURCES = (THIS_RELEASE, EARLIER_RELEASE, SCHEMA_AUTHOR, ENTERED, REAL_DATA)
 FILLED_IN = "filled in from the data, not protected"
 STATED = "stated by the schema's author, not by this ledger, to have been measured"
 
@@ -24,10 +24,10 @@ def group_origins(origins: list[dict]) -> list[tuple[str, int | None, list[str]]
 def bounds_in_words(origins: list[dict]) -> str:
     """Return the words on where bounds and values come from; for `origins` see `group_origins`."""
     groups = group_origins(origins)
-    if any(source == DATA for source, *_ in groups):
+    if any(source == REAL_DATA for source, *_ in groups):
         return FILLED_IN
-    parts = [_part_in_words(*group) for group in groups if group[0] != PERSON]
-    if any(source == PERSON for source, *_ in groups):
+    parts = [_part_in_words(*group) for group in groups if group[0] != ENTERED]
+    if any(source == ENTERED for source, *_ in groups):
         parts.append("others entered by a person" if parts else "entered by a person")
     return "; ".join(parts)
 
@@ -35,7 +35,7 @@ def bounds_in_words(origins: list[dict]) -> str:
 def _part_in_words(source: str, entry: int | None, names: list[str]) -> str:
     """Return the words on the columns of one source."""
     columns = ", ".join(names)
-    if source == AUTHOR:
+    if source == SCHEMA_AUTHOR:
         return f"{STATED}: {columns}"
-    release = "this release" if source == HERE else f"an earlier release, entry {entry} of the ledger"
+    release = "this release" if source == THIS_RELEASE else f"an earlier release, entry {entry} of the ledger"
     return f"measured from the data, protected, with {release}: {columns}"

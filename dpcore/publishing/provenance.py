@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from ..data.domain import Domain
 from ..data.schema import domain_to_json
 from ..types import Json, value_object
-from .origin_words import AUTHOR, DATA, EARLIER, HERE, PERSON
+from .origin_words import EARLIER_RELEASE, ENTERED, REAL_DATA, SCHEMA_AUTHOR, THIS_RELEASE
 
 MEASURED = "measured"  # the key of a note in the ledger that holds digests
 
@@ -64,10 +64,10 @@ def origins(domain: Domain, here: Iterable[str], entries: Mapping[str, int]) -> 
 
 def _origin(domain: Domain, name: str, here: set[str], entries: Mapping[str, int]) -> Origin:
     if domain.peeked:
-        return Origin(name, DATA)
+        return Origin(name, REAL_DATA)
     if name in here:
-        return Origin(name, HERE)
+        return Origin(name, THIS_RELEASE)
     if name not in domain.measured:
-        return Origin(name, PERSON)
+        return Origin(name, ENTERED)
     entry = entries.get(column_digest(domain, name))
-    return Origin(name, AUTHOR) if entry is None else Origin(name, EARLIER, entry)
+    return Origin(name, SCHEMA_AUTHOR) if entry is None else Origin(name, EARLIER_RELEASE, entry)

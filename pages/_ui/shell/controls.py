@@ -82,8 +82,11 @@ def worlds() -> tuple[int, ...]:
 
 
 def settings(
-    name: str, problem: QueryRelease, budget: Budget,
-    apart: Mapping[str, tuple[Any, Any]] | None = None, place: Any = st,
+    name: str,
+    problem: QueryRelease,
+    budget: Budget,
+    apart: Mapping[str, tuple[Any, Any]] | None = None,
+    place: Any = st,
 ) -> dict[str, str]:
     """One widget for each parameter of an algorithm; returns texts as `params.build` takes them.
 
