@@ -38,7 +38,8 @@ def rooms(top):
 
 def main():
     """Print the size of every room, and how many lines a release rests on."""
-    from tests.test_boundary import CURATORS, trusted
+    from tests.source import Source
+    from tests.trust import summary
 
     for top in ("dpcore", "pages", "tests"):
         token_counts, line_counts = rooms(top)
@@ -47,8 +48,8 @@ def main():
         for room, count in token_counts.most_common():
             lines = line_counts[room]
             print(f"  {room}: {count:,} tokens, {lines:,} lines, {count / max(lines, 1):.1f} tokens a line")
-    for problem, (curator, most) in CURATORS.items():
-        print(f"To trust a release of a {problem}: {trusted(curator):,} lines, at most {most:,}")
+    for line in summary(Source.real()):
+        print(line)
 
 
 if __name__ == "__main__":

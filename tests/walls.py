@@ -11,13 +11,7 @@ ASKED = {*VERBS, "affords"}
 NAMES = {"getattr", "setattr", "delattr", "vars", "globals", "locals", "eval", "exec", "compile", "open", "__import__"}
 ATTRIBUTES = {"answers_of_rows", "encode", "group", "load", "loadtxt", "genfromtxt", "fromfile", "memmap", "save"}
 ATTRIBUTES |= {"savez", "savetxt", "tofile", "dump", "ctypes", "seterr", "seterrcall", "errstate", "setflags"}
-HOLDING = {
-    "curator",
-    "curators",
-    "table_curator",
-    "point_curator",
-    "risk_curator",
-}  # files of privacy that hold records
+HOLDING = {"curator", "curators", "table_curator", "point_curator", "risk_curator", "column_curator"}  # they hold rows
 PACKAGES = {"math", "numpy", "collections", "collections.abc", "dataclasses", "functools", "itertools", "typing"}
 PACKAGES |= {"scipy.linalg", "scipy.optimize", "scipy.sparse", "scipy.special"}
 

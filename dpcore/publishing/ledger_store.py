@@ -23,18 +23,8 @@ from ..privacy.accounting import Events, Total, events_from_json, events_to_json
 from ..types import Json
 from . import chain, unfinished, verifier
 from .chain import CHECKED, now, open_regular
-from .dataset import (
-    KNOWN_BY,
-    BudgetRequest,
-    DataSet,
-    Identity,
-    Reservation,
-    check_fits,
-    lifetime,
-    locate,
-    promise_of,
-)
-from .provenance import MEASURED, entries_in
+from .dataset import KNOWN_BY, BudgetRequest, DataSet, Identity, Reservation, check_fits, lifetime, locate, promise_of
+from .provenance import measured_before
 from .unfinished import Unfinished
 
 V = TypeVar("V")
@@ -206,13 +196,7 @@ class Store:
     def measured(self, release: int) -> dict[str, int]:
         """The entry that measured each column of a release's data set before it, by `provenance.column_digest`."""
         with transaction(self.path, WAIT) as (db, _):
-            notes = db.execute(
-                "SELECT s.release, s.note FROM states s JOIN releases r ON r.seq = s.release"
-                " WHERE s.state = 'note' AND instr(s.note, ?) = 1 AND s.release < ?"
-                " AND r.dataset = (SELECT dataset FROM releases WHERE seq = ?) ORDER BY s.seq",
-                (f'{{"{MEASURED}": ', release, release),
-            ).fetchall()
-            return entries_in(map(tuple, notes))
+            return measured_before(db, release)
 
     def unfinished(self) -> list[Unfinished]:
         """The releases that were charged and whose end was never noted, with what is known of each."""

@@ -6,6 +6,7 @@ release of this data set measured. What a schema says of itself beyond that is a
 
 import hashlib
 import json
+import sqlite3
 from collections.abc import Iterable, Mapping
 
 from ..data.domain import Domain
@@ -47,6 +48,17 @@ def entries_in(notes: Iterable[tuple[int, str]]) -> dict[str, int]:
         for digest in json.loads(note)[MEASURED]:
             entries.setdefault(digest, entry)
     return entries
+
+
+def measured_before(db: sqlite3.Connection, release: int) -> dict[str, int]:
+    """Return the entry that measured each column of a release's data set before it, by the column's digest."""
+    notes = db.execute(
+        "SELECT s.release, s.note FROM states s JOIN releases r ON r.seq = s.release"
+        " WHERE s.state = 'note' AND instr(s.note, ?) = 1 AND s.release < ?"
+        " AND r.dataset = (SELECT dataset FROM releases WHERE seq = ?) ORDER BY s.seq",
+        (f'{{"{MEASURED}": ', release, release),
+    ).fetchall()
+    return entries_in(map(tuple, notes))
 
 
 def origins(domain: Domain, here: Iterable[str], entries: Mapping[str, int]) -> tuple[Origin, ...]:

@@ -107,7 +107,9 @@ def in_words(found: Interval, kind: str | None = None) -> str:
     if "conservative" in found.how:
         why = found.how.partition("; population")[0] if found.unbiased is None else "conservative"
         careful = f" ({plain(why, 300)})"
-    return f"From the release alone, at {found.level:.0%}{careful}: {here}{people}."
+    endless = found.how.partition("; no upper bound")[2]
+    why = f" There is no upper bound{plain(endless, 300)}." if endless else ""
+    return f"From the release alone, at {found.level:.0%}{careful}: {here}{people}.{why}"
 
 
 def _span(low: float, high: float | None, kind: str | None) -> str:

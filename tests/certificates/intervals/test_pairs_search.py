@@ -159,8 +159,8 @@ def test_large_samples_and_noise(noise, kind):
 
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.99])
 @parametrize("kind", KINDS)
-def test_other_levels_miss_no_more_than_half_as_often_again(kind, level):
+def test_other_levels_miss_less_than_twice_as_often_as_they_say(kind, level):
     counts, z = enumerated(50), quantiles(level, laplace=False)
     ends = population_ends(exact_shares(counts), kind, 50, z)
     covered, cells = search(exactly(kind, counts, ends), 50, seeded(4), starts=200, steps=30)
-    assert 1 - covered <= 1.5 * (1 - level), np.array(cells) * 50
+    assert 1 - covered < 2 * (1 - level), np.array(cells) * 50
