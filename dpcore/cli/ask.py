@@ -155,7 +155,7 @@ def _read(name: str) -> _Told:
         domain = domain_from_json(facts["schema"])
         for key in ("name", "version"):
             facts["dataset"][key]
-        if not 0 < independent(facts["protects"]) <= MAX_RECORDS:
+        if not 1 <= independent(facts["protects"]) <= MAX_RECORDS:
             raise InputError("it protects no rows, or more than there can be")
         Budget(facts["promise"]["epsilon"], facts["promise"]["delta"])
         Accounting(facts["promise"]["accounting"])

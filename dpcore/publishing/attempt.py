@@ -20,7 +20,6 @@ from .unfinished import Unfinished
 
 USED = "its budget stays used"
 KEPT = f"{USED}, and its draw is kept; {AGAIN}"
-
 UNKNOWN = "whether its budget was used is not known yet; do the same again: it is used once"
 
 
