@@ -32,6 +32,19 @@ def test_the_readme_is_short_and_names_every_command_and_a_schema_that_is_one():
     assert domain_from_json(json.loads(schema)).names == ("sex", "age", "income")
 
 
+READERS = {"read_table", "read_task", "open_table"}  # functions that read a table, by the names commands know them by
+PROTECTED = {"release", "ask"}  # the one release that is, and a reader of what it wrote
+
+
+def test_the_list_of_what_is_not_to_be_published_names_every_command_that_looks_at_a_table():
+    reading = {name for name, module in COMMANDS.items() if READERS & set(vars(module))}
+    assert reading > PROTECTED
+    (said,) = re.findall(
+        r"Errors and real numbers on the pages and in the output of (.*?) use\s+real data", README, re.DOTALL
+    )
+    assert set(re.findall(r"`(\w+)`", said)) == reading - PROTECTED
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_help_of_a_command_ends_with_two_examples_that_it_understands(name, capsys):
     with pytest.raises(SystemExit):

@@ -36,6 +36,7 @@ from ..types import Json, frozen
 from .arguments import argument, flag, real
 from .files import tell
 
+MAX_RECORDS = 1e15  # that a release can protect
 MOST_BYTES = 4_000_000_000  # largest file of a release, packed and unpacked
 
 LINKED = "test whether two columns are linked, by what was measured of them together"
@@ -159,8 +160,8 @@ def _read(name: str) -> _Told:
         domain = domain_from_json(facts["schema"])
         for key in ("name", "version"):
             facts["dataset"][key]
-        if not 0 < independent(facts["protects"]) < math.inf:
-            raise InputError("it protects no rows")
+        if not 1 <= independent(facts["protects"]) <= MAX_RECORDS:
+            raise InputError("it protects no rows, or more than there can be")
         Budget(facts["promise"]["epsilon"], facts["promise"]["delta"])
         Accounting(facts["promise"]["accounting"])
         _, _ = facts["ledger"], facts["made_by"]["adaptive"]  # both are read later: a KeyError here names this file

@@ -137,7 +137,8 @@ def open_schema_from_json(schema: Any) -> OpenSchema:
                     f"constraint {number}: column {unknown[0]!r} is to be measured, so that nothing can be said of its "
                     "values yet; drop the constraint, or give the column's bounds or values"
                 )
-    probe = domain_from_json({**schema, "columns": {n: known.get(n) or _probe(s) for n, s in columns.items()}})
+    closed = {name: known[name] if name in known else _probe(spec) for name, spec in columns.items()}
+    probe = domain_from_json({**schema, "columns": closed})
     own = {c.name: _open(c, columns[c.name]) for c in probe.columns if c.name not in known}
     measured = tuple(name for name in probe.names if name in own or name in probe.measured)
     placed = tuple(own[c.name].placeholder if c.name in own else c for c in probe.columns)

@@ -8,6 +8,7 @@ import hashlib
 import io
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -32,6 +33,8 @@ MOST_BYTES = {".parquet": 20_000_000_000, ".xlsx": 400_000_000}  # largest file 
 MOST_TEXT, MOST_JSON, MOST_MATRIX = 2_000_000_000, 32_000_000, 4_000_000_000  # bytes
 MOST_CELLS = 1_000_000_000  # most cells of a Parquet file
 UPLOADED = 50_000_000  # cells of a compressed file that a page takes
+MAX_DIGITS = 300  # of a whole number in JSON: all of these are floats
+HALF = re.compile(r"\\u[dD][89a-fA-F]")  # how JSON writes half a character
 MATRIX_KINDS = "biufc"  # numbers
 # Seconds since 1970 between which a time has a calendar day in every zone: Python's calendar is of the years 1 to 9999.
 FIRST_SECOND, LAST_SECOND = -62_135_510_400, 253_402_214_400
@@ -94,9 +97,28 @@ def read(
 def read_json(source: Source, name: str = "") -> Any:
     """The content of a JSON file; InputError says what is wrong with it and where."""
     with explained(name or str(source), "JSON"):
-        text = content(source, MOST_JSON)
-        check_kind(io.BytesIO(text), ".json", "a JSON file")
-        return json.loads(text.decode("utf-8-sig"))
+        written = content(source, MOST_JSON)
+        check_kind(io.BytesIO(written), ".json", "a JSON file")
+        text = written.decode("utf-8-sig")
+        found = json.loads(text, parse_int=_whole)
+        if HALF.search(text):  # a pair of them is one character, one alone is none
+            _check_texts(found)
+        return found
+
+
+def _whole(digits: str) -> int:
+    """The whole number that JSON's digits say; InputError for one that no float is near to."""
+    if len(digits) > MAX_DIGITS:
+        raise InputError(f"holds a number of {len(digits):,} digits, at most {MAX_DIGITS} are read")
+    return int(digits)
+
+
+def _check_texts(found: Any) -> None:
+    """Raise InputError where some text holds half a character, which can be neither shown nor stored."""
+    try:
+        json.dumps(found, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        raise InputError(r"holds half a character, such as \ud800, which is no text") from None
 
 
 def read_matrix(source: Source) -> Array:

@@ -20,6 +20,7 @@ from .unfinished import Unfinished
 
 USED = "its budget stays used"
 KEPT = f"{USED}, and its draw is kept; {AGAIN}"
+UNKNOWN = "whether its budget was used is not known yet; do the same again: it is used once"
 
 
 @frozen
@@ -40,11 +41,21 @@ class Attempt:
             return self._charged(self.before, place)
         try:
             return reserve(identity=self.identity, noise_key=self.noise.name, **place)
-        except BaseException:
-            with suppress(UnusableError):  # whether it was charged is not known then: the next command tidies up
-                if not any(one.noise == self.noise.name for one in self.store.unfinished()):
-                    self.noise.delete()
+        except BaseException as error:
+            said = self._said_of_charge()
+            if said is None:
+                self.noise.delete()
+            elif isinstance(error, UnusableError):
+                raise InputError(f"{error}; {said}") from None
             raise
+
+    def _said_of_charge(self) -> str | None:
+        """What a failed charge has to say: a disk may fail after the ledger was written. None for no charge."""
+        try:
+            charged = any(one.noise == self.noise.name for one in self.store.unfinished())
+        except UnusableError:
+            return UNKNOWN
+        return KEPT if charged else None
 
     def _charged(self, before: Unfinished, place: Json) -> Reservation:
         """The reservation that was made before; the ledger gets to know where the release is written now."""

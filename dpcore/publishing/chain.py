@@ -14,7 +14,7 @@ import os
 import secrets
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -116,9 +116,20 @@ def is_new(path: Path) -> bool:
     """Whether a path has no ledger yet: no file, or an empty one, left by a full disk before the first charge."""
     try:
         path = resolved(path)
-        return not os.path.lexists(path) or (path.is_file() and path.stat().st_size == 0 and not _charged(path))
+        if not os.path.lexists(path):
+            return True
+        return path.is_file() and not _charged(path) and (path.stat().st_size == 0 or _was_begun(path))
     except (OSError, ValueError):  # among them the InputError for a link that leads nowhere
         return False
+
+
+def _was_begun(path: Path) -> bool:
+    """Whether a file holds the beginning of a ledger that was never laid out, which SQLite takes back here."""
+    if not os.path.lexists(f"{path}-journal"):
+        return False
+    with suppress(sqlite3.Error), closing(sqlite3.connect(_address(path), uri=True, timeout=0)) as db:
+        return _is_empty(db)
+    return False
 
 
 def _charged(path: Path) -> bool:
@@ -148,7 +159,7 @@ def connected(path: Path, wait: float, *, create: bool = False) -> Iterator[sqli
             with suppress(FileNotFoundError):  # one look: another release's journal comes and goes
                 if not S_ISREG(os.lstat(f"{path}{ending}").st_mode):  # SQLite would wait for ever on a pipe
                     raise InputError(f"{name}: not usable as a ledger: a {ending} beside it is no file")
-        db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=wait, isolation_level=None)
+        db = sqlite3.connect(_address(path), uri=True, timeout=wait, isolation_level=None)
     except (OSError, ValueError, sqlite3.Error) as error:
         if isinstance(error, InputError):
             raise
@@ -169,6 +180,11 @@ def connected(path: Path, wait: float, *, create: bool = False) -> Iterator[sqli
         raise unusable(path, error) from None
     finally:
         db.close()
+
+
+def _address(path: Path) -> str:
+    """The address by which SQLite opens a file that is there, and makes none."""
+    return f"{path.absolute().as_uri()}?mode=rw"
 
 
 def check_kind(db: sqlite3.Connection, path: Path) -> None:

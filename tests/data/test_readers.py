@@ -212,9 +212,12 @@ def test_a_value_of_a_parquet_file_that_python_does_not_have_refuses_no_other(tm
         (b'{\n"a": }', "not readable as JSON: Expecting value in line 2, column 6"),
         (b"\xe9", "not UTF-8 text"),
         (b"[" * 200_000, "nested too deeply"),
-        (b'{"a": ' + b"1" * 5000 + b"}", "or a number is too long"),
+        (b'{"a": ' + b"1" * 5000 + b"}", "holds a number of 5,000 digits, at most 300 are read"),
+        (b'[{"a": -' + b"9" * 301 + b"}]", "holds a number of 302 digits"),
+        (b'{"a": ["\\ud83d"]}', "holds half a character"),
+        (b'{"\\uDFFFx": 1}', "holds half a character"),
     ],
-    ids=["empty", "cut", "latin-1", "deep", "endless number"],
+    ids=["empty", "cut", "latin-1", "deep", "endless number", "negative", "half a text", "half a name"],
 )
 def test_a_bad_json_file_is_refused(content, message):
     with refused(rf"^s\.json: .*{message}"):

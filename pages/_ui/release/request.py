@@ -46,7 +46,7 @@ DRAWN = {
     False: "Noise is drawn with floating-point numbers. The proof is about real numbers, and rounding may leak "
     "information.",
 }
-CIPHER = "A cipher draws it, whose key is the operating system's entropy, and it cannot be repeated."
+CIPHER = "A cipher draws it, whose key is the operating system's entropy, and is deleted once the release is made."
 CAUTION = "Explore's numbers may differ a little: a release counts what this algorithm uses with more caution."
 NEIGHBOURS = "Neighbours, the tables that nobody must be able to tell apart, differ in {} and have as many rows."
 
