@@ -171,8 +171,10 @@ def _receipt(folder: Folder) -> str:
         {name: account["opened"][name] for name in fixed} == fixed,
         "the total budget is not the one that was fixed at first use",
     )
-    same_delta = dataset["spent"]["delta"] == fixed["delta"]
-    need(same_delta, "the use of the budget is stated at another δ than the total budget's")
+    need(
+        dataset["spent"]["delta"] == fixed["delta"],
+        "the use of the budget is stated at another δ than the total budget's",
+    )
     need(dataset["version"] <= len(account["releases"]), "there are more versions of the data than releases")
     return f"entry {last['entry']} of ledger {receipt['id']} holds exactly this use of the budget"
 
