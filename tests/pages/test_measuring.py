@@ -12,7 +12,8 @@ from dpcore.evaluation import schema_trial as evaluation
 from dpcore.publishing.prepared import OpenRecords
 from dpcore.schemas.plan import default_share, divide, plan_schema
 from pages._ui.data import measuring
-from pages._ui.data.grid import _rows, entry_of
+from pages._ui.data.entries import entry_of
+from pages._ui.data.grid import _rows
 from pages._ui.shell.opened import Trial
 from pages._ui.shell.tables import Table
 from tests.cli.files import OPEN, people
