@@ -32,6 +32,13 @@ class Control:
     page: str
     name: str
     values: list = field(default_factory=list)
+    named: str = ""  # in the address
+    usual: str = ""  # the value that the address leaves out
+
+    def is_in_address(self, page, value):
+        """What is in force is what the address says."""
+        if self.named and str(value) != self.usual:
+            expect(page).to_have_url(re.compile(rf"[?&]{self.named}={re.escape(str(value))}(&|$)"))
 
     def type(self, page, value):
         box = self.box(page)
@@ -104,19 +111,19 @@ class Choice(Control):
 
 
 MOST = Control("Data", "Maximum rows per person", [1, 2, 3, 4, 5, 7, 8, 9])
-STEP = "Data", MOST.name, "+"
+STEPS = ["ArrowLeft", "ArrowRight"]
 CELLS = [
     Cell("Data", "age", [f"0 to {high}" for high in range(90, 130)]),
     Cell("Data", "stay", [f"0 to {high}" for high in range(15, 40)]),
 ]
 CONTROLS = [
     MOST, MOST, *CELLS,
-    Slider("Explore", "Privacy budget (ε)", ["ArrowLeft", "ArrowRight"]),
-    Slider("Explore", "Failure probability (δ)", ["ArrowLeft", "ArrowRight"]),
-    Control("Explore", "Repeat number", list(range(50))),
-    Control("Explore", "Repeats", [1, 2, 3]),
-    Slider("Compare", "All answers within", ["ArrowLeft", "ArrowRight"]),
-    Slider("Compare", "How often?", ["ArrowLeft", "ArrowRight"]),
+    Slider("Explore", "Privacy budget (ε)", STEPS, "epsilon", "1"),
+    Slider("Explore", "Failure probability (δ)", STEPS, "delta", "1e-9"),
+    Control("Explore", "Repeat number", list(range(50)), "seed", "0"),
+    Control("Explore", "Repeats", [1, 2, 3], "repeats", "5"),
+    Slider("Compare", "All answers within", STEPS),
+    Slider("Compare", "How often?", STEPS),
     Control("Release", "Whole budget (ε)", ["2.00", "4.00", "6.00", "8.00"]),
     Control("Release", "Synthetic rows", list(range(100, 130))),
     Control("Release", "Data set", ["people", "patients", "stays"]),
@@ -200,6 +207,7 @@ class Typist:
             for control, value in self.last.values():
                 if control.page == name:
                     control.shows(self.page, value)
+                    control.is_in_address(self.page, value)
             if name == "Data":
                 self.in_force()
 

@@ -1,5 +1,6 @@
 """What a person typed last is in force, shown and kept, however quickly one thing is typed after another."""
 
+import ast
 import json
 
 from dpcore.tags import Tag
@@ -9,11 +10,13 @@ from pages._ui.shell.tables import unheard
 from tests.helpers import integer, private
 from tests.pages.headless import captions, go, press, put, session, table, typed_schema
 from tests.pages.test_data import edit, entries, grid, opened
+from tests.size import ROOT
 
 MOST = "Maximum rows per person"
 PERSON = "Can one person"
-VISITS = b"patient_id,visit_id,age,stay\n"
-VISITS += b"".join(b"P%d,%d,%d,%d\n" % (10_000 + i // 5, i, 20 + i % 60, i % 7) for i in range(400))
+VISITS = b"patient_id,visit_id,age,stay\n" + b"".join(
+    b"P%d,%d,%d,%d\n" % (10_000 + i // 5, i, 20 + i % 60, i % 7) for i in range(400)
+)
 AGE = {"columns": {"age": integer(20, 79, bins=3)}}
 
 
@@ -218,3 +221,30 @@ def test_who_has_not_looked_at_the_table_is_not_shown_the_rows_that_a_limit_keep
     press(app, "Count the rows that this limit keeps")
     assert "240 of 400 rows kept" in captions(app)
     assert session(app).has_looked(table(app)), "a reason is asked for on Release"
+
+
+FIELDS = {
+    "select_slider", "slider", "selectbox", "multiselect", "number_input", "toggle", "text_input", "text_area",
+    "segmented_control", "checkbox", "data_editor", "pills",
+}  # fmt: skip
+FLEETING = {  # what a person looks at, which nothing is made of; and a key, which must not stay
+    "Show the real rows beside it", "After step", "Step", "Data set in the budget record",
+    "Measure", "Search", "Show one", "Other files", "Entry", "The owner's key of the ledger",
+}  # fmt: skip
+
+
+def fields_of(path):
+    """The fields of a file: their label, whether they have a key, and whether something keeps what is typed."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in FIELDS:
+            named = {keyword.arg for keyword in node.keywords}
+            label = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else ""
+            yield label, bool(named & {"key", None}), bool(named & {"bind", "persist_state", "on_change", None})
+
+
+def test_every_field_has_a_key_and_an_owner_that_keeps_what_is_typed():
+    every = [(str(path), *field) for path in sorted((ROOT / "pages").rglob("*.py")) for field in fields_of(path)]
+    assert len(every) > 70
+    for path, label, has_key, is_kept in every:
+        assert has_key, f"{path}: {label!r} is a new field whenever its default changes"
+        assert is_kept or label in FLEETING, f"{path}: {label!r} is forgotten when the page is left"
