@@ -434,3 +434,20 @@ def test_the_lines_to_trust_count_every_curator():
         for name in modules_of(problem):
             grown = SOURCE.with_breach({SOURCE.core[name]: "x = 1"})
             assert trusted(grown, problem)[1] > whole
+
+
+def unnamed_rooms(source):
+    """The folders that a release rests on, or that read rows beside it, and that the README's "One door" leaves out."""
+    door = source.texts["README.md"].partition("**One door.**")[2].partition("\n- **")[0]
+    reached = {name for problem in RESTS_ON for name in source.reach(*modules_of(problem))}
+    rooms = {room(name) for name in reached if "." in name} | {house.EVALUATION, house.EXPERIMENTS}
+    return {name for name in rooms if f"`{name}`" not in door and f"`dpcore/{name}/`" not in door}
+
+
+def test_the_readme_names_what_a_release_rests_on():
+    assert unnamed_rooms(SOURCE) == set()
+    more = SOURCE.with_breach(dpcore("data.sources.people", "from ...models import cells"))
+    assert unnamed_rooms(more) == {"models"}
+    less = SOURCE.texts["README.md"].replace("`data`", "data")
+    assert unnamed_rooms(Source(SOURCE.texts | {"README.md": less})) == {house.DATA}
+    assert "python -m tests.size" in SOURCE.texts["README.md"]

@@ -3,12 +3,12 @@
 import ast
 import re
 import tomllib
-from importlib import import_module
+from functools import cache
 
 import pytest
 
 from dpcore.cli import COMMANDS
-from tests.size import ROOT
+from tests.source import Source
 
 # What the dictionary replaced: by another word, by the reader's question, or by nothing.
 OLD = (
@@ -33,9 +33,9 @@ def joined(text):
     return "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in text.values)
 
 
-def texts(path):
-    """All texts of a file that are more than a name, but docstrings, code and drawings."""
-    tree, inside = ast.parse(path.read_text()), set()
+def texts(text):
+    """All texts of a Python file that are more than a name, but docstrings, code and drawings."""
+    tree, inside = ast.parse(text), set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             inside.add(node.value)
@@ -43,13 +43,13 @@ def texts(path):
             inside.update(ast.walk(node))
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
-            text = joined(node)
+            found = joined(node)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in inside:
-            text = node.value
+            found = node.value
         else:
             continue
-        if " " in text.strip() and not DRAWN.search(text):
-            yield text
+        if " " in found.strip() and not DRAWN.search(found):
+            yield found
 
 
 def leaves(node):
@@ -66,35 +66,82 @@ def _quoted(tag):
     return "{} " + " ".join(re.findall('"([^"]*)"', tag[0]))
 
 
-def sources():
-    """The texts of every file that speaks to a person."""
-    found = {}
-    for path in [*ROOT.glob("dpcore/**/*.py"), *ROOT.glob("pages/**/*.py"), ROOT / "app.py"]:
-        found[str(path.relative_to(ROOT))] = list(texts(path))
-    for path in [*ROOT.glob("dpcore/**/*.toml"), *ROOT.glob("pages/**/*.toml")]:
-        found[str(path.relative_to(ROOT))] = leaves(tomllib.loads(path.read_text()))
-    for path in ROOT.glob("dpcore/**/*.html"):
-        spoken = re.sub(r"\{[{%].*?[%}]\}|<[^>]*>", _quoted, path.read_text(), flags=re.DOTALL)
-        found[str(path.relative_to(ROOT))] = [spoken]
+@cache
+def texts_of(path, text):
+    """The texts of a file that speaks to a person."""
+    if path.endswith(".py"):
+        return list(texts(text))
+    if path.endswith(".toml"):
+        return leaves(tomllib.loads(text))
+    if path.endswith(".html") and path.startswith("dpcore/"):
+        return [re.sub(r"\{[{%].*?[%}]\}|<[^>]*>", _quoted, text, flags=re.DOTALL)]
+    return [re.sub(r"(?s)```.*?```|`[^`]*`", "", text)] if path == "README.md" else []
+
+
+def spoken(source):
+    """The texts of every file, and of the help of every command."""
+    found = {path: texts_of(path, text) for path, text in source.texts.items()}
     for name in COMMANDS:
-        found[f"the help of {name}"] = [import_module(f"dpcore.cli.{name}").__doc__ or ""]
-    prose = re.sub(r"(?s)```.*?```|`[^`]*`", "", (ROOT / "README.md").read_text())
-    return found | {"README.md": [prose]}
+        found[f"the help of {name}"] = [ast.get_docstring(source.module(f"cli.{name}")) or ""]
+    return found
 
 
-SOURCES = sources()
+def replaced(spoken_texts, room, pattern):
+    """The (file, word, text) of every word that the dictionary replaced, in the files of a room."""
+    return {
+        (name, match[0], text[:90])
+        for name, all_ in spoken_texts.items()
+        if name.startswith(room)
+        for text in all_
+        if text not in EXPERTS
+        for match in pattern.finditer(text)
+    }
 
 
+SOURCE = Source.real()
+SPOKEN = spoken(SOURCE)
 ROOMS = ("dpcore", "pages", "app.py", "README.md", "the help of")
+# A file in each room and form, with a place for a sentence.
+PLACES = {
+    ("dpcore", "dpcore/planted.py"): "x = '{}'",
+    ("dpcore", "dpcore/cli/ask.py"): "x = f'{{y}} {}'",
+    ("dpcore", "dpcore/planted.toml"): "[a]\nb = ['{}']",
+    ("dpcore", "dpcore/planted.html"): "<p title='x'>{{% if a %}}{}</p>",
+    ("pages", "pages/planted.py"): "def f():\n    show('{}')",
+    ("pages", "pages/planted.toml"): "a = '{}'",
+    ("app.py", "app.py"): "x = '{}'",
+    ("README.md", "README.md"): "{}",
+}
+# A sentence for each line of OLD, and for ON_PAGES.
+SENTENCES = (
+    "This is a private peek.", "What cannot be is here.", "Every row is protected by itself.",
+    "It was set aside for now.", "No one touches the last bits.", "All cells of the workload.",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
     "room, pattern", [*((room, PATTERN) for room in ROOMS), ("pages", ON_PAGES)], ids=[*ROOMS, "seeds"]
 )
 def test_nobody_reads_a_word_that_the_dictionary_replaced(room, pattern):
-    said = {(name, match[0], text[:90]) for name, all_ in SOURCES.items() if name.startswith(room) for text in all_
-            if text not in EXPERTS for match in pattern.finditer(text)}  # fmt: skip
+    said = replaced(SPOKEN, room, pattern)
     assert not said, "\n".join(map(str, sorted(said)))
+
+
+@pytest.mark.parametrize("room, path", PLACES)
+def test_a_replaced_word_is_found_in_every_form_of_text(room, path):
+    for sentence in SENTENCES:
+        breach = {path: PLACES[room, path].format(sentence)}
+        found = replaced(spoken(SOURCE.with_breach(breach)), room, PATTERN)
+        assert {name for name, _, _ in found} == {path}, sentence
+
+
+def test_every_line_of_replaced_words_finds_its_sentence_and_the_help_is_read():
+    for words, sentence in zip(OLD, SENTENCES, strict=True):
+        assert re.search(rf"\b({words})\b", sentence, re.IGNORECASE)
+    assert replaced({"pages/planted.py": ["Choose a seed here."]}, "pages", ON_PAGES)
+    path = SOURCE.core["cli.ask"]
+    changed = Source(SOURCE.texts | {path: SOURCE.texts[path].replace('"""', '"""All records. ', 1)})
+    assert replaced(spoken(changed), "the help of", PATTERN)
 
 
 def long_sentences(text):
@@ -103,7 +150,24 @@ def long_sentences(text):
     return [sentence for sentence in sentences if len(re.findall(r"[\w{}][\w{}’'.,^=/%-]*", sentence)) > WORDS]
 
 
+def long_on_pages(spoken_texts):
+    """The (file, sentence) of every long sentence on a page."""
+    return {
+        (name, sentence)
+        for name, all_ in spoken_texts.items()
+        if name.startswith("pages")
+        for text in all_
+        for sentence in long_sentences(text)
+    }
+
+
 def test_no_sentence_on_a_page_is_long():
-    long = {(name, sentence) for name, all_ in SOURCES.items() if name.startswith("pages") for text in all_
-            for sentence in long_sentences(text)}  # fmt: skip
+    long = long_on_pages(SPOKEN)
     assert not long, "\n".join(map(str, sorted(long)))
+
+
+@pytest.mark.parametrize("room, path", [place for place in PLACES if place[0] == "pages"])
+def test_a_long_sentence_is_found(room, path):
+    sentence = f"{'word ' * WORDS}end."
+    breach = {path: PLACES[room, path].format(f"Short. {sentence}")}
+    assert long_on_pages(spoken(SOURCE.with_breach(breach))) == {(path, sentence)}

@@ -288,7 +288,8 @@ def test_a_column_and_typed_questions_carry_the_intervals_of_the_release_and_are
     assert words(app).count(why) == 2
     assert "From the release alone, at 95%: in this table" in words(app)
     asked(app, FIRST, text, "ratio")
-    assert f"cannot be bounded: noise does not tell ({text}) apart from 0" in words(app)
+    assert f"There is no upper bound: noise does not tell ({text}) apart from 0." in words(app)
+    assert re.search(r"in this table \d\S* or more, in the population it was drawn from \d\S* or more\.", words(app))
 
 
 def test_stakeholders_see_what_the_release_says_and_nothing_real():

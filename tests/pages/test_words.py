@@ -29,12 +29,24 @@ def visible(app):
     return "\n".join(str(text) for text in texts)
 
 
+def unexplained(text, explained, words):
+    """The words that a text holds and whose meaning is not in what explains it."""
+    shown = {word for word in words if re.search(rf"\b{word}s?\b", text, re.IGNORECASE)}
+    return {word for word in shown if meaning(word) not in explained}
+
+
 def test_a_word_that_stands_on_a_page_is_explained_on_it():
+    words = (*ASKED, "disagreement", "seed")
     compare = compared(details="Where from")
     for app, missing in ((open_page("explore", sample="census"), {"frontier"}), (compare, set())):
         text = visible(app)
         help_ = f"{tooltips(app)}\n{text}"
-        shown = {word for word in (*ASKED, "disagreement", "seed") if re.search(rf"\b{word}s?\b", text, re.IGNORECASE)}
-        assert not [word for word in shown if meaning(word) not in help_]
+        assert not unexplained(text, help_, words)
         assert {word for word in ASKED if meaning(word) not in help_} == missing
     assert meaning() is None
+
+
+def test_a_word_without_its_meaning_is_found():
+    for word in ASKED:
+        assert unexplained(f"Two {word}s here.", "", ASKED) == {word}
+        assert not unexplained(f"Two {word}s here.", f"It is: {meaning(word)}", ASKED)

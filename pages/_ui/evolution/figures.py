@@ -87,7 +87,10 @@ def figures() -> None:
         name = left.selectbox("Figure", list(FIGURES), 1, key="pe-figure", **KEPT)
         figure = FIGURES[name]
         n = middle.selectbox(
-            "n, private points", figure.sizes, figure.sizes.index(1000), key=f"pe-n-{name[:4]}{name[-3:]}",
+            "n, private points",
+            figure.sizes,
+            figure.sizes.index(1000),
+            key=f"pe-n-{name[:4]}{name[-3:]}",
             persist_state="session",
         )
         runs = right.number_input(
