@@ -264,7 +264,7 @@ def test_looking_and_noting_never_spend(store):
     assert (after.spent, after.left) == (before.spent, before.left)
     assert after.releases[0]["state"] == "released"
     assert after.releases[1]["state"] == "reserved, never finished"
-    with refused("no release 99"):
+    with refused("entry 99 is no release"):
         store.note(99, "note")
 
 

@@ -269,7 +269,7 @@ def forge(folder, name):
     (label, one), (other, two) = (re.match(r'("[^"]*"|[^,]*),(.*)', line).groups() for line in (first, second))
     path.write_text("\n".join([head, f"{label},{two}", f"{other},{one}", *rest]) + "\n")
     facts = rewrite(folder, "release.json", lambda facts: facts["files"].update({name: verifier.digest(path)}))
-    (folder / "card.html").write_text(card(facts))
+    (folder / "card.html").write_text(card(facts, 1))
 
 
 def invent(folder):
@@ -294,8 +294,8 @@ def invent(folder):
         facts["dataset"]["spent"]["epsilon"] = row["total_epsilon"]
 
     facts = rewrite(folder, "release.json", told)
-    (folder / "card.html").write_text(card(facts))
-    (folder / "review.html").write_text(review_page(facts))
+    (folder / "card.html").write_text(card(facts, 1))
+    (folder / "review.html").write_text(review_page(facts, 1))
     (folder / "registry.yaml").write_text(registry.entry(facts, 3))
     proof = (folder / "proof.html").read_text()
     (folder / "proof.html").write_text(re.sub(r"≤ [\d.]+ at", "≤ 0.01 at", proof))

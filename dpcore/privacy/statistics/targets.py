@@ -143,9 +143,9 @@ class PlainRisk(_RangedDraw):
 class RankError(_RangedDraw):
     """A draw by ranks: x ∝ exp(−k|#{z_i ≤ x}/n − q|) on an interval K, the exponential mechanism at ε₀.
 
-    Rows are first moved to the cells of a public grid, each by itself, so that neighbours stay neighbours. Replacing
+    Rows are first moved to the steps of a public grid, each by itself, so that neighbours stay neighbours. Replacing
     one row moves #{z_i ≤ x} by at most 1, so that the exponent moves by k/unit at most either way, ratios span
-    2k/unit, and k = ε₀ · unit/2. The sampler "rank" reads ranks and not the risk, and draws a cell.
+    2k/unit, and k = ε₀ · unit/2. The sampler "rank" reads ranks and not the risk, and draws a step.
     Source: Smith 2011, Algorithm 2; McSherry, Talwar 2007.
     """
 
