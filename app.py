@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from pages._ui.jobs import changes, memory
-from pages._ui.jobs.pool import pool
+from pages._ui.components.frame import frame
+from pages._ui.components.menu import DATA, MENU
+from pages._ui.jobs import browser_memory, table_changes
+from pages._ui.jobs.shared_pool import pool
 from pages._ui.server import serving
-from pages._ui.shell import link, table, wall
-from pages._ui.shell.frame import frame
-from pages._ui.shell.menu import DATA, MENU
+from pages._ui.session import address_link, stakeholder_wall, table
 
 if __name__ != "__main__":  # imported by `streamlit run`, to serve all pages; as a page it is run
     app = st.App(__file__, **serving.parts())
@@ -22,10 +22,10 @@ else:
     frame(page.title)
     try:
         if page.title == DATA:  # it draws itself what is on its way
-            wall.guarded(page.run)
-        elif changes.taken_in():
+            stakeholder_wall.guarded(page.run)
+        elif table_changes.taken_in():
             if table().uploaded:
-                memory.remember(table())
-            wall.guarded(page.run)
+                browser_memory.remember(table())
+            stakeholder_wall.guarded(page.run)
     finally:
-        link.say()
+        address_link.say()

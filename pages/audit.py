@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages._ui.audit import game as audits
-from pages._ui.shell import refusals
+from pages._ui.components import refusals
 
 outcome = st.container()
 left, right = st.columns([3, 2], gap="large")

@@ -2,12 +2,22 @@
 
 import streamlit as st
 
-from pages._ui.compare import ask, causes, measures, others, purposes, report, summary, sweeps
+from pages._ui.compare import (
+    epsilon_search,
+    error_measures,
+    error_sources,
+    meeting_report,
+    other_tools,
+    purpose_scores,
+    sweep_jobs,
+    worst_errors,
+)
 from pages._ui.compare import overview as compare
-from pages._ui.jobs import counting, watch
-from pages._ui.shell import give, is_withheld, refusals, row, say_left_out, stakeholder, tried, unfinished
-from pages._ui.shell import table as current_table
-from pages._ui.shell.wall import LIMITED
+from pages._ui.components import refusals, row, tried, unfinished
+from pages._ui.jobs import counting_job, watch
+from pages._ui.session import give, is_withheld, say_left_out, stakeholder
+from pages._ui.session import table as current_table
+from pages._ui.session.stakeholder_wall import LIMITED
 
 TABS = ("Ranking", "Where from", "Conclusions", "Purposes", "Other tools", "Report")
 AT_ONCE = 60.0  # seconds of runs on a public sample that begin without a press
@@ -21,9 +31,9 @@ ORDER = """<style>.st-key-lead {display: none;}
 :has(> .st-key-asked-words) {order: 1;}}</style>"""
 PRESSED = "compare-pressed"  # kept until it is served: the run that hears a press may end early for a newer one
 
-table, sweep = current_table(), sweeps.current()
+table, sweep = current_table(), sweep_jobs.current()
 tried(table)
-if unfinished(table, "compare here") or not counting.ready(table):
+if unfinished(table, "compare here") or not counting_job.ready(table):
     st.stop()
 
 if sweep.asked is not None and sweep.asked[:2] != (table, table.version):
@@ -31,12 +41,12 @@ if sweep.asked is not None and sweep.asked[:2] != (table, table.version):
 with refusals():
     with st.sidebar:
         workload, plan = compare.settings(table, sweep)
-    if not counting.have(table, workload):
+    if not counting_job.have(table, workload):
         st.stop()
     st.html(ORDER)
     front = st.container(key="front")
     with front.container(key="asked"):
-        asked = ask.front_door(table, workload, st.session_state["questions"], st.session_state["delta"])
+        asked = epsilon_search.front_door(table, workload, st.session_state["questions"], st.session_state["delta"])
     if is_withheld(table):
         if table.unit.person is not None:
             st.caption(LIMITED.format(size=table.n))
@@ -72,13 +82,13 @@ if stakeholder():
     st.stop()
 look = st.sidebar.expander("For experts", icon=":material/monitoring:")
 with look:
-    measure = measures.choose(sweep)
+    measure = error_measures.choose(sweep)
 
 ranking, where, concluded, purposed, others_tab, meeting = st.tabs(
     TABS, key="details", on_change="rerun", bind="query-params"
 )
 with others_tab:
-    other = others.bring(table, sweep)
+    other = other_tools.bring(table, sweep)
 with chart:
     chosen = compare.panel(sweep, measure, other, look, asked)
     if chosen is not None:
@@ -87,17 +97,17 @@ with ranking:
     if ranking.open:
         compare.regrets(sweep, measure)
         if asked is not None:
-            ask.by_runs(table, sweep, asked, st.session_state["compared"])
+            epsilon_search.by_runs(table, sweep, asked, st.session_state["compared"])
 with where:
     if where.open:
-        summary.worst(sweep, chosen)
-        causes.taken_apart(table, sweep, chosen)
+        worst_errors.worst(sweep, chosen)
+        error_sources.taken_apart(table, sweep, chosen)
 with concluded:
     if concluded.open:
-        causes.conclusions(sweep)
+        error_sources.conclusions(sweep)
 with purposed:
     if purposed.open:
-        purposes.served(sweep)
+        purpose_scores.served(sweep)
 with meeting:
     if meeting.open:
-        report.download(table, sweep)
+        meeting_report.download(table, sweep)

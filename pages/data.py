@@ -2,22 +2,23 @@
 
 import streamlit as st
 
-from pages._ui.data import choosing, decisions, measuring, public
-from pages._ui.data.grid import grid
-from pages._ui.data.on_server import TEXTS
+from pages._ui.components import heading, line
+from pages._ui.data import decisions, public_view, schema_measurement, table_choice
+from pages._ui.data.column_grid import grid
 from pages._ui.data.readiness import policies, readiness
-from pages._ui.jobs import memory
-from pages._ui.jobs.counting import ready
-from pages._ui.shell import heading, here, is_withheld, line, plain, session, stakeholder
+from pages._ui.data.server_tables import TEXTS
+from pages._ui.jobs import browser_memory
+from pages._ui.jobs.counting_job import ready
+from pages._ui.session import here, is_withheld, plain, session, stakeholder
 
 TABS = ("File and schema", "Rows", "Impossible combinations", "For experts")
 
-current = choosing.choose_table()
+current = table_choice.choose_table()
 st.caption(plain(current.source, 400))
-memory.remember(current, says=True)
+browser_memory.remember(current, says=True)
 if is_withheld(current):
     line(current)
-    public.show(current)
+    public_view.show(current)
     st.stop()
 place = decisions.decide(current)
 line(current)  # once it is known who is protected
@@ -28,7 +29,7 @@ else:
     grid(current, place is None)
     decisions.summary(current)
 known = current.domain is not None and not hidden and ready(current)
-measuring.panel(current, place)
+schema_measurement.panel(current, place)
 
 files, rows, impossible, cost = st.tabs(TABS, key="data-part", on_change="rerun")
 with rows:
@@ -43,7 +44,7 @@ with rows:
             policies(current)
 with impossible:
     if not hidden:
-        choosing.impossible(current)
+        table_choice.impossible(current)
 with cost:
     if known and cost.open:
         readiness(current)
@@ -51,16 +52,16 @@ with cost:
         st.caption("Time and memory of every algorithm are known once nothing is left to decide.")
 with files:
     if current.guesses and current.name.lower().endswith(TEXTS) and not stakeholder():
-        choosing.ways_to_read(current)
+        table_choice.ways_to_read(current)
     with st.expander("Save or load these settings"):
         if not hidden:
-            choosing.download_schema(current)
-        choosing.upload_schema(current)
+            table_choice.download_schema(current)
+        table_choice.upload_schema(current)
     st.markdown(
         "- **Public**: the schema (what the lines above state), the number of rows, questions and all settings.\n"
         "- **Private**: every value of every row. Columns that are not in the schema are never read.\n"
         "- **Protected**: what an algorithm releases; its cost is in the budget record.\n"
         "- **Uses real data**: errors and real values on these pages. They are for exploring. Do not publish them."
     )
-    words = choosing.WHERE if current.large is None else choosing.WHERE_IN_PARTS
+    words = table_choice.WHERE if current.large is None else table_choice.WHERE_IN_PARTS
     st.caption(words.format(here=here()))

@@ -2,24 +2,24 @@
 
 import streamlit as st
 
-from pages._ui.evolution import choice, figures, lessons, on_table, player
-from pages._ui.shell import refusals
+from pages._ui.components import refusals
+from pages._ui.evolution import method_choice, noise_lessons, paper_figures, player, table_evolution
 
 
 def experts() -> None:
     """Draw the paper's figures, and two lessons on its noise."""
     research, two = st.tabs(("The paper's figures", "Two lessons on its noise"))
     with research:
-        figures.figures()
+        paper_figures.figures()
     with two:
-        lessons.lessons()
+        noise_lessons.lessons()
 
 
 FIRST = "Watch"
 PARTS = {
     FIRST: player.watch_it,
-    "My places": choice.choose,
-    "My table": on_table.on_a_table,
+    "My places": method_choice.choose,
+    "My table": table_evolution.on_a_table,
     "For experts": experts,
 }
 

@@ -6,11 +6,12 @@ from html import escape
 import streamlit as st
 
 from dpcore import ALGORITHMS
-from dpcore.params import LETTERS, parameters
-from dpcore.tags import Tag
-from pages._ui.glossary.examples import examples
-from pages._ui.shell import number, plain, row, tag
-from pages._ui.shell.words import GLOSSARY, picture
+from dpcore.core.parameters import LETTERS, parameters
+from dpcore.core.provenance import Tag
+from pages._ui.components import number, row, tag
+from pages._ui.components.glossary_words import GLOSSARY, picture
+from pages._ui.glossary.glossary_examples import examples
+from pages._ui.session import plain
 
 TABS = "glossary-part"  # the key of what is open
 CARDS = (  # a card opens on the rest of its meaning and on its example; the first is wide

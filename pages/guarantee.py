@@ -3,20 +3,20 @@
 import streamlit as st
 
 from dpcore import Budget
-from pages._ui.guarantee import costs, promise, proof, total
-from pages._ui.guarantee.planned import plan
-from pages._ui.shell import controls, parts, refusals, tried
-from pages._ui.shell import table as current_table
+from pages._ui.components import parameter_widgets, parts, refusals, tried
+from pages._ui.guarantee import accountant_costs, all_releases, plan_proof, promise
+from pages._ui.guarantee.planned_release import plan
+from pages._ui.session import table as current_table
 
 table = current_table()
 tried(table)
 drawing, right = st.columns(2, gap="medium")
 with right:
     with st.container(horizontal=True):
-        epsilon, times = controls.epsilon_slider(), promise.releases()
+        epsilon, times = parameter_widgets.epsilon_slider(), promise.releases()
     headline = st.container()
     settings = st.expander("For experts", icon=":material/tune:")
-    delta = controls.delta_slider(settings)
+    delta = parameter_widgets.delta_slider(settings)
     with refusals():
         budget = Budget(epsilon, delta)
         planned = plan(table, budget, times, settings)
@@ -33,8 +33,8 @@ parts(
     {
         "Suspicions": lambda: promise.suspicion(budget, times, planned),
         "Mistakes": lambda: promise.mistakes(budget, times, planned),
-        "Cost": lambda: planned and costs.costs(budget, planned),
-        "Proof": lambda: planned and proof.proof(planned),
-        "All releases": lambda: total.total(table),
+        "Cost": lambda: planned and accountant_costs.costs(budget, planned),
+        "Proof": lambda: planned and plan_proof.proof(planned),
+        "All releases": lambda: all_releases.total(table),
     },
 )

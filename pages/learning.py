@@ -2,12 +2,15 @@
 
 import streamlit as st
 
-from pages._ui.learning import on_table, plane, privacy, quantile
+from pages._ui.components import in_memory, refusals, tried, unfinished
+from pages._ui.learning import quantile, quantile_privacy, sampler_plane, table_learning
 from pages._ui.learning.quantile import PARTS
-from pages._ui.shell import WHOLE, in_memory, refusals, tried, unfinished
-from pages._ui.shell import table as current_table
+from pages._ui.session import WHOLE
+from pages._ui.session import table as current_table
 
-SHOWN = dict(zip(PARTS, (quantile.line, plane.plane, on_table.whole, privacy.guarantee), strict=True))
+SHOWN = dict(
+    zip(PARTS, (quantile.line, sampler_plane.plane, table_learning.whole, quantile_privacy.guarantee), strict=True)
+)
 
 table = current_table()
 tried(table, WHOLE)
@@ -19,7 +22,7 @@ with refusals():
         label_visibility="collapsed",
     )  # fmt: skip
     part = part or PARTS[0]  # an empty address asks for nothing, though it is required
-    if SHOWN[part] is not privacy.guarantee and not in_memory(table):
+    if SHOWN[part] is not quantile_privacy.guarantee and not in_memory(table):
         st.stop()
     shown = st.container()
     experts = st.expander("For experts", icon=":material/tune:", key="learning-experts", on_change="rerun")

@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from pages._ui.lessons import patient
+from pages._ui.lessons import patient_counts
 from pages._ui.lessons.lesson import LESSONS
 
-patient.problem()
+patient_counts.problem()
 places = [*st.columns(3), *st.columns(3)]
 for number, (place, lesson) in enumerate(zip(places, LESSONS.values(), strict=True), 1):
     with place.container(border=True, height="stretch"):

@@ -3,20 +3,21 @@
 import streamlit as st
 
 from dpcore import InputError
-from dpcore.publishing.prepared import OpenRelease
-from dpcore.tags import Tag
-from pages._ui.jobs import counting, watch
-from pages._ui.release import desk as release_desk
-from pages._ui.release import files as release_files
-from pages._ui.release import ledger as release_ledger
-from pages._ui.release import request as release_request
-from pages._ui.shell import gauge as shared_gauge
-from pages._ui.shell import heading, is_withheld, owner, tried, unfinished
-from pages._ui.shell import ledger as shared_ledger
-from pages._ui.shell import table as current_table
-from pages._ui.shell.frame import line_place
-from pages._ui.shell.opened import AGAIN
-from pages._ui.shell.wall import PREPARED, unless_private
+from dpcore.core.provenance import Tag
+from dpcore.release.preparation import OpenRelease
+from pages._ui.components import budget_gauge as shared_gauge
+from pages._ui.components import heading, tried, unfinished
+from pages._ui.components.frame import line_place
+from pages._ui.jobs import counting_job, watch
+from pages._ui.release import downloads as release_files
+from pages._ui.release import ledger_view as release_ledger
+from pages._ui.release import release_job as release_desk
+from pages._ui.release import release_request
+from pages._ui.session import is_withheld, owner
+from pages._ui.session import release_ledger as shared_ledger
+from pages._ui.session import table as current_table
+from pages._ui.session.schema_share import AGAIN
+from pages._ui.session.stakeholder_wall import PREPARED, unless_private
 
 table, desk = current_table(), release_desk.current()
 tried(table, AGAIN)
@@ -56,7 +57,7 @@ if is_withheld(table):  # to prepare a release is to read the table
     steps.info(PREPARED, icon=":material/visibility_off:")
     release_ledger.view(ledger, sets)
     st.stop()
-if table.opening is None and (unfinished(table, "release here") or not counting.ready(table)):
+if table.opening is None and (unfinished(table, "release here") or not counting_job.ready(table)):
     release_ledger.view(ledger, sets)
     st.stop()
 
@@ -69,7 +70,7 @@ try:
             fields = release_request.dataset(table, sets, fields_place, fold)
             needed, reason = release_request.reason(table)
             request = release_request.request(table, fields, reason or "not given yet" * needed, slider, fold)
-            if not counting.have(table, request.workload):
+            if not counting_job.have(table, request.workload):
                 st.stop()
             ready = release_request.ready_for(request, table)
             if ready is None:

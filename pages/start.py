@@ -2,8 +2,9 @@
 
 import streamlit as st
 
-from pages._ui.shell import controls, here
-from pages._ui.shell.state import SAMPLES
+from pages._ui.components import parameter_widgets
+from pages._ui.session import here
+from pages._ui.session.current_table import SAMPLES
 from pages._ui.start import admissions as start
 
 # A door is a card that is a link as a whole; its three are as tall as the chart and its slider.
@@ -30,7 +31,7 @@ STYLE = """<style>
 epsilon = start.chosen()
 left, right = st.columns([3, 2], gap="large")
 st.html(STYLE)
-at = {"or-epsilon": controls.number(epsilon)}  # where the address names none
+at = {"or-epsilon": parameter_widgets.number(epsilon)}  # where the address names none
 with left:
     start.draw(epsilon)
     st.page_link("pages/guarantee.py", label="What does this ε mean?", icon=":material/verified_user:", query_params=at)

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from tests.serving import serving
+from tests.running_app import serving
 
 FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",

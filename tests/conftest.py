@@ -14,7 +14,7 @@ from xdist.scheduler import LoadScopeScheduling
 from dpcore import Budget
 from dpcore.privacy.accounting.budget import Priced
 from tests.chromium import chromium, page, server
-from tests.cli.files import write_files
+from tests.cli.command_files import write_files
 
 __all__ = ["chromium", "page", "server"]
 
@@ -67,7 +67,7 @@ def pytest_xdist_make_scheduler(config, log):
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """The working folder, in which the files of `tests.cli.files` lie."""
+    """The working folder, in which the files of `tests.cli.command_files` lie."""
     write_files(tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -38,8 +38,8 @@ def rooms(top):
 
 def main():
     """Print the size of every room, and how many lines a release rests on."""
-    from tests.source import Source
-    from tests.trust import summary
+    from tests.source_map import Source
+    from tests.trusted_lines import summary
 
     for top in ("dpcore", "pages", "tests"):
         token_counts, line_counts = rooms(top)

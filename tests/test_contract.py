@@ -11,15 +11,16 @@ import numpy as np
 import pytest
 
 from dpcore import ALGORITHMS, Budget, InputError, Marginals, PointRelease, QueryRelease, RiskMinimisation, Rows, Run
-from dpcore.algorithms.base import Step, make_plan
-from dpcore.errors import PrivacyWarning
+from dpcore.algorithms.algorithm import Step, make_plan
+from dpcore.core.errors import PrivacyWarning
+from dpcore.core.parameters import build, parameters
+from dpcore.core.provenance import Tag
 from dpcore.evaluation.run import compare, pairs_with, subgroups
-from dpcore.geometry.transport import w1
-from dpcore.params import build, parameters
-from dpcore.releases import Histogram, UnbiasedAnswers
-from dpcore.tags import Tag
-from tests import point_tasks, risk_tasks
-from tests.helpers import (
+from dpcore.models.releases import Histogram, UnbiasedAnswers
+from dpcore.problems.transport import w1
+from tests import point_problems, risk_problems
+from tests.replay import recorded, replay
+from tests.small_problems import (
     BUDGET,
     QUERIES,
     TASKS,
@@ -40,15 +41,14 @@ from tests.helpers import (
     variants,
     wide_task,
 )
-from tests.tape import recorded, replay
 
 PURE = Budget(1, 0)
 BUDGETS = [BUDGET, PURE, Budget(0.01, 1e-9)]
 KINDS = {
     QueryRelease: (variants(), TASKS, ("mixed", "union")),
-    PointRelease: (point_tasks.variants(), point_tasks.REGIONS, ()),
+    PointRelease: (point_problems.variants(), point_problems.REGIONS, ()),
 }
-KINDS[RiskMinimisation] = (risk_tasks.variants(), risk_tasks.TASKS, ("mean on R^d", "logistic"))
+KINDS[RiskMinimisation] = (risk_problems.variants(), risk_problems.TASKS, ("mean on R^d", "logistic"))
 COMMON = {QueryRelease: "2-way", PointRelease: "disc", RiskMinimisation: "median"}
 
 
@@ -80,9 +80,9 @@ def records(name, where):
     if kind is QueryRelease:
         return task(where)
     if kind is PointRelease:
-        region = point_tasks.REGIONS[where]
-        return point_tasks.task(region.uniform(60, seeded(0)), region)
-    return risk_tasks.task(where, 3 if name == "alternating_sampler" else 60)
+        region = point_problems.REGIONS[where]
+        return point_problems.task(region.uniform(60, seeded(0)), region)
+    return risk_problems.task(where, 3 if name == "alternating_sampler" else 60)
 
 
 def served(name, settings, where, budget):
@@ -117,7 +117,7 @@ def test_every_variant_serves_a_task_of_the_grid():
     for kind, (settings, _, two) in KINDS.items():
         for name, setting in settings:
             assert any(served(name, setting, where, BUDGET)[-1] for where in (COMMON[kind], *two)), (name, setting)
-    learners = {name for name in risk_tasks.LEARNERS if served(name, {}, "median", PURE)[-1]}
+    learners = {name for name in risk_problems.LEARNERS if served(name, {}, "median", PURE)[-1]}
     assert learners == {"exponential", "rank_exponential"}
 
 
@@ -225,7 +225,7 @@ def test_same_seed_same_run_whatever_is_recorded_of_it_and_another_seed_another(
 
 
 @quiet
-@parametrize("name, settings", [*point_tasks.variants(), *risk_tasks.variants()[::3]])
+@parametrize("name, settings", [*point_problems.variants(), *risk_problems.variants()[::3]])
 def test_same_seed_same_points_and_parameters_and_another_seed_others(name, settings):
     algorithm, problem, rows, plan = served(name, settings, COMMON[ALGORITHMS[name].problem], BUDGET)
     if plan:

@@ -32,7 +32,12 @@ def test_the_readme_is_short_and_names_every_command_and_a_schema_that_is_one():
     assert domain_from_json(json.loads(schema)).names == ("sex", "age", "income")
 
 
-READERS = {"read_table", "read", "read_task", "open_table"}  # functions that read a table, by the names commands know them by
+READERS = {
+    "read_table",
+    "read",
+    "read_task",
+    "open_table",
+}  # functions that read a table, by the names commands know them by
 PROTECTED = {"release", "ask"}  # the one release that is, and a reader of what it wrote
 
 

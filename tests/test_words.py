@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from dpcore.cli import COMMANDS
-from tests.source import Source
+from tests.source_map import Source
 
 # What the dictionary replaced: by another word, by the reader's question, or by nothing.
 OLD = (
@@ -104,7 +104,7 @@ ROOMS = ("dpcore", "pages", "app.py", "README.md", "the help of")
 # A file in each room and form, with a place for a sentence.
 PLACES = {
     ("dpcore", "dpcore/planted.py"): "x = '{}'",
-    ("dpcore", "dpcore/cli/ask.py"): "x = f'{{y}} {}'",
+    ("dpcore", "dpcore/cli/commands/ask.py"): "x = f'{{y}} {}'",
     ("dpcore", "dpcore/planted.toml"): "[a]\nb = ['{}']",
     ("dpcore", "dpcore/planted.html"): "<p title='x'>{{% if a %}}{}</p>",
     ("pages", "pages/planted.py"): "def f():\n    show('{}')",

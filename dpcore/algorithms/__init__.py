@@ -1,23 +1,23 @@
 """The registry: adding an algorithm is one class, what is said of it in `about.toml`, and one line here."""
 
-from .base import Algorithm
-from .dual_query import DQRS, DualQuery
-from .entropy_projection import PEP
-from .evolution import PrivateEvolution
-from .evolution_table import PrivateEvolutionTable
-from .frank_wolfe import DPFW
-from .gradient_descent import DPSGD, NoisyGD
-from .graphical import AIM
-from .maximum_entropy import GaussianMaxEnt
-from .mirror_descent import DPAM
-from .multiplicative_weights import MWEM
-from .perturbation import ObjectivePerturbation, OutputPerturbation
-from .perturbed_leader import FEM, SepFEM
-from .private_multiplicative_weights import PMW
-from .regularised import AlternatingSampler, Exponential, RankExponential, RegularizedExponential
-from .relaxed import GEM, RAP
-from .residual import Residual
-from .signed_measure import PSMM
+from .algorithm import Algorithm
+from .points.private_evolution import PrivateEvolution
+from .points.signed_measure import PSMM
+from .query_release.aim import AIM
+from .query_release.dual_query import DQRS, DualQuery
+from .query_release.frank_wolfe import DPFW
+from .query_release.gem_and_rap import GEM, RAP
+from .query_release.maximum_entropy import GaussianMaxEnt
+from .query_release.mirror_descent import DPAM
+from .query_release.mwem import MWEM
+from .query_release.pep import PEP
+from .query_release.perturbed_leader import FEM, SepFEM
+from .query_release.pmw import PMW
+from .query_release.private_evolution_table import PrivateEvolutionTable
+from .query_release.residual import Residual
+from .risk.exponential_samplers import AlternatingSampler, Exponential, RankExponential, RegularizedExponential
+from .risk.gradient_descent import DPSGD, NoisyGD
+from .risk.perturbation import ObjectivePerturbation, OutputPerturbation
 
 ALGORITHMS: dict[str, type] = {
     "gaussian_maxent": GaussianMaxEnt,

@@ -10,9 +10,9 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from ..errors import InputError, OverspendError, in_words, place_of_error
-from . import algorithms, ask, audit, evolve, learn, ledger, purposes, release, run, schema, score, sweep
-from .files import Plain, tell
+from ..core.errors import InputError, OverspendError, in_words, place_of_error
+from .commands import algorithms, ask, audit, evolve, learn, ledger, purposes, release, run, schema, score, sweep
+from .output_files import Plain, tell
 
 COMMANDS = {
     "algorithms": algorithms,

@@ -6,9 +6,9 @@ from typing import Any
 
 from .. import Budget, InputError, PrivacyUnit
 from ..algorithms import solving
-from ..numbers import MAX_ROWS, read_number
+from ..core.numbers import MAX_ROWS, read_number
+from ..core.types import Json, Texts
 from ..privacy.accounting import LARGEST, LARGEST_DELTA, SMALLEST, SMALLEST_DELTA
-from ..types import Json, Texts
 
 Argument = tuple[str, Json]  # its name, and what argparse is told of it
 

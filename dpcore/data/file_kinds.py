@@ -6,8 +6,8 @@ Only the first line counts, as it holds a text's header: whether a table is read
 import codecs
 from typing import BinaryIO
 
-from ..errors import InputError
-from ..types import value_object
+from ..core.errors import InputError
+from ..core.types import value_object
 
 MAX_START = 4096  # bytes that are looked at
 UTF_32 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)

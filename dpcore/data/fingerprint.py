@@ -21,11 +21,11 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from ..types import Array, Texts
-from .cell import canonical, distinct
-from .marks import mixed
+from ..core.types import Array, Texts
+from ..schema.cell_text import canonical, distinct
+from ..schema.column_readings import number_of
+from .cell_hashes import mixed
 from .misread import WAYS, Way, misread, misread_cells
-from .readings import number_of
 
 FORMAT = "4:"  # what fingerprints begin with; those of earlier formats begin with "2:" or "3:", or are bare
 FILE = "file:"  # what the marks of files begin with

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError
-from ..types import value_object
-from .marks import marks, mixed, persons
+from ..core.errors import InputError
+from ..core.types import value_object
+from .cell_hashes import marks, mixed, persons
 
 ROW = "one row"
 COUNTED = (

@@ -19,14 +19,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow.parquet import ParquetFile
 
-from ..errors import InputError
-from ..types import Array, Watch, frozen, unwatched
-from .cell import distinct
+from ..core.errors import InputError
+from ..core.types import Array, Watch, frozen, unwatched
+from ..schema.cell_text import distinct
+from ..schema.text_format import UNSTATED, TextFormat
+from .excel import first_sheet
 from .file_kinds import check_kind
-from .inputs import Source, check_names, content, explained, opened
-from .sheets import first_sheet
+from .input_files import Source, check_names, content, explained, opened
 from .text_file import OpenQuotesError, TextRows, guessed
-from .text_format import UNSTATED, TextFormat
 
 ENDINGS = (".csv", ".tsv", ".txt", ".xlsx", ".parquet")
 MOST_BYTES = {".parquet": 20_000_000_000, ".xlsx": 400_000_000}  # largest file of each kind

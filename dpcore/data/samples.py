@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError
-from ..types import Array, Json, frozen
-from .domain import Domain
+from ..core.errors import InputError
+from ..core.types import Array, Json, frozen
+from ..schema.domain import Domain
+from ..schema.schema_json import domain_from_json
 from .readers import read_json
-from .schema import domain_from_json
 
 
 @frozen

@@ -9,11 +9,11 @@ from typing import Any, BinaryIO, NoReturn
 
 import pandas as pd
 
-from ..errors import InputError
-from ..types import Json, Texts, frozen
+from ..core.errors import InputError
+from ..core.types import Json, Texts, frozen
+from ..schema.text_format import DELIMITERS, TextFormat
 from .file_kinds import check_kind
-from .inputs import check_names
-from .text_format import DELIMITERS, TextFormat
+from .input_files import check_names
 
 MOST_FILLED = 10_000_000  # cells of a piece of a file, and four a character: more come from short rows only
 SAMPLE = 1_000_000  # characters in which a file's header ends

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..intervals.usefulness import as_exact_as_sample, k_marginal
-from ..numbers import mean_of_all
-from ..types import Array, Json, value_object
-from ..workloads import Workload
+from ..accuracy.usefulness import as_exact_as_sample, k_marginal
+from ..core.numbers import mean_of_all
+from ..core.types import Array, Json, value_object
+from ..queries import Workload
 
 
 class ReleaseErrors:

@@ -16,21 +16,21 @@ import pandas as pd
 from scipy.special import softmax
 
 from ..algorithms import ALGORITHMS
-from ..data.domain import Rows
-from ..errors import InputError
-from ..geometry.regions import Ball
-from ..learning.losses import PiecewiseLinear, absolute, pinball
-from ..learning.risks import Risk, smallest
+from ..algorithms.risk import risk_bounds as theory
+from ..core.errors import InputError
+from ..core.provenance import Tag
+from ..core.types import Array, frozen
 from ..privacy.accounting import Budget, Plan, gdp_log_delta, gdp_mu
 from ..privacy.samplers.alternating import Proposal, walk
 from ..privacy.samplers.line import PiecewiseGaussian
 from ..privacy.samplers.plane import TangentBoxes
 from ..privacy.statistics import Density
 from ..problems import RiskMinimisation
-from ..tags import Tag
-from ..theory import learning as theory
-from ..types import Array, frozen
-from .diagnosis import held_out
+from ..problems.losses import PiecewiseLinear, absolute, pinball
+from ..problems.regions import Ball
+from ..problems.risks import Risk, smallest
+from ..schema.domain import Rows
+from .error_diagnosis import held_out
 
 PLACES = 240
 CELLS = 1500

@@ -10,16 +10,16 @@ import numpy as np
 from scipy.special import rel_entr
 from scipy.stats import chi2_contingency
 
-from ..data.domain import Domain, Rows
-from ..errors import InputError
-from ..intervals.known import known, values_of
-from ..intervals.linked import LEVEL, linked
-from ..parsing.questions import Question
+from ..accuracy.intervals.independence_test import LEVEL, linked
+from ..accuracy.intervals.unbiased_tables import known, values_of
+from ..core.errors import InputError
+from ..core.provenance import Tag
+from ..core.types import Array, Json, Rng, Tick, frozen, value_object
 from ..problems import QueryRelease
-from ..tags import Tag
-from ..types import Array, Json, Rng, Tick, frozen, value_object
-from ..workloads import Marginals
-from .diagnosis import counted, held_out
+from ..queries import Marginals
+from ..queries.questions import Question
+from ..schema.domain import Domain, Rows
+from .error_diagnosis import counted, held_out
 from .run import Run
 
 NUMBERS = 20  # whole numbers from which a target is one to come near to, and not to hit

@@ -12,22 +12,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..accuracy.meaning_of_epsilon import Promise
+from ..accuracy.usefulness import counts_rows
 from ..algorithms import registered_name
-from ..algorithms.base import Algorithm, Step, make_plan
-from ..data.domain import Countable, Domain, projected
-from ..errors import InputError, PrivacyWarning
-from ..intervals.usefulness import counts_rows
-from ..numbers import check_rows
+from ..algorithms.algorithm import Algorithm, Step, make_plan
+from ..core.errors import InputError, PrivacyWarning
+from ..core.numbers import check_rows
+from ..core.provenance import Tag
+from ..core.types import Array, Json, Rng, Texts, frozen, value_object
+from ..models.releases import Release
 from ..privacy.accounting import Budget, Plan, Spend, Spent, Sums, cautions
-from ..privacy.curators import curator_of
+from ..privacy.curators.curator_of_problem import curator_of
 from ..privacy.measurement import MeasuredAnswers
-from ..releases import Release
-from ..tags import Tag
-from ..theory.meaning import Promise
-from ..types import Array, Json, Rng, Texts, frozen, value_object
-from ..workloads import Marginals, Workload
-from .memory import Peak
+from ..queries import Marginals, Workload
+from ..schema.domain import Countable, Domain, projected
 from .metrics import Errors, ReleaseErrors, errors
+from .peak_memory import Peak
 from .truth import TRUTHS
 
 ERRORS = tuple(f.name for f in fields(Errors))[:4]  # the errors proper, in the order that tables show them

@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 
-from ..data.open_schema import OpenSchema
+from ..algorithms.schema_measurement.measure_schema import MeasuredSchema, measure_schema
+from ..algorithms.schema_measurement.measurement_plan import Division, plan_schema
+from ..core.types import Watch, unwatched
 from ..data.privacy_unit import PrivacyUnit
-from ..privacy.column_curator import ColumnCurator
-from ..schemas.measure import MeasuredSchema, measure_schema
-from ..schemas.plan import Division, plan_schema
-from ..types import Watch, unwatched
+from ..privacy.curators.column_curator import ColumnCurator
+from ..schema.partial_schema import OpenSchema
 
 OWN = 3  # the key of the schema's noise beside those of a run's
 

@@ -8,16 +8,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..data.domain import Countable, Rows
-from ..errors import InputError
-from ..geometry.transport import w1
-from ..intervals.usefulness import counts_rows
-from ..learning.risks import Risk, smallest
-from ..models.graphical import Graphical
+from ..accuracy.usefulness import counts_rows
+from ..core.errors import InputError
+from ..core.types import Array, value_object
+from ..models.graphical_model import Graphical
+from ..models.releases import Parameter, Points, Release
 from ..problems import PointRelease, QueryRelease, RiskMinimisation, check_distribution
-from ..releases import Parameter, Points, Release
-from ..types import Array, value_object
-from ..workloads import Marginals
+from ..problems.risks import Risk, smallest
+from ..problems.transport import w1
+from ..queries import Marginals
+from ..schema.domain import Countable, Rows
 from .metrics import Errors, ReleaseErrors, errors
 
 MOST_SCORED, SCORED = 400, 100  # tables that a tree answers after every step, and those of more that it does

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..types import Array, Rng, frozen
-from ..workloads import Workload
-from ..workloads.products import Products, blocks
+from ..core.types import Array, Rng, frozen
+from ..queries import Workload
+from ..queries.product_answers import Products, blocks
 
 MEMORY = (0.9, 0.99)  # Adam's decay rates for the mean gradient and its mean square
 INPUTS, HIDDEN = 16, 64  # sizes of the generator's layers

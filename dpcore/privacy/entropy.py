@@ -12,7 +12,7 @@ from typing import cast
 import numpy as np
 from randomgen import ChaCha
 
-from ..types import Rng
+from ..core.types import Rng
 
 NAME = "ChaCha20, keyed by the operating system's entropy"
 KEY_BYTES = 32

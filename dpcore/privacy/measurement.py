@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..types import Array, frozen
-from ..workloads import Workload
+from ..core.types import Array, frozen
+from ..queries import Workload
 from .accounting.budget import Gaussian, Pure, SubsampledGaussian
 
 SMALLEST = 1e-150  # standard deviation where nothing moves, so that it can be divided by

@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import ndtri
 
-from ..types import Array, Rng
-from .exact import STEPS
-from .flips import SLACK, below, flips
+from ..core.types import Array, Rng
+from .exact_bernoulli import SLACK, below, flips
+from .exact_samplers import STEPS
 
 
 def gaussian(values: Array, sigma: float, rng: Rng) -> Array:

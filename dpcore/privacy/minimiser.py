@@ -25,9 +25,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..learning.losses import PiecewiseLinear, Sloped, sloped
-from ..learning.risks import Risk, newton
-from ..types import Array
+from ..core.types import Array
+from ..problems.losses import PiecewiseLinear, Sloped, sloped
+from ..problems.risks import Risk, newton
 
 BLOCK = 4096
 UNIT = 2.0**-52

@@ -7,8 +7,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
-from tests.benchmarks.frame import main
-from tests.serving import Tab, processor, serving
+from tests.benchmarks.measuring import main
+from tests.running_app import Tab, processor, serving
 
 GOAL = 10.0  # seconds
 EMPTY = 3000  # bytes: a page has more

@@ -31,14 +31,14 @@ from dpcore import (
     read_table,
     samples,
 )
+from dpcore.accuracy.work_forecast import words
 from dpcore.algorithms import solving
-from dpcore.algorithms.base import forecast, make_plan
-from dpcore.algorithms.forecasts import words
-from dpcore.evaluation.diagnosis import nearest_of_model
-from dpcore.models.graphical import Graphical
-from dpcore.privacy.table_curator import TableCurator
-from tests.benchmarks.frame import took
-from tests.helpers import many
+from dpcore.algorithms.algorithm import forecast, make_plan
+from dpcore.evaluation.error_diagnosis import nearest_of_model
+from dpcore.models.graphical_model import Graphical
+from dpcore.privacy.curators.table_curator import TableCurator
+from tests.benchmarks.measuring import took
+from tests.small_problems import many
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
 ANY = math.inf

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dpcore import domain_from_json
-from dpcore.data.sources.counting import cover
-from dpcore.data.sources.parquet import ParquetSource
-from tests.benchmarks.frame import main, timed
-from tests.helpers import seeded
+from dpcore.data.sources.parquet_source import ParquetSource
+from dpcore.data.sources.table_counting import cover
+from tests.benchmarks.measuring import main, timed
+from tests.small_problems import seeded
 
 COLUMNS, GROUP = 15, 1_000_000
 SIZES = (2, 3, 5, 7, 9, 12, 16, 16, 10, 8, 6, 5, 4, 42, 2)

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from dpcore import Budget
 from dpcore.privacy.accounting import BoundedRange, Gaussian
-from dpcore.privacy.accounting.lifetime import Total, events_to_json
-from dpcore.publishing import chain
-from dpcore.publishing.ledger_store import Store, verify
-from tests.benchmarks.frame import main, timed
-from tests.publishing.charges import charge
+from dpcore.privacy.accounting.data_set_total import Total, events_to_json
+from dpcore.release.ledger import chain
+from dpcore.release.ledger.ledger_store import Store, verify
+from tests.benchmarks.measuring import main, timed
+from tests.release.ledger.ledger_charges import charge
 
 TOTAL, EACH = Budget(50, 1e-6), Budget(0.05, 1e-6)
 VERIFY, RESERVE = 3.0, 0.1  # seconds of a processor, for 10,000 releases

@@ -6,8 +6,8 @@ python -m tests.benchmarks.reading --rows 1000000    # in the folder of each of 
 import numpy as np
 
 from dpcore import Domain, limit_rows, read_table, samples, source_at
-from tests.benchmarks.frame import main, took
-from tests.helpers import column
+from tests.benchmarks.measuring import main, took
+from tests.small_problems import column
 
 TURNS = 2
 KINDS = ("csv", "parquet")

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 
 from dpcore import ALGORITHMS, Budget, Column, Domain, Marginals, PrivacyUnit, QueryRelease, Run, samples
-from dpcore.data.column import OTHER
-from dpcore.data.open_schema import OpenColumn, OpenSchema
+from dpcore.algorithms.schema_measurement.measurement_plan import plan_within, share_of
 from dpcore.evaluation.schema_trial import explore_schema
-from dpcore.schemas.plan import plan_within, share_of
-from tests.benchmarks.frame import main
-from tests.helpers import seeded
+from dpcore.schema.column import OTHER
+from dpcore.schema.partial_schema import OpenColumn, OpenSchema
+from tests.benchmarks.measuring import main
+from tests.small_problems import seeded
 
 BUDGET, GATE = Budget(1, 1e-9), 1.3
 NUMBERS = 20  # different numbers from which on a column is one of bins

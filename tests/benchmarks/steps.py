@@ -8,7 +8,7 @@ import time
 
 from playwright.sync_api import expect
 
-from tests.benchmarks.frame import live_page, main
+from tests.benchmarks.measuring import live_page, main
 
 VERDICT, SETTLED = 0.6, 1.5  # goals, in seconds, on a quiet machine
 WARM = 2  # steps before those that count

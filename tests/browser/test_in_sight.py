@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 
-from tests.hands import still
+from tests.browser_actions import still
 
 SIZES = {"wide": (1440, 900), "low": (1280, 720), "short": (1440, 480), "zoomed": (720, 450), "phone": (390, 844)}
 COVERED = """() => {

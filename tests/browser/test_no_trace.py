@@ -8,9 +8,9 @@ from pathlib import Path
 import pandas as pd
 from playwright.sync_api import expect
 
-from tests.hands import heads, menu, sees, still
-from tests.helpers import categorical, integer
-from tests.serving import serving
+from tests.browser_actions import heads, menu, sees, still
+from tests.running_app import serving
+from tests.small_problems import categorical, integer
 
 PLANTED, TYPED = "planted-4711", "typed-4711"  # in a cell; and in a schema, which the browser may keep
 LARGE = 2 * 2**20  # bytes: uploads of this size pass through a temporary file

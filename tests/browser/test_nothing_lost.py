@@ -5,8 +5,8 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.hands import click, epsilon_slider, heads, menu, sees, still
-from tests.helpers import integer, parametrize
+from tests.browser_actions import click, epsilon_slider, heads, menu, sees, still
+from tests.small_problems import integer, parametrize
 
 MEANT = "What does this ε mean?"
 OFF = "?sample=berkeley&epsilon=0.3&delta=1e-6"

@@ -6,8 +6,8 @@ import zipfile
 
 from playwright.sync_api import expect
 
-from dpcore.publishing.ledger_store import Store, verify
-from tests.hands import click, heads, menu, sees, sized
+from dpcore.release.ledger.ledger_store import Store, verify
+from tests.browser_actions import click, heads, menu, sees, sized
 
 NOW = "Release: permanent"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.typist import Typist
+from tests.random_typist import Typist
 
 SEED = 48
 EDITS = 12

@@ -5,4 +5,4 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def typed_here(here):
-    """Every command is typed among the files of `tests.cli.files`."""
+    """Every command is typed among the files of `tests.cli.command_files`."""

@@ -7,9 +7,9 @@ from functools import partial
 import pandas as pd
 
 from dpcore import read_json
-from tests.cli.files import arguments
+from tests.cli.command_files import arguments
 from tests.cli.test_release import released
-from tests.helpers import approx, cli, parametrize, refusal, write_json
+from tests.small_problems import approx, cli, parametrize, refusal, write_json
 
 rich = partial(released, epsilon=5, total=("40", "1e-6"))  # so that no interval is cut at 0
 

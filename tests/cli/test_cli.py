@@ -12,9 +12,9 @@ import pytest
 
 from dpcore import ALGORITHMS
 from dpcore.cli import main
-from dpcore.params import parameters
-from tests.cli.files import arguments
-from tests.helpers import QUERIES, approx, cli, parametrize
+from dpcore.core.parameters import parameters
+from tests.cli.command_files import arguments
+from tests.small_problems import QUERIES, approx, cli, parametrize
 
 
 def run_json(extra="", **changes):

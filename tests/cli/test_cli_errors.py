@@ -6,9 +6,10 @@ import sys
 
 import pytest
 
-from dpcore.cli import main, run
-from tests.cli.files import arguments, write_files
-from tests.helpers import QUERIES, cli, once, parametrize, refusal
+from dpcore.cli import main
+from dpcore.cli.commands import run
+from tests.cli.command_files import arguments, write_files
+from tests.small_problems import QUERIES, cli, once, parametrize, refusal
 
 
 @once

@@ -3,9 +3,9 @@
 import pandas as pd
 import pytest
 
-from tests.cli.files import SCHEMA, arguments
+from tests.cli.command_files import SCHEMA, arguments
 from tests.cli.test_release import released
-from tests.helpers import cli, write_json
+from tests.small_problems import cli, write_json
 
 TYPED = [{"impossible": {"sex": "f", "age": {"to": 21}}}, {"within": ["sex", "edu"], "which": {"m": "x"}}]
 

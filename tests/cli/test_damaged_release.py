@@ -6,9 +6,9 @@ from contextlib import chdir
 
 from dpcore import read_json
 from dpcore.cli import main
-from tests.cli.files import write_files
+from tests.cli.command_files import write_files
 from tests.cli.test_release import released
-from tests.helpers import once, parametrize, refusal, seeded, write_json
+from tests.small_problems import once, parametrize, refusal, seeded, write_json
 
 ODD = [[], -1e308, "\ud800"]
 

@@ -6,7 +6,7 @@ import pandas as pd
 
 from dpcore import read_json
 from tests.cli.test_release import order
-from tests.helpers import binned, categorical, cli, numeric, parametrize, refusal, write_json
+from tests.small_problems import binned, categorical, cli, numeric, parametrize, refusal, write_json
 
 EXACTLY = "--epsilon=200 --delta=1e-6"  # so much that the released counts are those of the table
 

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from dpcore import read_json
-from tests.helpers import cli, parametrize, refusal
-from tests.point_tasks import quarter
+from tests.point_problems import quarter
+from tests.small_problems import cli, parametrize, refusal
 
 CHOSEN = "--algorithm=private_evolution --epsilon=1 --delta=1e-4"
 GOOD = f"--ball=1 {CHOSEN}"

@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 from dpcore import read_json
-from dpcore.cli import schema
-from dpcore.data import guessing
-from dpcore.data.sources import files
+from dpcore.cli.commands import schema
+from dpcore.data.sources import open_source
+from dpcore.schema.inference import infer_schema
 from tests.cli.test_release import order
-from tests.helpers import cli, integer, parametrize, private, refusal, seeded, write_json
+from tests.small_problems import cli, integer, parametrize, private, refusal, seeded, write_json
 
 WIDE = {name: 30 for name in "abcdef"}  # 7.3e8 cells, which nobody lists
 
@@ -50,14 +50,14 @@ def test_a_run_on_parts_is_the_one_in_memory():
 
 
 def test_a_large_file_is_read_in_parts_unasked(monkeypatch):
-    monkeypatch.setattr(files, "LARGE", {".csv": 10})
+    monkeypatch.setattr(open_source, "LARGE", {".csv": 10})
     wide = "run wide.csv --schema=wide.json --queries=marginals:1 --epsilon=1 --algorithm=private_evolution_table"
     refusal("needs the rows one by one", wide)
     cli(f"{wide} --set=rounds=1 --no-stream")
 
 
 def test_a_schema_is_measured_on_a_whole_table_however_large(monkeypatch):
-    monkeypatch.setattr(files, "LARGE", {".csv": 10})
+    monkeypatch.setattr(open_source, "LARGE", {".csv": 10})
     columns = {n: integer(0, 29) for n in WIDE}
     columns["a"] = private("integer", bins=4)
     write_json("open.json", {"columns": columns})
@@ -115,13 +115,13 @@ def test_constraints_that_records_break_are_told_of_parts_too(capsys):
 
 def test_a_schema_of_many_cells_tells_progress_and_gives_advice_that_fits(capsys, monkeypatch):
     monkeypatch.setattr(schema, "MANY", 1)
-    monkeypatch.setattr("dpcore.cli.files.time", SimpleNamespace(monotonic=iter(range(0, 1000, 3)).__next__))
+    monkeypatch.setattr("dpcore.cli.output_files.time", SimpleNamespace(monotonic=iter(range(0, 1000, 3)).__next__))
     cli("schema t.csv --peek")
     said = capsys.readouterr().err.splitlines()
     assert said[0].startswith("note: t.csv: looking at ")
     assert said[1].startswith("0 of ")
     assert said[2].startswith("1 of ")
-    monkeypatch.setattr(guessing, "guess_column", lambda *_: (_ for _ in ()).throw(MemoryError))
+    monkeypatch.setattr(infer_schema, "guess_column", lambda *_: (_ for _ in ()).throw(MemoryError))
     cli("schema t.csv", code=2)
     error = capsys.readouterr().err.splitlines()[-1]
     assert "t.csv: the table needs more memory than there is; try a file with fewer rows" in error

@@ -3,8 +3,8 @@
 import pytest
 
 from dpcore import domain_to_json, read_json
-from tests.helpers import cli, parametrize, refusal, write_json
-from tests.risk_tasks import DOMAIN, table
+from tests.risk_problems import DOMAIN, table
+from tests.small_problems import cli, parametrize, refusal, write_json
 
 KEYS = {
     "n", "d", "G", "R", "s", "k", "mu", "tau", "stages", "risk_bound", "excess_risk", "parameter", "spent", "seconds",

@@ -7,17 +7,17 @@ import pandas as pd
 import pytest
 
 from dpcore import ALGORITHMS, Budget, InputError, Marginals, QueryRelease, read_json
-from dpcore.data.open_schema import open_schema_from_json
+from dpcore.accuracy.meaning_of_epsilon import Promise
+from dpcore.accuracy.promise_with_schema import promise_of
+from dpcore.algorithms.schema_measurement.measure_schema import measure_schema
+from dpcore.algorithms.schema_measurement.measurement_plan import share_of
 from dpcore.privacy.accounting import conversions, events_from_json
-from dpcore.publishing import prepared
-from dpcore.publishing.ledger_store import Store
-from dpcore.schemas.measure import measure_schema
-from dpcore.schemas.plan import share_of
-from dpcore.schemas.promise import promise_of
-from dpcore.theory.meaning import Promise
-from tests.cli.files import OPEN, arguments, people
+from dpcore.release import preparation
+from dpcore.release.ledger.ledger_store import Store
+from dpcore.schema.partial_schema import open_schema_from_json
+from tests.cli.command_files import OPEN, arguments, people
 from tests.cli.test_release import data_set, facts, order, paid, releases
-from tests.helpers import approx, binned, cli, parametrize, refusal, write_json
+from tests.small_problems import approx, binned, cli, parametrize, refusal, write_json
 
 SECRET = "only-one-row-says-this"
 
@@ -91,7 +91,7 @@ def test_it_is_charged_before_the_first_draw_and_stays_so(monkeypatch, when):
             measure_schema(*args)
         raise InputError("broken on purpose")
 
-    monkeypatch.setattr(prepared, "measure_schema", broken)
+    monkeypatch.setattr(preparation, "measure_schema", broken)
     refusal("broken on purpose", release())
     (data,) = Store("l.sqlite").show()
     assert data.releases[0]["state"] == "failed"
@@ -100,7 +100,7 @@ def test_it_is_charged_before_the_first_draw_and_stays_so(monkeypatch, when):
 
 
 def test_what_the_ledger_does_not_allow_is_not_drawn(monkeypatch, capsys):
-    monkeypatch.setattr(prepared, "measure_schema", lambda *_: pytest.fail("drawn"))
+    monkeypatch.setattr(preparation, "measure_schema", lambda *_: pytest.fail("drawn"))
     cli(release(total="1"), code=3)
     assert "needs" in capsys.readouterr().err
 
@@ -189,7 +189,7 @@ def test_a_private_schema_that_fails_stays_charged(monkeypatch):
         assert len(releases()) == 1, "charged first"
         raise InputError("broken on purpose")
 
-    monkeypatch.setattr("dpcore.publishing.private_schema.measure_column", broken)
+    monkeypatch.setattr("dpcore.release.measured_schema.measure_column", broken)
     refusal("broken on purpose", schema())
     assert releases()[0]["state"] == "failed"
 

@@ -17,15 +17,17 @@ import pandas as pd
 import pytest
 
 from dpcore import Budget, Marginals, Rows, domain_from_json, read_json
+from dpcore.accuracy.meaning_of_epsilon import Promise, guess_tile
 from dpcore.cli import main
 from dpcore.data.privacy_unit import COUNTED
 from dpcore.privacy.accounting import Accounting, Lifetime, Sums, events_from_json
-from dpcore.publishing import drafts, noise_key, publish, verifier
-from dpcore.publishing.card import LOOKED, PEEKED, card
-from dpcore.publishing.files import _weights, neutral
-from dpcore.publishing.ledger_store import Store, verify
-from dpcore.theory.meaning import Promise, guess_tile
-from tests.helpers import (
+from dpcore.release import publish
+from dpcore.release.evidence import verifier
+from dpcore.release.evidence.card import LOOKED, PEEKED, card
+from dpcore.release.ledger import drafts, noise_key
+from dpcore.release.ledger.ledger_store import Store, verify
+from dpcore.release.release_files import _weights, neutral
+from tests.small_problems import (
     QUERIES,
     approx,
     categorical,

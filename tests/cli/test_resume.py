@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from dpcore import read_json
-from tests.cli.files import write_files
-from tests.helpers import cli, parametrize, refusal
+from tests.cli.command_files import write_files
+from tests.small_problems import cli, parametrize, refusal
 
 SWEEP = ["sweep", "t.csv", "--schema=s.json", "--queries=marginals:1", "--algorithms=gaussian_maxent", "--epsilons=1"]
 KEPT = ["--repeat=1", "--json=o.json", "--csv=o.csv"]

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from dpcore import read_json
-from tests.helpers import approx, cli, parametrize, refusal
+from tests.small_problems import approx, cli, parametrize, refusal
 
 
 def scored(real, synthetic):

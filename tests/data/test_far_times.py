@@ -13,12 +13,12 @@ import pytest
 
 from dpcore import read_table
 from dpcore.cli import main
-from dpcore.data.cell import distinct
-from dpcore.data.cells import RawCells
+from dpcore.data.cell_hashes import marks, persons
 from dpcore.data.fingerprint import fingerprint
-from dpcore.data.marks import marks, persons
-from dpcore.data.sources.files import source_at
-from tests.helpers import categorical, column, integer, parametrize, write_json
+from dpcore.data.sources.open_source import source_at
+from dpcore.schema.cell_text import distinct
+from dpcore.schema.column_texts import RawCells
+from tests.small_problems import categorical, column, integer, parametrize, write_json
 
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 ZONES = (None, "UTC", "Europe/Berlin", "America/New_York", "Pacific/Kiritimati", "+14:00", "-23:59", "Africa/Monrovia")

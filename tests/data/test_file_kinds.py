@@ -16,8 +16,8 @@ from dpcore import InputError, read_json
 from dpcore.data import text_file
 from dpcore.data.file_kinds import DOUBTFUL, SIGNATURES
 from dpcore.data.readers import read, read_matrix
-from dpcore.data.sources.files import source_at
-from tests.helpers import cli, parametrize
+from dpcore.data.sources.open_source import source_at
+from tests.small_problems import cli, parametrize
 
 FRAME = pd.DataFrame({"a": [1, 2], "b": ["x", "y"]})
 TEXT = FRAME.to_csv(index=False)

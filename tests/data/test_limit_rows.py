@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore import domain_from_json, limit_rows
-from dpcore.data.marks import marks, persons
-from tests.helpers import parametrize, refused, seeded
+from dpcore.data.cell_hashes import marks, persons
+from tests.small_problems import parametrize, refused, seeded
 
 COLUMNS = ["who", "x", "y"]
 CELLS = st.sampled_from(["17", "17.0", " 17", "a", "A", "a ", "", "NA", "1,5", "1.5", "é", "-0", "0"])

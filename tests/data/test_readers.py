@@ -17,13 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcore import InputError, domain_from_json, domain_to_json, read_json, read_table
+from dpcore.core.errors import place_of_error
+from dpcore.data import excel, text_file
 from dpcore.data import readers as tables
-from dpcore.data import sheets, text_file
-from dpcore.data.cell import distinct
 from dpcore.data.readers import read_matrix
-from dpcore.data.text_format import TextFormat
-from dpcore.errors import place_of_error
-from tests.helpers import integer, parametrize, refused, seeded
+from dpcore.schema.cell_text import distinct
+from dpcore.schema.text_format import TextFormat
+from tests.small_problems import integer, parametrize, refused, seeded
 
 
 def read(content, name="t.csv"):
@@ -283,7 +283,7 @@ def test_a_sheet_of_broken_xml_is_refused(sheet):
 
 
 def test_a_small_file_that_unpacks_to_a_large_one_is_refused_before_it_is_unpacked(monkeypatch):
-    monkeypatch.setattr(sheets, "MOST_BYTES", 10_000_000)
+    monkeypatch.setattr(excel, "MOST_BYTES", 10_000_000)
     bomb = repacked({"xl/worksheets/sheet1.xml": bytes(10_000_001)})
     assert len(bomb) < 20_000
     with refused("unpacks to"):

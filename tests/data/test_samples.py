@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from dpcore import domain_from_json, read_json, read_table, samples
-from tests.helpers import approx, parametrize, refused
+from tests.small_problems import approx, parametrize, refused
 
 ASSETS = Path(__file__).parents[2] / "assets"
 

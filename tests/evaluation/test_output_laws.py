@@ -5,11 +5,11 @@ from scipy.stats import kstest
 
 from dpcore import ALGORITHMS, Budget, RiskMinimisation, Rows, Run
 from dpcore.evaluation import output_laws as laws
-from dpcore.geometry.regions import Ball
-from dpcore.learning.losses import Logistic, pinball
-from dpcore.parsing.tasks import grouped
-from tests.helpers import BUDGET, approx, final_errors, parametrize, refused, seeded
-from tests.risk_tasks import task
+from dpcore.problems.losses import Logistic, pinball
+from dpcore.problems.parse_tasks import grouped
+from dpcore.problems.regions import Ball
+from tests.risk_problems import task
+from tests.small_problems import BUDGET, approx, final_errors, parametrize, refused, seeded
 
 
 def column(n=5000):

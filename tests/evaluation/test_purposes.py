@@ -8,8 +8,20 @@ import pandas as pd
 from dpcore import Budget, Rows, read_json
 from dpcore.evaluation import purposes
 from dpcore.evaluation.purposes import Purposes, alarms_in_words
-from dpcore.parsing.questions import understand
-from tests.helpers import all_tables, approx, cli, codes, finished, refusal, refused, rows_of, seeded, told, write_json
+from dpcore.queries.questions import understand
+from tests.small_problems import (
+    all_tables,
+    approx,
+    cli,
+    codes,
+    finished,
+    refusal,
+    refused,
+    rows_of,
+    seeded,
+    told,
+    write_json,
+)
 
 DOMAIN = codes(2, 3, 2, 4)
 
@@ -125,7 +137,7 @@ def test_the_command_writes_points_resumes_them_and_refuses_anothers(tmp_path, m
     ((point,), scores) = first["points"], first["points"][0]["errors"]
     assert (point["epsilon"], point["seed"], first["task"]["target"]) == (1, 0, "a")
     assert all({"purpose", "value", "unit", "real", "sample", "nothing"} == set(one) for one in scores.values())
-    monkeypatch.setattr("dpcore.cli.purposes.run_made", None)
+    monkeypatch.setattr("dpcore.cli.commands.purposes.run_made", None)
     again = [*asked, "--resume"]
     cli(again)  # nothing is run again
     assert read_json("p.json") == first

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from dpcore import ALGORITHMS, Run
-from tests.helpers import BUDGET, approx, wide_task
+from tests.small_problems import BUDGET, approx, wide_task
 
 
 def test_of_very_many_tables_some_are_compared_after_a_step_and_all_at_the_end(monkeypatch):

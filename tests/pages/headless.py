@@ -8,12 +8,12 @@ import numpy as np
 from streamlit.testing.v1 import AppTest
 
 from dpcore import ALGORITHMS, Budget
-from pages._ui.server import address
-from pages._ui.shell.state import sample_table
-from tests.helpers import all_tables, finished
+from pages._ui.server import page_address
+from pages._ui.session.current_table import sample_table
 from tests.size import ROOT
+from tests.small_problems import all_tables, finished
 
-address.keep()  # as the server does
+page_address.keep()  # as the server does
 FIELDS = (
     "select_slider", "slider", "selectbox", "multiselect", "number_input", "toggle", "radio", "text_input",
     "text_area", "segmented_control", "checkbox",

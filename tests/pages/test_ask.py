@@ -4,13 +4,14 @@ import re
 from urllib.parse import parse_qs
 
 from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run
-from dpcore.experiments.foretold import public_noise
-from dpcore.theory.meaning import times_in_100
-from dpcore.theory.noise import all_within
-from pages._ui.compare.ask import forecast, noises
-from pages._ui.shell import EPSILONS, Table, number, sample_table
-from tests.helpers import approx, final_errors, parametrize
+from dpcore.accuracy.meaning_of_epsilon import times_in_100
+from dpcore.accuracy.noise_levels import all_within
+from dpcore.accuracy.predicted_error import public_noise
+from pages._ui.compare.epsilon_search import forecast, noises
+from pages._ui.components import EPSILONS, number
+from pages._ui.session import Table, sample_table
 from tests.pages.headless import captions, dataframe, go, heading, open_page, put, said, session, settled, shown, titled
+from tests.small_problems import approx, final_errors, parametrize
 
 TITLE = titled("gaussian_maxent")
 

@@ -8,25 +8,14 @@ import numpy as np
 import pytest
 
 from dpcore import ALGORITHMS, Budget
-from dpcore.experiments.audit import audit, short
-from dpcore.experiments.transcripts import Judged, transcribe
-from dpcore.theory.meaning import times_in_100
+from dpcore.accuracy.meaning_of_epsilon import times_in_100
+from dpcore.evaluation.audit.distinguishing_game import audit, short
+from dpcore.evaluation.audit.transcript_test import Judged, transcribe
 from pages._ui.audit import game as audits
-from pages._ui.jobs.work import Stopped, Work
-from tests import making
-from tests.helpers import QUERIES, approx
-from tests.pages.headless import (
-    captions,
-    figures,
-    numbers,
-    open_page,
-    plainly,
-    plotted,
-    press,
-    put,
-    said,
-    wrong,
-)
+from pages._ui.jobs.thread_job import Stopped, Work
+from tests import make_assets
+from tests.pages.headless import captions, figures, numbers, open_page, plainly, plotted, press, put, said, wrong
+from tests.small_problems import QUERIES, approx
 
 
 def played(bug=False, **sliders):
@@ -56,9 +45,9 @@ def test_a_game_that_is_kept_is_the_one_that_was_played(monkeypatch, tmp_path):
     """With all points of its curves that the page reads."""
     found = audit(short(ALGORITHMS["gaussian_maxent"]()), Budget(1.0, 1e-9), runs=100)
     evidence = json.loads(audits.FILE.read_text(encoding="utf-8"))[1]
-    monkeypatch.setattr(making, "KEPT", 10)
+    monkeypatch.setattr(make_assets, "KEPT", 10)
     monkeypatch.setattr(audits, "FILE", tmp_path / "audit.json")
-    audits.FILE.write_text(json.dumps([making.game_kept(found), evidence]), encoding="utf-8")
+    audits.FILE.write_text(json.dumps([make_assets.game_kept(found), evidence]), encoding="utf-8")
     kept = audits.opening.__wrapped__().found
     assert len(kept.hits) <= 12
     assert audits.guesses(kept) == approx(audits.guesses(found), abs=1e-5)

@@ -8,24 +8,23 @@ import numpy as np
 import pandas as pd
 
 from dpcore import ALGORITHMS, Budget, Marginals, PrivacyUnit
-from dpcore.algorithms.base import make_plan
+from dpcore.accuracy.meaning_of_epsilon import Promise, times_in_100
+from dpcore.algorithms.algorithm import make_plan
+from dpcore.algorithms.query_release.shared.optimal_noise import least_rmse
+from dpcore.core.numbers import points
+from dpcore.core.provenance import Tag
 from dpcore.evaluation.purposes import TESTS, Purposes, alarms_in_words
 from dpcore.evaluation.run import compare, subgroups
-from dpcore.experiments.pool import PoolJob, WorkerPool
-from dpcore.experiments.sweep import Case
-from dpcore.experiments.waiting import Pace
-from dpcore.numbers import points
-from dpcore.tags import Tag
-from dpcore.theory.meaning import Promise, times_in_100
-from dpcore.theory.optimal_noise import least_rmse
-from pages._ui.charts import frontier
-from pages._ui.charts import svg as drawing
-from pages._ui.compare import ask, forecast, measures, overview, report
+from dpcore.evaluation.sweeps.queue_forecast import Pace
+from dpcore.evaluation.sweeps.sweep import Case
+from dpcore.evaluation.sweeps.worker_pool import PoolJob, WorkerPool
+from pages._ui.charts import frontier_charts
+from pages._ui.charts import frontier_svg as drawing
+from pages._ui.compare import duration_forecast, epsilon_search, error_measures, meeting_report, overview
 from pages._ui.compare.overview import CHANCE, LINES
-from pages._ui.compare.sweeps import TITLES, Sweep
-from pages._ui.jobs.several import Several
-from pages._ui.shell import Table, sample_table
-from tests.helpers import all_tables, approx, final_errors, finished
+from pages._ui.compare.sweep_jobs import TITLES, Sweep
+from pages._ui.jobs.job_batch import Several
+from pages._ui.session import Table, sample_table
 from tests.pages.headless import (
     berkeley,
     captions,
@@ -45,6 +44,7 @@ from tests.pages.headless import (
     traces,
     wrong,
 )
+from tests.small_problems import all_tables, approx, final_errors, finished
 
 
 def compared(algorithms=("gaussian_maxent", "dpfw"), epsilons=(0.1, 1.0), seeds=2, **query):
@@ -85,7 +85,7 @@ def test_a_sample_is_compared_at_once_for_everyone_and_an_upload_on_a_press_only
 def test_how_long_all_runs_take_is_said_before_where_it_is_long(monkeypatch):
     app = open_page("compare", sample="berkeley")
     assert "Forecast" not in captions(app)
-    monkeypatch.setattr(forecast, "affordable", lambda *_: (30.0, 2.0**30))
+    monkeypatch.setattr(duration_forecast, "affordable", lambda *_: (30.0, 2.0**30))
     put(app, compared=["dpam", "dpfw"], sweep_seeds=4, epsilons=[0.2, 2.0])  # which were not forecast yet
     assert "Forecast: about 6 min for 24 runs, 1 GiB of memory." in captions(app)
     monkeypatch.setattr(WorkerPool, "before", lambda self, session, jobs: 80.0)
@@ -109,11 +109,11 @@ def test_the_time_left_counts_others_before_this_and_what_one_own_runs_took(monk
     mine = Sweep()
     mine.planned = [case] * 4
     mine.jobs = [(case, PoolJob(task=None, seconds=17.0)) for _ in range(2)]
-    monkeypatch.setattr("pages._ui.jobs.several.pool", lambda: Elsewhere(80.0))
+    monkeypatch.setattr("pages._ui.jobs.job_batch.pool", lambda: Elsewhere(80.0))
     assert mine.words == "0 of 4 runs, about 97 s left, about 80 s of it others' work"
     mine.took = {"dpfw": [30.0, 20.0]}
     assert mine.words == "0 of 4 runs, about 105 s left, about 80 s of it others' work"
-    monkeypatch.setattr("pages._ui.jobs.several.pool", lambda: Elsewhere(0.0))
+    monkeypatch.setattr("pages._ui.jobs.job_batch.pool", lambda: Elsewhere(0.0))
     assert mine.words == "0 of 4 runs, about 25 s left"
 
 
@@ -146,7 +146,7 @@ def test_every_dot_is_the_run_with_its_seed_by_every_measure():
 
     assert measured("one question") == approx(100 * gaps[real.argmax()])
     assert 0 < measured("one group") < 100
-    assert measured(measures.BELOW) == approx(1000 * np.mean(lost)), "1000 less the K-marginal"
+    assert measured(error_measures.BELOW) == approx(1000 * np.mean(lost)), "1000 less the K-marginal"
 
 
 def test_more_budgets_add_dots_another_delta_is_another_comparison_and_a_population_another_truth():
@@ -173,7 +173,7 @@ MIDDLE = pd.DataFrame(
 
 def test_the_drawing_is_sound_svg_and_holds_hostile_names_as_text():
     hostile = {"<script>alert(1)</script>": 0.25, "sampling & more": 0.01}
-    root = ET.fromstring(drawing.frontier(MIDDLE, hostile, frontier.look(["a", "b"]), 'a "title" <b>'))
+    root = ET.fromstring(drawing.frontier(MIDDLE, hostile, frontier_charts.look(["a", "b"]), 'a "title" <b>'))
     texts = [node.text for node in root.iter("text")]
     assert {"a", "b", "0.1", "1"} <= set(texts)
     assert any(t.startswith("<script>") for t in texts), "shown as it stands"
@@ -183,7 +183,7 @@ def test_the_drawing_is_sound_svg_and_holds_hostile_names_as_text():
     assert heights[0][0] < heights[0][1], "smaller errors stand lower"
     assert heights[0][0] < heights[1][0]
     assert heights[0][1] > heights[1][1]
-    assert "nothing to draw" in drawing.frontier(MIDDLE.assign(error=0.0), {}, frontier.look(["a", "b"]), "t")
+    assert "nothing to draw" in drawing.frontier(MIDDLE.assign(error=0.0), {}, frontier_charts.look(["a", "b"]), "t")
 
 
 def test_theory_passes_through_the_algorithms_own_dots_and_says_what_was_put_in():
@@ -200,11 +200,11 @@ def test_theory_passes_through_the_algorithms_own_dots_and_says_what_was_put_in(
 def test_what_all_questions_need_what_no_method_beats_and_another_tools_table_are_said_and_drawn():
     app, pairs = compared(("gaussian_maxent",), (0.1, 1.0, 3.0), seeds=1), berkeley("gaussian_maxent", 1.0, 0).problem
     errors = {epsilon: final_errors(berkeley("gaussian_maxent", epsilon, 0)) for epsilon in (0.1, 1.0, 3.0)}
-    known = ask.noises(pairs, 1e-9)
+    known = epsilon_search.noises(pairs, 1e-9)
     for tolerance in (0.001, 0.005):
         run_rest(put(app, ask_tolerance=tolerance))
         assert line_of(app, "within") == approx([100 * tolerance] * 2)
-        alone = ask.forecast(known, pairs.workload.m, tolerance, 0.95)
+        alone = epsilon_search.forecast(known, pairs.workload.m, tolerance, 0.95)
         own = traces(app)["95% promised for Gaussian"]
         assert numbers(own["y"]) == approx([100 * alone.reached[e] for e in numbers(own["x"])])
         drawn = {(trace.get("marker") or {}).get("symbol"): trace for trace in plotted(app)}
@@ -328,7 +328,7 @@ def of_purpose(app, kind):
 
 def test_the_report_is_written_when_nobody_s_page_is_drawn():
     held = compared(seeds=1).session_state["session"]
-    text = re.sub("</?bdi>", "", report.page(held.table, held.held["sweep"]))
+    text = re.sub("</?bdi>", "", meeting_report.page(held.table, held.held["sweep"]))
     line = r"<td>([\d.]+)</td><td>([\d.]+%)</td><td>([\d.]+ times in 100)</td><td>([^<]+)</td>"
     rows = [
         (float(epsilon), title, rate, risen)
@@ -351,4 +351,4 @@ def test_the_report_is_written_when_nobody_s_page_is_drawn():
     assert min(highs) <= float(said) <= max(highs), "the axis is in the table's unit"
     assert text.count(Tag.PEEK) == 1
     # Each algorithm's mark is as on the page.
-    assert set(frontier.MARKERS) <= set(re.findall('"(.*)":', drawing.DRAWING.read_text()))
+    assert set(frontier_charts.MARKERS) <= set(re.findall('"(.*)":', drawing.DRAWING.read_text()))

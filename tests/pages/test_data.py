@@ -6,11 +6,10 @@ from streamlit.runtime.uploaded_file_manager import DeletedFile
 
 from dpcore import InputError, QueryRelease, domain_from_json
 from dpcore.algorithms import solving
-from pages._ui.data import grid as page_grid
+from pages._ui.data import column_grid as page_grid
 from pages._ui.data import grid_edits
-from pages._ui.shell.first_values import BARS
-from pages._ui.shell.tables import unheard
-from tests.helpers import categorical, integer, private
+from pages._ui.session.first_values import BARS
+from pages._ui.session.table import unheard
 from tests.pages.headless import (
     captions,
     dataframe,
@@ -28,6 +27,7 @@ from tests.pages.headless import (
     upload,
     wrong,
 )
+from tests.small_problems import categorical, integer, private
 
 READ = "Fill in from my data (not protected)"
 KNOWN = "I confirm that this is public knowledge"

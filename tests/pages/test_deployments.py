@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pages._ui.shell import deployments
+from pages._ui.components import deployments
 from tests.pages.headless import dataframe, open_page
 
 

@@ -7,12 +7,11 @@ import numpy as np
 import pandas as pd
 
 from dpcore import ALGORITHMS, Budget, Run
-from dpcore.geometry.point_samples import POINT_SAMPLES
-from pages._ui.evolution import choice as evolution_choice
-from pages._ui.evolution import figures as evolution_figures
-from pages._ui.evolution.choice import GRID, OFF, verdict
+from dpcore.problems.point_samples import POINT_SAMPLES
+from pages._ui.evolution import method_choice as evolution_choice
+from pages._ui.evolution import paper_figures as evolution_figures
+from pages._ui.evolution.method_choice import GRID, OFF, verdict
 from pages._ui.evolution.player import points
-from tests.helpers import approx, parametrize
 from tests.pages.headless import (
     captions,
     click,
@@ -30,6 +29,7 @@ from tests.pages.headless import (
     traces,
     wrong,
 )
+from tests.small_problems import approx, parametrize
 
 PE = ALGORITHMS["private_evolution"]
 

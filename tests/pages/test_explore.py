@@ -9,22 +9,22 @@ import numpy as np
 import pandas as pd
 
 from dpcore import ALGORITHMS, Budget, BudgetError, Column, Domain, Marginals
+from dpcore.accuracy.intervals.cell_intervals import cell_intervals
+from dpcore.accuracy.intervals.question_intervals import answer, compare_questions
+from dpcore.accuracy.intervals.unbiased_tables import known
+from dpcore.accuracy.meaning_of_epsilon import times_in_100
+from dpcore.accuracy.usefulness import foreseen, uses
+from dpcore.algorithms.query_release.shared.optimal_noise import against_line, least_rmse
+from dpcore.core.numbers import amount, counted
 from dpcore.evaluation.run import compare
-from dpcore.intervals.cells import cell_intervals
-from dpcore.intervals.known import known
-from dpcore.intervals.questions import answer, compare_questions
-from dpcore.intervals.usefulness import foreseen, uses
-from dpcore.numbers import amount, counted
-from dpcore.parsing.questions import understand
-from dpcore.theory.meaning import times_in_100
-from dpcore.theory.optimal_noise import against_line, least_rmse
-from pages._ui.charts import screen
-from pages._ui.explore import ask, comparison, keep, outcome
-from pages._ui.explore import run as replaying
-from pages._ui.shell import controls, sample_table
-from pages._ui.shell.frame import SAMPLE
-from pages._ui.shell.sessions import session as its_session
-from tests.helpers import approx, final_errors, once
+from dpcore.queries.questions import understand
+from pages._ui.charts import explore_charts
+from pages._ui.components import parameter_widgets
+from pages._ui.components.frame import SAMPLE
+from pages._ui.explore import ask_question, comparison, keep_run, outcome
+from pages._ui.explore import explore_run as replaying
+from pages._ui.session import sample_table
+from pages._ui.session.session import session as its_session
 from tests.pages.headless import (
     berkeley,
     captions,
@@ -40,6 +40,7 @@ from tests.pages.headless import (
     shown,
     titled,
 )
+from tests.small_problems import approx, final_errors, once
 
 
 def opened(**query):
@@ -54,7 +55,7 @@ def chart(app, name):
 def test_the_page_says_and_draws_the_numbers_of_the_run_and_of_its_repeats():
     app = opened()
     assert said(app).count(SAMPLE) == 1
-    runs = [berkeley("gaussian_maxent", 1.0, seed) for seed in range(controls.WORLDS)]
+    runs = [berkeley("gaussian_maxent", 1.0, seed) for seed in range(parameter_widgets.WORLDS)]
     worst = [100 * final_errors(run).max_error for run in runs]
     low, high = (float(f"{v:.2g}") for v in (min(worst), max(worst)))
     assert low < high
@@ -82,7 +83,7 @@ def test_the_page_says_and_draws_the_numbers_of_the_run_and_of_its_repeats():
 def test_the_cell_that_differs_most_has_a_frame_on_both_maps():
     real = np.ones((2, 3))
     apart = real + [[0, 0, 0], [0, 0, -0.25]]
-    drawn = screen.pair(real, apart, ("a", "b"), (["p", "q"], "xyz"))
+    drawn = explore_charts.pair(real, apart, ("a", "b"), (["p", "q"], "xyz"))
     assert "≥1" in str(drawn)
     assert drawn.data[1].z.min() == -25
     assert [(s["x0"], s["x1"], s["y0"], s["y1"]) for s in drawn["layout"]["shapes"]] == [(1.5, 2.5, 0.5, 1.5)] * 2
@@ -107,7 +108,7 @@ def test_replays_that_end_while_the_page_is_drawn_are_shown_too(monkeypatch):
     monkeypatch.setattr(outcome, "spread", slowly)
     monkeypatch.setattr(replaying, "wait_for_replays", lambda *_: None)
     app = opened()
-    assert drawn[0] < drawn[-1] == controls.WORLDS - 1
+    assert drawn[0] < drawn[-1] == parameter_widgets.WORLDS - 1
     assert "In 5 repeats with fresh noise: typical error" in captions(app)
 
 
@@ -181,7 +182,7 @@ def test_values_of_a_link_that_cannot_be_are_named_with_what_is_allowed_until_re
 
 def test_lines_are_in_points_with_people_beside_and_the_band_holds_a_run_that_has_ended_where_it_ended():
     two = {"seed": [0, 0, 1], "t": [1, 2, 1], "epsilon_spent": [0.1, 0.2, 0.1], "max_error": [0.1, 0.05, 0.2]}
-    figure = screen.convergence_chart(pd.DataFrame(two), "epsilon_spent", "ε used", 1000, "people")
+    figure = explore_charts.convergence_chart(pd.DataFrame(two), "epsilon_spent", "ε used", 1000, "people")
     band = next(t for t in figure.data if t.fill == "toself")
     assert dict(zip(band.x[:2], band.y[:2], strict=True)) == approx({0.1: 20, 0.2: 20})
     line = next(t for t in figure.data if t.name == "largest error")
@@ -201,7 +202,7 @@ def test_pinned_runs_stand_each_beside_the_line_of_its_own_budget():
     for name, epsilon in (("A (pinned)", 1.0), ("B (now)", 0.1)):
         run = berkeley("gaussian_maxent", epsilon, 0)
         least = least_rmse(run.problem.workload, Budget(epsilon, 1e-9), run.problem.n)
-        assert float(facts.loc[keep.BELOW, name]) == approx(final_errors(run).rmse / least, rel=1e-3)
+        assert float(facts.loc[keep_run.BELOW, name]) == approx(final_errors(run).rmse / least, rel=1e-3)
 
 
 def test_questions_are_marked_without_a_mouse_by_a_column_they_involve():
@@ -269,13 +270,13 @@ def test_a_column_and_typed_questions_carry_the_intervals_of_the_release_and_are
     assert (shown["table to"] <= shown["population to"]).all()
 
     n, both = run.problem.n, [understand(text, told.domain) for text in (FIRST, SECOND)]
-    for kind in ask.KINDS:
+    for kind in ask_question.KINDS:
         asked(app, FIRST, SECOND, kind)
         for question in both:
-            assert ask.in_words(answer(told, question, n)).replace("\\", "") in words(app)
+            assert ask_question.in_words(answer(told, question, n)).replace("\\", "") in words(app)
             assert f"{question.text}: **Real " in words(app)
         found = compare_questions(told, *both, n, kind)
-        assert ask.in_words(found, kind).replace("\\", "") in words(app)
+        assert ask_question.in_words(found, kind).replace("\\", "") in words(app)
         assert found.low < found.unbiased < found.high
         assert "(conservative)" not in words(app)
     text = "Gender = Female and Admission = Admitted and Department = A"
@@ -307,7 +308,7 @@ def test_all_cells_are_written_with_their_intervals(by_hand, monkeypatch):
             SimpleNamespace(release=run.release, known=told),
             SimpleNamespace(problem=run.problem, budget=run.budget),
         )
-        return pd.read_csv(io.StringIO(ask.cells(done, tables, chosen)))
+        return pd.read_csv(io.StringIO(ask_question.cells(done, tables, chosen)))
 
     tables = run.problem.workload
     frame = written(tables)
@@ -317,6 +318,6 @@ def test_all_cells_are_written_with_their_intervals(by_hand, monkeypatch):
         assert frame[name].to_numpy() == approx(values)
     beyond = written(Marginals(told.domain, [list(told.domain.names)]))
     assert beyond[["unbiased", "low", "high", "population_low", "population_high"]].isna().all(axis=None)
-    monkeypatch.setattr(ask, "MOST_CELLS", tables.m - 1)
+    monkeypatch.setattr(ask_question, "MOST_CELLS", tables.m - 1)
     app = opened(below="Ask a question")
     assert re.search(rf"{tables.m} combinations are more than the {tables.m - 1}", words(app))

@@ -8,12 +8,11 @@ import numpy as np
 import pandas as pd
 
 from dpcore import Budget
+from dpcore.accuracy import accountant_comparison
+from dpcore.accuracy.meaning_of_epsilon import Promise, percent, times_in_100
 from dpcore.privacy.accounting import Accounting, Gaussian, Lifetime, gdp_epsilon, gdp_mu, guarantee
-from dpcore.publishing.ledger_store import Store
-from dpcore.theory import accountants
-from dpcore.theory.meaning import Promise, percent, times_in_100
-from pages._ui.guarantee.planned import DELTAS
-from tests.helpers import approx, once, parametrize
+from dpcore.release.ledger.ledger_store import Store
+from pages._ui.guarantee.planned_release import DELTAS
 from tests.pages.headless import (
     captions,
     dataframe,
@@ -30,7 +29,8 @@ from tests.pages.headless import (
     upload,
     wrong,
 )
-from tests.publishing.charges import charge
+from tests.release.ledger.ledger_charges import charge
+from tests.small_problems import approx, once, parametrize
 
 
 @once
@@ -172,7 +172,9 @@ def test_a_ledger_s_total_moves_beliefs_as_its_promise_allows(tmp_path, monkeypa
     events, table = ((Gaussian(0.1), 2),), pd.DataFrame({"a": [1]})
     charge(Store(ledger, create=True), table, events, dataset="a $x^2$ <b>", total=Budget(3, 1e-6))
     app = opened(page(), "All releases")
-    t = guarantee.evidence_bound(*accountants.pairs({"": accountants.lifetime_curve(LIFE, DELTAS)}, DELTAS), 1e-4)
+    t = guarantee.evidence_bound(
+        *accountant_comparison.pairs({"": accountant_comparison.lifetime_curve(LIFE, DELTAS)}, DELTAS), 1e-4
+    )
     assert f"all that may ever be released: {percent(posterior(t))}" in marked(app)
     drawn = dataframe(app, "used so far (1) at most")
     assert (drawn["used so far (1) at most"] <= drawn["all that may ever be released at most"] + 1e-12).all()

@@ -7,11 +7,10 @@ import pandas as pd
 import pytest
 
 from dpcore import PrivacyUnit
-from dpcore.data.sources import counts as sources
-from pages._ui.data import on_server, places
-from pages._ui.jobs import counting
-from pages._ui.shell import Table, counted
-from tests.helpers import categorical, integer, private, refused, seeded
+from dpcore.data.sources import gathered_counts as sources
+from pages._ui.data import server_paths, server_tables
+from pages._ui.jobs import counting_job
+from pages._ui.session import Table, counted_table
 from tests.pages.headless import (
     captions,
     everything,
@@ -31,6 +30,7 @@ from tests.pages.headless import (
 from tests.pages.test_data import opened
 from tests.pages.test_places import typed
 from tests.pages.test_reading import Gate
+from tests.small_problems import categorical, integer, private, refused, seeded
 
 N = 3000
 SCHEMA = {"columns": {
@@ -53,7 +53,7 @@ def parts(tmp_path, monkeypatch):
     frame[:2000].to_parquet(tmp_path / "people" / "0.parquet", row_group_size=500)
     frame[2000:].to_parquet(tmp_path / "people" / "1.parquet")
     frame.to_csv(tmp_path / "people.csv", index=False)
-    monkeypatch.setattr(on_server, "FIRST", 200)
+    monkeypatch.setattr(server_tables, "FIRST", 200)
     return tmp_path / "people"
 
 
@@ -90,9 +90,9 @@ def same(one, other):
 @pytest.fixture
 def unlisted(monkeypatch):
     """More cells than are listed or counted without being asked."""
-    for module in (sources, counted):
+    for module in (sources, counted_table):
         monkeypatch.setattr(module, "LISTED", 60)
-    monkeypatch.setattr(counting, "COMFORTABLE_CELLS", 10)
+    monkeypatch.setattr(counting_job, "COMFORTABLE_CELLS", 10)
 
 
 def test_a_folder_is_counted_and_never_in_memory(parts, app):
@@ -140,7 +140,7 @@ def test_what_cannot_be_listed_is_counted_by_its_tables(parts, unlisted, app):
 
 
 def test_compare_counts_the_columns_that_are_chosen(parts, monkeypatch):
-    monkeypatch.setattr(counting, "COMFORTABLE_CELLS", 3)
+    monkeypatch.setattr(counting_job, "COMFORTABLE_CELLS", 3)
     app = go(large(parts, SCHEMA), "compare")
     mine = table(app)
     put(app, Columns=["b", "c"])
@@ -151,7 +151,7 @@ def test_compare_counts_the_columns_that_are_chosen(parts, monkeypatch):
 
 
 def test_a_part_of_the_screen_that_was_not_counted_says_so(parts, unlisted, monkeypatch):
-    monkeypatch.setattr(counted, "PAIRS", 0)
+    monkeypatch.setattr(counted_table, "PAIRS", 0)
     app = large(parts, SCHEMA)
     go(app, "explore")
     table(app).counts, table(app).encoded = {}, {}
@@ -161,7 +161,7 @@ def test_a_part_of_the_screen_that_was_not_counted_says_so(parts, unlisted, monk
 
 
 def test_too_many_cells_at_once_are_refused(parts, unlisted, monkeypatch):
-    monkeypatch.setattr(counted, "MOST", 100)
+    monkeypatch.setattr(counted_table, "MOST", 100)
     assert "and 100 are counted at once" in wrong(go(large(parts, SCHEMA), "explore"))
 
 
@@ -175,7 +175,7 @@ def test_a_schema_is_not_measured_on_the_first_rows(parts):
 def test_how_a_large_text_is_written_is_guessed_and_stated(tmp_path, monkeypatch):
     path = tmp_path / "t.csv"
     path.write_bytes(b"n,k\n" + b'1,"M\xf6ller\nJr"\n' * 500)
-    monkeypatch.setattr(on_server, "is_large", lambda _: True)
+    monkeypatch.setattr(server_tables, "is_large", lambda _: True)
     app = typed(opened(None), path)
     press(app, "Read as UTF-8")
     assert table(app).frame["k"][0] == "M\\xf6ller\nJr"
@@ -249,21 +249,21 @@ def test_a_file_that_changes_is_refused_and_forgetting_lets_go(parts, app):
     app.run()
     settled(app)
     assert "has changed since it was read first" in wrong(app)
-    assert counting.AGAIN in labels(app)
+    assert counting_job.AGAIN in labels(app)
     press(app, "Forget my table")
     assert not session(app).held
     assert not table(app).uploaded
 
 
 def test_counting_can_be_cancelled_and_begun_again(parts, monkeypatch):
-    gate = Gate(monkeypatch, counting, "limited")
+    gate = Gate(monkeypatch, counting_job, "limited")
     app = large(parts)
     mine = table(app)
     typed_schema(app, SCHEMA)
     gate.cancelled(app)
     assert any("Cancelled" in w.value for w in app.warning)
     assert not mine.counts
-    press(app, counting.AGAIN)
+    press(app, counting_job.AGAIN)
     assert mine.n == N
 
 
@@ -272,11 +272,11 @@ def test_what_is_outside_of_the_folder_is_not_read_through_one_inside(tmp_path, 
     (root / "census").mkdir(parents=True)
     pd.read_parquet(parts).to_parquet(root / "census" / "0.parquet")
     (root / "census" / "1.parquet").symlink_to(parts / "1.parquet")
-    monkeypatch.setenv(places.VARIABLE, str(root))
-    monkeypatch.setattr(places, "public_host", lambda: True)
+    monkeypatch.setenv(server_paths.VARIABLE, str(root))
+    monkeypatch.setattr(server_paths, "public_host", lambda: True)
     app = opened(None)
-    assert app.selectbox(key=on_server.CHOSEN).options == ["census"]
-    press(put(app, **{on_server.CHOSEN: "census"}), "Read it")
-    assert places.OUTSIDE in wrong(app)
+    assert app.selectbox(key=server_tables.CHOSEN).options == ["census"]
+    press(put(app, **{server_tables.CHOSEN: "census"}), "Read it")
+    assert server_paths.OUTSIDE in wrong(app)
     assert str(tmp_path) not in everything(app)
     assert not table(app).uploaded

@@ -4,14 +4,13 @@ import numpy as np
 import pandas as pd
 
 from dpcore import Budget
+from dpcore.core.provenance import Tag
 from dpcore.evaluation.output_laws import line_law
-from dpcore.parsing.tasks import read_task, task_text
-from dpcore.tags import Tag
+from dpcore.problems.parse_tasks import read_task, task_text
+from pages._ui.learning import learning_runs
 from pages._ui.learning import quantile as learning
-from pages._ui.learning import runs as learning_runs
-from pages._ui.shell import Table, sample_table
-from tests import making
-from tests.helpers import BUDGET, approx, categorical, domain_of, final_errors, finished, numeric, parametrize
+from pages._ui.session import Table, sample_table
+from tests import make_assets
 from tests.pages.headless import (
     captions,
     figures,
@@ -26,6 +25,7 @@ from tests.pages.headless import (
     session,
     settled,
 )
+from tests.small_problems import BUDGET, approx, categorical, domain_of, final_errors, finished, numeric, parametrize
 
 PARTS = list(learning.PARTS)
 
@@ -126,7 +126,7 @@ def test_a_prediction_opens_with_runs_made_beforehand_and_another_one_waits_for_
     runs = session(app).held["classifier"]
     kept = {found.point.key: found for found in runs.shown}
     few = [case for case in runs.planned if case.seed == 1 and case.budget.epsilon == 0.3]
-    for point, x in making.learned(few):
+    for point, x in make_assets.learned(few):
         found = kept[(point["algorithm"], 0.3, 1e-9, 1)]
         assert found.point.errors == approx(point["errors"])
         assert found.x == approx(x)

@@ -7,12 +7,12 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore import Budget, samples
 from dpcore.privacy.accounting import gdp_mu
-from pages._ui.lessons.answers import nearest, sampling
+from pages._ui.lessons.dragged_answers import STOPS
 from pages._ui.lessons.lesson import LESSONS, SEEDS, kept_runs
-from pages._ui.lessons.moving import STOPS
-from tests import making
-from tests.helpers import all_tables, approx, finished, parametrize, seeded
+from pages._ui.lessons.lesson_answers import nearest, sampling
+from tests import make_assets
 from tests.pages.headless import click, dataframe, dragged, figures, numbers, open_page, press, put, said
+from tests.small_problems import all_tables, approx, finished, parametrize, seeded
 
 
 def test_the_first_lesson_s_factor_by_hand():
@@ -36,10 +36,10 @@ def test_the_first_lesson_s_factor_by_hand():
 def test_what_is_drawn_was_made_by_the_lessons_settings_and_comes_out_alike_again(lesson):
     kept = kept_runs()[lesson.key]
     assert {"settings": kept["settings"], "bars": kept["bars"]} == lesson.asked()
-    rows = 1 if lesson.unit == "%" else making.sample_table(lesson.settings["sample"]).n
+    rows = 1 if lesson.unit == "%" else make_assets.sample_table(lesson.settings["sample"]).n
     assert rows == 1 or f"people of {rows:,}" in lesson.shows
     assert np.shape(kept["shares"]) == (len(SEEDS), len(STOPS), len(lesson.bars))
-    ((again,),) = making.shares(lesson, (0,), (0.3,))  # other draws, after a change, are no other law
+    ((again,),) = make_assets.shares(lesson, (0,), (0.3,))  # other draws, after a change, are no other law
     at = lesson.values[:, STOPS.index(0.3)] / rows
     assert ((at.min(axis=0) / 2 < again) & (again < at.max(axis=0) * 2)).all()
 
@@ -101,8 +101,8 @@ def test_the_answer_is_the_nearest_mark_and_follows_the_numbers():
 def _slider_beside_a_drag():
     import streamlit as st
 
-    from pages._ui.lessons.moving import _choose
-    from pages._ui.shell.controls import epsilon_slider
+    from pages._ui.components.parameter_widgets import epsilon_slider
+    from pages._ui.lessons.dragged_answers import _choose
 
     for stop in (0, 8):
         st.button(str(stop), on_click=_choose, args=(stop,))

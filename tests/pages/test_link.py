@@ -1,8 +1,8 @@
 """What a link says: values of former versions are led on, and what nothing takes is named."""
 
-from pages._ui.shell.text import plain
-from tests.helpers import parametrize
+from pages._ui.session.inert_text import plain
 from tests.pages.headless import captions, go, open_page, press
+from tests.small_problems import parametrize
 
 
 def said(app):

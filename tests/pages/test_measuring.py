@@ -7,17 +7,16 @@ import pandas as pd
 import pytest
 
 from dpcore import Budget, domain_to_json
-from dpcore.data.open_schema import open_schema_from_json
+from dpcore.algorithms.schema_measurement.measurement_plan import default_share, divide, plan_schema
 from dpcore.evaluation import schema_trial as evaluation
-from dpcore.publishing.prepared import OpenRecords
-from dpcore.schemas.plan import default_share, divide, plan_schema
-from pages._ui.data import measuring
-from pages._ui.data.entries import entry_of
-from pages._ui.data.grid import _rows
-from pages._ui.shell.opened import Trial
-from pages._ui.shell.tables import Table
-from tests.cli.files import OPEN, people
-from tests.helpers import binned, categorical, integer, private
+from dpcore.release.preparation import OpenRecords
+from dpcore.schema.partial_schema import open_schema_from_json
+from pages._ui.data import schema_measurement
+from pages._ui.data.column_entries import entry_of
+from pages._ui.data.column_grid import _rows
+from pages._ui.session.schema_share import Trial
+from pages._ui.session.table import Table
+from tests.cli.command_files import OPEN, people
 from tests.pages.headless import (
     all_words,
     button,
@@ -40,6 +39,7 @@ from tests.pages.headless import (
 from tests.pages.test_data import opened
 from tests.pages.test_reading import Gate
 from tests.pages.test_release import NOW, made, release, releases
+from tests.small_problems import binned, categorical, integer, private
 
 N, BUDGET = len(people()), Budget(1, 1e-9)
 REAL = {"Show the real rows": True}
@@ -120,7 +120,7 @@ def test_no_cell_of_an_open_column_is_looked_at_by_the_table(monkeypatch):
     mine = Table("t.csv", everybody_else(), OPEN, "", uploaded=True)
     assert mine.opening is not None
     assert mine.domain is None
-    monkeypatch.setattr("pages._ui.shell.tables.problems", lambda name, *_: asked.append(f"problems of {name}") or ())
+    monkeypatch.setattr("pages._ui.session.table.problems", lambda name, *_: asked.append(f"problems of {name}") or ())
     mine.set_schema(OPEN | {"constraints": []})
     assert not [said for said in asked if said.startswith("problems")]
 
@@ -264,7 +264,7 @@ def test_without_open_columns_among_those_asked_a_release_is_like_any_other(tmp_
 
 
 def test_a_cancelled_trial_leaves_the_schema_and_a_forgotten_table_leaves_nothing(tmp_path, monkeypatch):
-    gate = Gate(monkeypatch, measuring, "explore_schema")
+    gate = Gate(monkeypatch, schema_measurement, "explore_schema")
     app = click(brought(), TRY)
     gate.cancelled(app)
     assert "Cancelled: the schema is as it was." in [w.value for w in app.warning]

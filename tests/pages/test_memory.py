@@ -2,11 +2,11 @@
 
 import json
 
-from pages._ui.jobs.memory import _restore, said
-from pages._ui.shell.tables import unheard
-from tests.helpers import integer
+from pages._ui.jobs.browser_memory import _restore, said
+from pages._ui.session.table import unheard
 from tests.pages.headless import button, press, settled, table, upload, wrong
 from tests.pages.test_data import opened
+from tests.small_problems import integer
 
 CSV = ("city,age,left\n" + "\n".join(f"town-{i % 3},{i % 90},{i % 2}" for i in range(200))).encode()
 TYPED = integer(0, 120, bins=12)

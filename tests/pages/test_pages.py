@@ -7,15 +7,15 @@ import numpy as np
 from plotly.graph_objects import Figure
 
 from dpcore import ALGORITHMS, Budget, Marginals
-from dpcore.params import LETTERS
-from dpcore.tags import Tag
-from pages._ui.charts import base
-from pages._ui.charts.drag import stop_told
+from dpcore.core.parameters import LETTERS
+from dpcore.core.provenance import Tag
+from pages._ui.charts import figure_frame
+from pages._ui.charts.dragged_bars import stop_told
+from pages._ui.components import EPSILONS, glossary_words, question_choice
+from pages._ui.components.frame import SAMPLE
 from pages._ui.lessons import lesson as lessons
-from pages._ui.shell import EPSILONS, questions, sample_table, words
-from pages._ui.shell.frame import SAMPLE
+from pages._ui.session import sample_table
 from pages._ui.start.admissions import SEEDS, SHOWN
-from tests.helpers import QUERIES, all_tables, finished, parametrize
 from tests.pages.headless import (
     ROOT,
     dataframe,
@@ -31,7 +31,8 @@ from tests.pages.headless import (
     titled,
     wrong,
 )
-from tests.source import Source
+from tests.small_problems import QUERIES, all_tables, finished, parametrize
+from tests.source_map import Source
 
 HOSTILE = ["", "inf", "1e999", "NaN", "-1", "[]", "9" * 400, "<script>", "$x^2$", "x" * 3000, "../../etc/passwd", "1,2"]
 
@@ -55,8 +56,8 @@ BADGES = {
 
 
 def badges(app):
-    found = [words for element in app.markdown for words in BADGE.findall(element.value)]
-    return [Tag.PEEK if words == SAMPLE else Tag(words.removesuffix(" yet")) for words in found]
+    found = [glossary_words for element in app.markdown for words in BADGE.findall(element.value)]
+    return [Tag.PEEK if glossary_words == SAMPLE else Tag(glossary_words.removesuffix(" yet")) for words in found]
 
 
 @parametrize("page", ["app", *sorted(path.stem for path in (ROOT / "pages").glob("*.py"))])
@@ -141,7 +142,7 @@ def test_explore_has_every_chart_and_follows_what_is_chosen_and_typed():
     assert len(drawn) == 5
     assert all(Figure(figure).data for figure in drawn), "Plotly checks all of it"
     scales = [trace["colorscale"] for figure in drawn for trace in figure["data"] if trace["type"] == "heatmap"]
-    assert scales == [base.SHADES, base.DIVERGING]
+    assert scales == [figure_frame.SHADES, figure_frame.DIVERGING]
     app = put(open_page("explore", below="Ask a question"), question="sex = Female and age < 35")
     assert "**Real " in said(app)
     assert Tag.PAID not in badges(app), "an answer of an exploration is not called protected"
@@ -167,7 +168,7 @@ def test_explore_runs_every_algorithm(name):
 def test_explore_asks_every_kind_of_question():
     """Each kind is a run of its own: no two say the same."""
     told = []
-    for kind in questions.KINDS:
+    for kind in question_choice.KINDS:
         app = open_page("explore", questions=kind, repeats="1")
         told.append(re.search(r"Typical error.*", said(app), re.DOTALL)[0])
     assert len(set(told)) == len(told)
@@ -179,7 +180,7 @@ def test_a_lesson_asks_first_and_then_shows_and_explains(key):
     app = open_page("explore", lesson=key, sample=lesson.settings["sample"])
     (asked,) = figures(app)
     assert asked["data"][0]["text"][1] == "<b>?</b>", "the answer is no part of the question"
-    assert app.radio[0].help == (words.meaning(*lesson.words) or "")
+    assert app.radio[0].help == (glossary_words.meaning(*lesson.words) or "")
     right = lesson.answers[lesson.found().right]
     app.radio[0].set_value(right).run()
     press(app, "Reveal")
@@ -205,9 +206,9 @@ def test_the_glossary_has_the_words_that_pages_use_and_finds_them():
     app = open_page("glossary")
     told = glossary(app)
     for word in ("marginal", "cell", "workload", "point", "frontier", "sampling floor", "disagreement"):
-        assert words.meaning(word) == f"**{word[0].upper()}{word[1:]}**: {told[word][1]}"
+        assert glossary_words.meaning(word) == f"**{word[0].upper()}{word[1:]}**: {told[word][1]}"
         assert told[word][0]
-    assert all(re.search(r"\d", told[word][2]) for word in words.GLOSSARY), "an example in numbers"
+    assert all(re.search(r"\d", told[word][2]) for word in glossary_words.GLOSSARY), "an example in numbers"
     assert "at most 50.4 at ε = 0.1, 54 at ε = 1, 78 at ε = 10. A coin: 50." in told["ε"][2]
     assert "12 releases of ε = 1 fit into a whole budget of 3" in told["composition"][2], "as Release says"
     assert f"{sample_table('census').domain.size:,} combinations" in told["cell"][2]
@@ -226,7 +227,7 @@ def test_the_search_filters_every_part_of_the_glossary_and_says_how_many_it_foun
     parts = {tab.label.partition(" (")[0]: tab for tab in app.tabs}
     assert list(counts) == ["Words", "Algorithms", "Letters", "Labels"]
     whole = {
-        "Words": [f"{word} {entry['plain']} {entry['means']}" for word, entry in words.GLOSSARY.items()],
+        "Words": [f"{word} {entry['plain']} {entry['means']}" for word, entry in glossary_words.GLOSSARY.items()],
         "Letters": [f"{sign} {means}" for sign, means in LETTERS.items()],
         "Labels": [f"{kind.value} {kind.meaning}" for kind in Tag],
     }

@@ -5,11 +5,11 @@ import re
 from html import unescape
 
 from dpcore import domain_to_json, samples
-from dpcore.theory.meaning import Promise, guess_tile, times_in_100
-from tests.cli.files import arguments
+from dpcore.accuracy.meaning_of_epsilon import Promise, guess_tile, times_in_100
+from tests.cli.command_files import arguments
 from tests.cli.test_release import order
-from tests.helpers import cli, once
 from tests.pages.headless import dragged, heading, open_page, said, shown
+from tests.small_problems import cli, once
 
 TIMES = r"([\d.]+ times in 100)"
 

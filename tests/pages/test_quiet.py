@@ -12,9 +12,9 @@ import pytest
 from streamlit import config
 from streamlit.error_util import handle_user_script_exception
 
-from pages._ui.server import quiet
-from tests.helpers import parametrize
-from tests.serving import ROOT
+from pages._ui.server import log_privacy
+from tests.running_app import ROOT
+from tests.small_problems import parametrize
 
 PLANTED, LOG = "planted-4711", logging.getLogger("planted").error
 
@@ -26,8 +26,8 @@ def hushed(monkeypatch):
     for module, name in ((warnings, "showwarning"), (sys, "excepthook"), (threading, "excepthook")):
         monkeypatch.setattr(module, name, getattr(module, name))
     monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
-    config.set_option(quiet.RICH, True)
-    quiet.hush()
+    config.set_option(log_privacy.RICH, True)
+    log_privacy.hush()
     yield
     logging.setLogRecordFactory(before)
 
@@ -56,7 +56,7 @@ def logged(log, *args, name="planted", **kwargs):
 
 
 def test_an_error_is_told_by_kind_and_place(hushed):
-    told = quiet.told(broken())
+    told = log_privacy.told(broken())
     assert PLANTED not in told
     assert told.count("words are left out") == 2
     assert "KeyError" in told

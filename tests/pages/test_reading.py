@@ -6,13 +6,13 @@ import threading
 import pandas as pd
 import pytest
 
-from pages._ui.data import reading
-from pages._ui.jobs import changes
-from pages._ui.jobs.work import Stopped, Work, begin
-from pages._ui.shell.tables import READ_OFF, Table
-from tests.helpers import parametrize
+from pages._ui.data import file_reading
+from pages._ui.jobs import table_changes
+from pages._ui.jobs.thread_job import Stopped, Work, begin
+from pages._ui.session.table import READ_OFF, Table
 from tests.pages.headless import click, labels, plainly, session, settled, table, upload_schema, wrong
 from tests.pages.test_data import CSV, KNOWN, READ, opened
+from tests.small_problems import parametrize
 
 UNIQUE = "zebra-crossing-4711"
 
@@ -22,7 +22,7 @@ class Gate:
 
     def __init__(self, monkeypatch, owner, name):
         self.reached, self.open, self.left = threading.Event(), threading.Event(), threading.Event()
-        monkeypatch.setattr(reading.Work, "patience", 0.0)
+        monkeypatch.setattr(file_reading.Work, "patience", 0.0)
         inside = getattr(owner, name)
 
         def waits(*args, **options):
@@ -63,13 +63,16 @@ def tables_left():
 
 def all_idle():
     """Whether all threads that read have come to an end of what they did."""
-    together = threading.Barrier(changes.AT_ONCE)
-    works = [begin(changes.KIND, lambda _: together.wait(60), changes.AT_ONCE) for _ in range(changes.AT_ONCE)]
+    together = threading.Barrier(table_changes.AT_ONCE)
+    works = [
+        begin(table_changes.KIND, lambda _: together.wait(60), table_changes.AT_ONCE)
+        for _ in range(table_changes.AT_ONCE)
+    ]
     return all(work.wait(60) for work in works)
 
 
 def test_the_table_in_use_stays_until_another_one_is_read(monkeypatch):
-    gate = Gate(monkeypatch, reading, "read")
+    gate = Gate(monkeypatch, file_reading, "read")
     app = bring(opened(None, sample="titanic"), name="*mine*.csv")
     assert "Cancel" in labels(app)
     assert table(app).name == "titanic"
@@ -85,7 +88,7 @@ def test_the_table_in_use_stays_until_another_one_is_read(monkeypatch):
 
 
 def test_reading_a_file_can_be_cancelled_and_the_table_is_still_the_one_before(monkeypatch):
-    gate = Gate(monkeypatch, reading, "read")
+    gate = Gate(monkeypatch, file_reading, "read")
     app = bring(opened(None, sample="titanic"))
     gate.cancelled(app)
     assert table(app).name == "titanic"
@@ -98,7 +101,7 @@ def test_reading_a_file_can_be_cancelled_and_the_table_is_still_the_one_before(m
 @parametrize("other", ["forget", "sample"])
 def test_a_table_that_is_forgotten_or_replaced_while_it_is_read_leaves_nothing(monkeypatch, other):
     app = settled(opened())
-    gate = Gate(monkeypatch, reading, "guess_columns")
+    gate = Gate(monkeypatch, file_reading, "guess_columns")
     bring(app, f"{UNIQUE},b\n".encode() + b"1,2\n" * 50, f"{UNIQUE}.csv")
     gate.stands()
     assert tables_left(), "it is being read"

@@ -13,18 +13,17 @@ import pytest
 from streamlit.runtime.caching import clear_session_resource_cache
 
 from dpcore import Budget
+from dpcore.core.provenance import Tag
 from dpcore.data.readers import read
-from dpcore.privacy import exact
+from dpcore.privacy import exact_samplers
 from dpcore.privacy.accounting import Gaussian
-from dpcore.publishing import publish
-from dpcore.publishing.card import SEVERAL
-from dpcore.publishing.ledger_store import Store
-from dpcore.tags import Tag
-from pages._ui.release import files as release_files
-from pages._ui.release import request as release_request
-from pages._ui.shell import EPSILONS, owner, state
-from pages._ui.shell import ledger as release_ledger
-from tests.helpers import categorical, contents, integer, parametrize, private
+from dpcore.release import publish
+from dpcore.release.evidence.card import SEVERAL
+from dpcore.release.ledger.ledger_store import Store
+from pages._ui.components import EPSILONS
+from pages._ui.release import downloads as release_files
+from pages._ui.release import release_request
+from pages._ui.session import current_table, owner, release_ledger
 from tests.pages import headless
 from tests.pages.headless import (
     ROOT,
@@ -52,8 +51,9 @@ from tests.pages.headless import (
     wrong,
 )
 from tests.pages.test_pages import badges
-from tests.publishing.charges import charge
-from tests.source import Source
+from tests.release.ledger.ledger_charges import charge
+from tests.small_problems import categorical, contents, integer, parametrize, private
+from tests.source_map import Source
 
 NOW = "Release: permanent"
 PLANTED = "planted-4711"
@@ -143,7 +143,7 @@ def releases(folder):
 
 
 def test_the_plan_its_cost_and_exact_noise_are_shown_before_anything_is_touched_and_after(tmp_path, monkeypatch):
-    monkeypatch.setattr(exact, "gaussian", lambda counts, scale, rng: counts + 1)
+    monkeypatch.setattr(exact_samplers, "gaussian", lambda counts, scale, rng: counts + 1)
     app = opened(tmp_path)
     assert "Used before 0%" in everything(app)
     assert "All releases then cost ε = 0.7536 of 3 at δ = 1e-6" in captions(app)
@@ -344,8 +344,8 @@ def test_on_one_s_own_machine_nothing_is_asked_unless_a_key_is_set(tmp_path, mon
 )
 def test_who_may_reach_the_server_is_read_off_its_settings(monkeypatch, address, hosts, others):
     settings = {"server.address": address, "server.allowedHosts": hosts.split()}
-    monkeypatch.setattr(state.st, "get_option", settings.__getitem__)
-    assert state.public_host() is others
+    monkeypatch.setattr(current_table.st, "get_option", settings.__getitem__)
+    assert current_table.public_host() is others
 
 
 def test_a_session_that_looked_must_say_why(tmp_path):

@@ -14,10 +14,10 @@ import requests
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.memory_media_file_storage import _calculate_file_id
 
-from pages._ui.server.address import completed
-from pages._ui.shell import uploads
-from tests.helpers import once, parametrize
-from tests.serving import Listener, Tab, documented, eventually, handshake, serving
+from pages._ui.server.page_address import completed
+from pages._ui.session import uploads
+from tests.running_app import Listener, Tab, documented, eventually, handshake, serving
+from tests.small_problems import once, parametrize
 
 EVIL = "http://evil.example"
 MB = 2**20

@@ -5,10 +5,10 @@ import os
 
 import pytest
 
-from pages._ui.shell.sessions import MEMOS, Session
-from pages._ui.shell.tables import Table
-from tests.helpers import categorical
+from pages._ui.session.session import MEMOS, Session
+from pages._ui.session.table import Table
 from tests.pages.headless import figures, go, open_page, press, run_comparison, session, typed_schema, upload
+from tests.small_problems import categorical
 
 UNIQUE = "zebra-crossing-4711"
 

@@ -9,10 +9,9 @@ from streamlit.runtime.caching import clear_session_resource_cache
 
 from dpcore import PrivacyUnit
 from pages._ui.guarantee import promise
-from pages._ui.shell import table as table_of_page
-from pages._ui.shell import wall
-from pages._ui.shell.tables import Table
-from tests.helpers import categorical, integer, parametrize, private
+from pages._ui.session import stakeholder_wall
+from pages._ui.session import table as table_of_page
+from pages._ui.session.table import Table
 from tests.pages.headless import (
     ROOT,
     everything,
@@ -33,6 +32,7 @@ from tests.pages.headless import (
 from tests.pages.stream import streamed
 from tests.pages.test_measuring import TRY
 from tests.pages.test_release import release
+from tests.small_problems import categorical, integer, parametrize, private
 
 N = 307
 MARKER, OTHER_MARKER = "MARKER_x7", "MARKER_q3"
@@ -208,7 +208,11 @@ def test_what_is_sent_is_the_same_whatever_the_rows_are(state):
             both.append(crawl(hide(brought(frame, *STATES[state])), heard, deep=state == "typed"))
     assert different(*both) == {}
     words = "\n".join(both[0]["explore", "Groups"])
-    assert wall.LEFT_OUT in words or wall.SCHEMA in words or "Some columns of this table are to be measured" in words
+    assert (
+        stakeholder_wall.LEFT_OUT in words
+        or stakeholder_wall.SCHEMA in words
+        or "Some columns of this table are to be measured" in words
+    )
     assert ("Foreseen error" in words) == (state not in ("as it was guessed", "to be measured"))
     assert MARKER not in "\n".join(text for sent in both[0].values() for text in sent)
 
@@ -287,7 +291,7 @@ def test_what_is_wrong_with_a_file_is_not_quoted_in_any_message():
         upload(app, BROKEN)
         assert "line 3" not in heard.text
         assert MARKER not in heard.text
-        assert plainly(wrong(app)) == wall.REASON
+        assert plainly(wrong(app)) == stakeholder_wall.REASON
 
 
 def test_a_release_made_before_is_shown_and_downloaded_in_the_view(tmp_path):
@@ -302,7 +306,7 @@ def test_a_release_made_before_is_shown_and_downloaded_in_the_view(tmp_path):
         hide(app)
         assert repr(files["card.html"]) in heard.downloads
         press(app, "Prepare another release")
-        assert wall.PREPARED in everything(app)
+        assert stakeholder_wall.PREPARED in everything(app)
         assert not [label for label in labels(app) if label.startswith("Release: permanent")]
         assert "Download an earlier release again" in [s.value for s in app.subheader]
 
@@ -312,7 +316,7 @@ def test_a_release_made_before_is_shown_and_downloaded_in_the_view(tmp_path):
 
 def test_all_that_a_table_has_is_withheld_but_what_the_wall_lists():
     whole = Table("t.csv", FIRST, SCHEMA, "", uploaded=True)
-    face = wall.public_face(whole)
+    face = stakeholder_wall.public_face(whole)
     names = {name for name in [*dir(Table), *vars(whole)] if not name.startswith("__")}
     listed = {"name", "names", "size", "unit", "version", "entries", "constraints", "schema", "domain", "opening", "n"}
     listed |= {"uploaded", "trial", "large", "source", "many", "guessed", "peeked"}
@@ -320,7 +324,7 @@ def test_all_that_a_table_has_is_withheld_but_what_the_wall_lists():
     for name in names:
         try:
             getattr(face, name)
-        except wall.WithheldError:
+        except stakeholder_wall.WithheldError:
             withheld.add(name)
     assert names - withheld == listed
     assert {"frame", "rows", "kept", "cells", "counts", "encoded", "guesses", "problems", "first_values"} <= withheld
@@ -331,7 +335,7 @@ def test_a_new_panel_that_asks_for_rows_draws_the_words_in_its_place(monkeypatch
     monkeypatch.setattr(promise, "picture", lambda _: table_of_page().rows(("sex",)))
     app = go(hide(brought(FIRST, SCHEMA)), "guarantee")
     assert not app.exception
-    assert wall.LEFT_OUT in [info.value for info in app.info]
+    assert stakeholder_wall.LEFT_OUT in [info.value for info in app.info]
 
 
 def sources():
@@ -355,6 +359,6 @@ CHANGE |= {f"pages/_ui/jobs/{name}.py" for name in ("changes", "memory")}
 
 def test_only_what_changes_a_table_reaches_round_the_wall():
     users = {path for path, tree in sources() if reached({"table", "held", "memos"}, {"whole_table"}, tree)}
-    assert users == CHANGE | {"pages/_ui/shell/state.py"}
+    assert users == CHANGE | {"pages/_ui/session/current_table.py"}
     for text in ("whole_table()", "session().table", "session().held['explore']", "session().memos"):
         assert reached({"table", "held", "memos"}, {"whole_table"}, ast.parse(text)), "the positive control"

@@ -2,9 +2,9 @@
 
 import unicodedata
 
-from dpcore.numbers import points
-from pages._ui.shell.text import HIDDEN, clean, distinct, figure_text, plain, question
-from tests.helpers import parametrize
+from dpcore.core.numbers import points
+from pages._ui.session.inert_text import HIDDEN, clean, distinct, figure_text, plain, question
+from tests.small_problems import parametrize
 
 
 @parametrize("mark", [*"*_`[]()<>$~#!|&\\:{}"])

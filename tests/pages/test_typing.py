@@ -3,14 +3,14 @@
 import ast
 import json
 
-from dpcore.tags import Tag
+from dpcore.core.provenance import Tag
 from pages._ui.data import grid_edits
-from pages._ui.jobs.memory import _restore, said
-from pages._ui.shell.tables import unheard
-from tests.helpers import integer, private
+from pages._ui.jobs.browser_memory import _restore, said
+from pages._ui.session.table import unheard
 from tests.pages.headless import captions, go, press, put, session, table, typed_schema
 from tests.pages.test_data import edit, entries, grid, opened
 from tests.size import ROOT
+from tests.small_problems import integer, private
 
 MOST = "Maximum rows per person"
 PERSON = "Can one person"

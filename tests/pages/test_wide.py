@@ -5,15 +5,15 @@ import json
 import numpy as np
 import pandas as pd
 
-from dpcore.algorithms import forecasts
-from dpcore.models.graphical import Graphical
-from dpcore.models.junction import junction_tree
-from dpcore.models.tree import Tree
-from pages._ui.charts.ties import square
-from pages._ui.explore.ties import told
-from tests.helpers import codes, seeded
+from dpcore.accuracy import work_forecast
+from dpcore.models.graphical_model import Graphical
+from dpcore.models.junction_tree import junction_tree
+from dpcore.models.tree_model import Tree
+from pages._ui.charts.clique_chart import square
+from pages._ui.explore.linked_columns import told
 from tests.pages.headless import captions, go, press, put, said, typed_schema, wrong
 from tests.pages.test_data import opened
+from tests.small_problems import codes, seeded
 
 COLUMNS = {f"c{i}": {"kind": "integer", "size": 6} for i in range(12)}
 
@@ -50,7 +50,7 @@ def test_all_columns_are_one_click_away_and_their_ties_are_shown(one_value):
 
 
 def test_what_the_machine_cannot_hold_is_refused_on_the_page(monkeypatch):
-    monkeypatch.setattr(forecasts, "machine_memory", lambda: 1000.0)
+    monkeypatch.setattr(work_forecast, "machine_memory", lambda: 1000.0)
     app = explored({"columns": {name: COLUMNS[name] for name in ("c0", "c1", "c2")}})
     assert "this run would take about" in words(app)
     assert "choose fewer columns" in words(app)

@@ -2,7 +2,7 @@
 
 import re
 
-from pages._ui.shell.words import meaning
+from pages._ui.components.glossary_words import meaning
 from tests.pages.headless import FIELDS, SAID, figures, open_page
 from tests.pages.test_compare import compared
 

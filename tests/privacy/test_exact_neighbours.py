@@ -9,7 +9,8 @@ import numpy as np
 
 from dpcore import ALGORITHMS, Budget, Explicit, Marginals, QueryRelease, TableQueries, Union
 from dpcore.privacy.accounting import BoundedRange, Gaussian, Pure
-from dpcore.privacy.grid import gridded
+from dpcore.privacy.curators.table_curator import TableCurator
+from dpcore.privacy.noise_grid import gridded
 from dpcore.privacy.statistics import (
     Answers,
     CellAnswers,
@@ -19,9 +20,9 @@ from dpcore.privacy.statistics import (
     TableErrors,
     WeightedTables,
 )
-from dpcore.privacy.table_curator import TableCurator
-from dpcore.workloads.residuals import spaces_of
-from tests.helpers import (
+from dpcore.queries.residual_spaces import spaces_of
+from tests.privacy.enumerated_neighbours import ask, largest_move, over_pairs
+from tests.small_problems import (
     approx,
     codes,
     data_sets,
@@ -35,7 +36,6 @@ from tests.helpers import (
     signs,
     softmax,
 )
-from tests.privacy.enumeration import ask, largest_move, over_pairs
 
 CUBE, D333, RNG = codes(2, 2, 2), codes(3, 3, 3), seeded(0)
 WORKLOADS = {

@@ -3,15 +3,15 @@
 import numpy as np
 from scipy.stats import kstest
 
-from dpcore.geometry.regions import Ball, Box
-from dpcore.learning.losses import Logistic, SquaredDistance, absolute, hinge, huber, pinball
-from dpcore.learning.risks import Risk
 from dpcore.privacy import mechanisms
-from dpcore.privacy.samplers import SAMPLERS, lattice, ranks
+from dpcore.privacy.samplers import SAMPLERS, lattice, rank_quantile
 from dpcore.privacy.samplers.line import PiecewiseGaussian
 from dpcore.privacy.statistics import Density, PlainRisk, RankError
-from tests.helpers import approx, parametrize, refused, seeded
+from dpcore.problems.losses import Logistic, SquaredDistance, absolute, hinge, huber, pinball
+from dpcore.problems.regions import Ball, Box
+from dpcore.problems.risks import Risk
 from tests.privacy.test_samplers import INTERVAL, disc, flat, follows
+from tests.small_problems import approx, parametrize, refused, seeded
 
 SPAN = SquaredDistance((-1.0, -1.0), (1.0, 1.0))
 TWO = Risk(SPAN, np.array([[0.5, 0.1], [0.3, 0.6]]), np.ones(2))
@@ -65,8 +65,8 @@ def test_digits_of_a_cell_are_geometric():
 
 def test_a_row_counts_in_its_own_cell_and_beyond_the_ends_in_the_last():
     values = np.array([-9.0, -1.0, -1 + 2.0**-38, 0.0, 1.0, 9.0])
-    assert ranks.cells(values, -1.0, 1.0).tolist() == [0, 0, 2, 2**39, 2**40 - 1, 2**40 - 1]
-    assert ranks.middle(2**39, -1.0, 1.0) == 2.0**-40
+    assert rank_quantile.cells(values, -1.0, 1.0).tolist() == [0, 0, 2, 2**39, 2**40 - 1, 2**40 - 1]
+    assert rank_quantile.middle(2**39, -1.0, 1.0) == 2.0**-40
 
 
 def test_rounding_is_taken_off_epsilon_and_refused_where_it_is_much(monkeypatch):
@@ -82,7 +82,7 @@ def test_rounding_is_taken_off_epsilon_and_refused_where_it_is_much(monkeypatch)
     scales, real = [], mechanisms.exponential
     monkeypatch.setattr(mechanisms, "exponential", lambda s, *rest: scales.append(s) or real(s, *rest))
     risk = Risk(pinball(0.5), np.zeros((4, 1)), np.ones(4), location=True)
-    ranks.draw(Density(risk, INTERVAL, 10.0, 0.0), 0.0, seeded(0))
+    rank_quantile.draw(Density(risk, INTERVAL, 10.0, 0.0), 0.0, seeded(0))
     assert scales[0] == approx(np.log(2.0**39) - 5.0), "two pieces, each half a share off"
 
 

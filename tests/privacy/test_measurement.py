@@ -8,8 +8,8 @@ from dpcore import Explicit, Marginals
 from dpcore.privacy.accounting import Gaussian, Pure
 from dpcore.privacy.measurement import deviation
 from dpcore.privacy.statistics import ONE_TABLE, Answers, CellAnswers, SomeAnswers, Votes
-from tests.helpers import approx, codes, either, parametrize, random_rows, seeded
-from tests.privacy.enumeration import curator_of
+from tests.privacy.enumerated_neighbours import curator_of
+from tests.small_problems import approx, codes, either, parametrize, random_rows, seeded
 
 DOMAIN, N, DRAWS = codes(3, 2), 40, 200
 TABLES = Marginals.all(DOMAIN, 1)

@@ -3,16 +3,16 @@
 import numpy as np
 from scipy import stats
 
-from dpcore.privacy import exact, mechanisms
-from tests.helpers import parametrize, seeded, softmax
-from tests.privacy.test_flips import SCORES
+from dpcore.privacy import exact_samplers, mechanisms
+from tests.privacy.test_exact_bernoulli import SCORES
+from tests.small_problems import parametrize, seeded, softmax
 
 DRAWS = 40_000
 NOISE = {
     "gaussian": (mechanisms.gaussian, stats.norm),
     "laplace": (mechanisms.laplace, stats.laplace),
-    "exact gaussian": (exact.gaussian, stats.norm),
-    "exact laplace": (exact.laplace, stats.laplace),
+    "exact gaussian": (exact_samplers.gaussian, stats.norm),
+    "exact laplace": (exact_samplers.laplace, stats.laplace),
 }
 every = parametrize("name", NOISE)
 

@@ -4,14 +4,14 @@ import math
 
 import numpy as np
 
-from dpcore.geometry.regions import Space
-from dpcore.learning.losses import Logistic, absolute, hinge, huber, pinball
-from dpcore.learning.risks import Risk, newton
-from dpcore.parsing.tasks import grouped
 from dpcore.privacy import minimiser as module
 from dpcore.privacy.minimiser import minimiser
 from dpcore.privacy.statistics import RegularisedMinimiser
-from tests.helpers import approx, parametrize, refused, seeded
+from dpcore.problems.losses import Logistic, absolute, hinge, huber, pinball
+from dpcore.problems.parse_tasks import grouped
+from dpcore.problems.regions import Space
+from dpcore.problems.risks import Risk, newton
+from tests.small_problems import approx, parametrize, refused, seeded
 
 N = 200
 SPREAD = seeded(0).uniform(-3, 3, N).round(6)

@@ -6,18 +6,18 @@ from functools import cache
 import numpy as np
 from scipy.stats import kstest
 
-from dpcore.geometry.regions import Ball, Box, Space
-from dpcore.learning.losses import Logistic, SquaredDistance, absolute, hinge, huber, pinball
-from dpcore.learning.risks import Risk
-from dpcore.parsing.tasks import grouped
 from dpcore.privacy.accounting import BoundedRange
-from dpcore.privacy.samplers import SAMPLERS, alternating, choose, envelope, proximal, ranks, shapes
+from dpcore.privacy.samplers import SAMPLERS, alternating, choose, envelope, proximal, rank_quantile, shapes
 from dpcore.privacy.samplers.line import PiecewiseGaussian
 from dpcore.privacy.samplers.plane import TangentBoxes
 from dpcore.privacy.samplers.shapes import cut_off
 from dpcore.privacy.statistics import Density, PlainRisk, RankError, RegularisedRisk
-from tests.helpers import approx, parametrize, refused, seeded
-from tests.risk_tasks import quadrature
+from dpcore.problems.losses import Logistic, SquaredDistance, absolute, hinge, huber, pinball
+from dpcore.problems.parse_tasks import grouped
+from dpcore.problems.regions import Ball, Box, Space
+from dpcore.problems.risks import Risk
+from tests.risk_problems import quadrature
+from tests.small_problems import approx, parametrize, refused, seeded
 
 INTERVAL = Ball(np.zeros(1), 1.0)
 THREE = absolute(), np.array([-0.4, 0.1, 0.3])
@@ -91,7 +91,7 @@ def test_ranks_are_drawn_from_their_law():
     W = (np.repeat(rows.values[:, 0], rows.weights)[:, None] <= x).mean(0)
     p = quadrature(density.k * np.abs(W - 0.4), 1e-3)
     rng = seeded(0)
-    draws = [ranks.draw(density, 0.0, rng)[0] for _ in range(4000)]
+    draws = [rank_quantile.draw(density, 0.0, rng)[0] for _ in range(4000)]
     assert kstest(draws, lambda v: np.interp(v, edges, np.append(0, np.cumsum(p) * 1e-3))).pvalue > 1e-3
 
 

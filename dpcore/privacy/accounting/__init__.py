@@ -20,6 +20,7 @@ from .budget import (
     SubsampledGaussian,
     Sums,
 )
+from .budget_meter import Charge, Choice, Plan
 from .calibrations import (
     MARGIN,
     enlarged,
@@ -35,9 +36,7 @@ from .calibrations import (
     select_once,
 )
 from .conversions import gdp_epsilon, gdp_log_delta, gdp_mu, root, zcdp_epsilon
-from .guarantee import cautions, worst_profile
-from .ledger import Charge, Choice, Plan
-from .lifetime import (
+from .data_set_total import (
     Concentrated,
     Drawn,
     Event,
@@ -52,3 +51,4 @@ from .lifetime import (
     planned,
     reserved,
 )
+from .guarantee import cautions, worst_profile

@@ -9,8 +9,8 @@ from dataclasses import field
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from ...errors import InputError
-from ...types import Json, value_object
+from ...core.errors import InputError
+from ...core.types import Json, value_object
 from . import conversions
 from .composition import Joint
 

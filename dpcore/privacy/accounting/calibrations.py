@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from ...errors import InputError
+from ...core.errors import InputError
 from . import conversions
 from .budget import Approximate, BoundedRange, Budget, Gaussian, Pure, Spend, SubsampledGaussian, Sums
 from .composition import Joint

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.special import erfcx, gammaln, log_ndtr
 
-from ...types import Array, value_object
+from ...core.types import Array, value_object
 from . import conversions
 
 ROOM = 1 + 1e-6  # δ found by rounded arithmetic is enlarged by this

@@ -10,8 +10,8 @@ import math
 import numpy as np
 from scipy.special import expit, ndtr, ndtri
 
-from ...numbers import brief
-from ...types import Array
+from ...core.numbers import brief
+from ...core.types import Array
 from .budget import Budget
 from .conversions import BLUR, optimal_epsilon, optimal_log_delta
 

@@ -13,10 +13,10 @@ rows in floating point tell some data sets from their neighbours for certain.
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from ...errors import InputError
-from ...types import Array, Rng, value_object
-from ..statistics.targets import Density, Target
-from . import alternating, envelope, lattice, line, plane, proximal, ranks
+from ...core.errors import InputError
+from ...core.types import Array, Rng, value_object
+from ..statistics.density_targets import Density, Target
+from . import alternating, envelope, lattice, line, plane, proximal, rank_quantile
 
 MOST_LOST = 0.1  # share of ε that may pay for rounding
 
@@ -55,7 +55,7 @@ class Sampler:
 # What is put in here would be shown the records.
 SAMPLERS: Mapping[str, Sampler] = MappingProxyType(
     {
-        "rank": Sampler(ranks.draw, ranks.refuses, lost=ranks.lost),
+        "rank": Sampler(rank_quantile.draw, rank_quantile.refuses, lost=rank_quantile.lost),
         "grid": Sampler(lattice.draw, lattice.refuses, too_long=lattice.too_long, lost=lattice.lost),
         "line": Sampler(line.draw, line.refuses),
         "gaussian": Sampler(envelope.draw_gaussian, envelope.refuses_gaussian),

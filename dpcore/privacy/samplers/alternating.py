@@ -20,9 +20,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from ...learning.losses import SquaredDistance, sloped
-from ...types import Array, Rng, frozen
-from ..statistics.targets import Density, RegularisedRisk, Target
+from ...core.types import Array, Rng, frozen
+from ...problems.losses import SquaredDistance, sloped
+from ..statistics.density_targets import Density, RegularisedRisk, Target
 
 MOST_RECORDS = 200
 TERMS = 40

@@ -33,11 +33,11 @@ import math
 
 import numpy as np
 
-from ...geometry.regions import Ball, Box
-from ...learning.losses import Logistic, SquaredDistance, sloped
-from ...learning.risks import Risk, smallest
-from ...types import Array, Rng
-from ..statistics.targets import Density, Target
+from ...core.types import Array, Rng
+from ...problems.losses import Logistic, SquaredDistance, sloped
+from ...problems.regions import Ball, Box
+from ...problems.risks import Risk, smallest
+from ..statistics.density_targets import Density, Target
 from . import proximal
 from .shapes import Envelope, Radial, cut_off, phi
 

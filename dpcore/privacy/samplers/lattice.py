@@ -27,13 +27,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...geometry.regions import Ball, Box
-from ...learning.losses import Logistic, Loss, PiecewiseLinear, SquaredDistance, sloped
-from ...learning.risks import Risk
-from ...types import Array, Rng
+from ...core.types import Array, Rng
+from ...problems.losses import Logistic, Loss, PiecewiseLinear, SquaredDistance, sloped
+from ...problems.regions import Ball, Box
+from ...problems.risks import Risk
 from .. import mechanisms
-from ..flips import flips
-from ..statistics.targets import Density, PlainRisk, Target
+from ..exact_bernoulli import flips
+from ..statistics.density_targets import Density, PlainRisk, Target
 from .plane import MOST_STEEP
 
 BITS = 30

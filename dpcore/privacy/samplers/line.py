@@ -6,10 +6,10 @@ Error: rounding, about 1e-12 in total variation.
 import numpy as np
 from scipy.special import erf, erfcx
 
-from ...errors import InputError
-from ...learning.losses import PiecewiseLinear
-from ...types import Array, Rng
-from ..statistics.targets import Density, Target
+from ...core.errors import InputError
+from ...core.types import Array, Rng
+from ...problems.losses import PiecewiseLinear
+from ..statistics.density_targets import Density, Target
 from .plane import picked
 
 STEPS = 250  # most steps to invert a piece's distribution function to the last bit

@@ -7,11 +7,11 @@ checked before the charge (`PerturbedRisk`), where the remainder is paid for.
 
 import numpy as np
 
-from ...data.domain import Rows
-from ...types import Array, Rng
+from ...core.types import Array, Rng
+from ...schema.domain import Rows
 from ..accounting.budget import Approximate
 from ..minimiser import minimiser
-from ..statistics.targets import PerturbedRisk
+from ..statistics.density_targets import PerturbedRisk
 
 
 def solve(target: PerturbedRisk, rows: Rows, lam: float, sigma: float, spend: Approximate, rng: Rng) -> Array:

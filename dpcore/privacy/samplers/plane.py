@@ -9,9 +9,9 @@ import math
 
 import numpy as np
 
-from ...learning.losses import SquaredDistance, sloped
-from ...types import Array, Rng
-from ..statistics.targets import Density, PlainRisk, RegularisedRisk, Target
+from ...core.types import Array, Rng
+from ...problems.losses import SquaredDistance, sloped
+from ..statistics.density_targets import Density, PlainRisk, RegularisedRisk, Target
 
 MOST_DIMENSIONS = 2
 MOST_BOXES, MOST_STEEP = 20_000, 1e7

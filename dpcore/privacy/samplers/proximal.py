@@ -22,10 +22,10 @@ import math
 
 import numpy as np
 
-from ...geometry.regions import Region
-from ...learning.losses import Loss, SquaredDistance, sloped
-from ...types import Array, Rng
-from ..statistics.targets import Density, PlainRisk, RegularisedRisk, Target
+from ...core.types import Array, Rng
+from ...problems.losses import Loss, SquaredDistance, sloped
+from ...problems.regions import Region
+from ..statistics.density_targets import Density, PlainRisk, RegularisedRisk, Target
 from .shapes import cut_off
 
 PROPOSALS = 4

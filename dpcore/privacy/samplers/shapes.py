@@ -10,8 +10,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import gammaln, log_ndtr, ndtri_exp
 
-from ...geometry.regions import Ball, Box, Region
-from ...types import Array, Rng, frozen
+from ...core.types import Array, Rng, frozen
+from ...problems.regions import Ball, Box, Region
 from .plane import log_integral, picked, tilted
 
 SHELLS = 400

@@ -5,16 +5,16 @@ from functools import cached_property
 
 import numpy as np
 
-from ...data.domain import Rows
-from ...errors import InputError
-from ...geometry.regions import Region
-from ...learning.losses import Loss, SquaredDistance, difference
-from ...learning.risks import Risk
-from ...numbers import ROOM
-from ...types import Array, frozen
+from ...core.errors import InputError
+from ...core.numbers import ROOM
+from ...core.types import Array, frozen
+from ...problems.losses import Loss, SquaredDistance, difference
+from ...problems.regions import Region
+from ...problems.risks import Risk
+from ...schema.domain import Rows
 from ..minimiser import LEAST, minimiser, rounding
-from .base import Statistic
-from .targets import KnownRisk
+from .density_targets import KnownRisk
+from .statistic import Statistic
 
 SMALLEST = 1e-100  # clip: far below it gradients and noise would round to 0
 

@@ -7,11 +7,11 @@ import math
 
 import numpy as np
 
-from ...errors import InputError
-from ...numbers import ROOM
-from ...types import Array, frozen
-from ...workloads import Workload
-from .answers import EPS, WorkloadStatistic
+from ...core.errors import InputError
+from ...core.numbers import ROOM
+from ...core.types import Array, frozen
+from ...queries import Workload
+from .query_answers import EPS, WorkloadStatistic
 
 
 def bit_range(step: float, unit: float) -> float:

@@ -9,11 +9,11 @@ import math
 import numpy as np
 from scipy.spatial import KDTree
 
-from ...data.domain import Rows
-from ...errors import InputError
-from ...types import Array, frozen
+from ...core.errors import InputError
+from ...core.types import Array, frozen
+from ...schema.domain import Rows
 from ..accounting.budget import Approximate, Gaussian, Pure
-from .base import Statistic
+from .statistic import Statistic
 
 BLOCK = 20_000_000  # entries of an array of records × candidates
 MANY = 16  # candidates at the same distance that are looked for before all are compared

@@ -10,20 +10,21 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from dpcore import ALGORITHMS, Budget, QueryRelease
+from dpcore.accuracy.meaning_of_epsilon import Promise, times_in_100
 from dpcore.algorithms import solving
-from dpcore.algorithms.base import make_plan
-from dpcore.experiments.audit import BUGS, CONFIDENCE, Audit, audit, short, two_questions
-from dpcore.experiments.transcripts import TRUST, AuditResult, Judged, trade_off, transcribe
+from dpcore.algorithms.algorithm import make_plan
+from dpcore.evaluation.audit.distinguishing_game import BUGS, CONFIDENCE, Audit, audit, short, two_questions
+from dpcore.evaluation.audit.transcript_test import TRUST, AuditResult, Judged, trade_off, transcribe
 from dpcore.privacy.accounting import Accounting, gdp_mu, guarantee
-from dpcore.theory.meaning import Promise, times_in_100
 
-from ..charts import base as charts
-from ..charts import privacy
+from ..charts import figure_frame as charts
+from ..charts import privacy_charts
+from ..components import QUIET, panel, parameter_widgets, show_tiles
 from ..jobs import Work, let_go, owned, watch
-from ..shell import QUIET, controls, panel, session, show_tiles
+from ..session import session
 
 RUNS = [500, 1000, 2000, 4000, 10_000, 40_000]
-DELTAS = [*controls.DELTAS, 0.02, 0.05, 0.1]  # a promise nobody should make, but a sharp game
+DELTAS = [*parameter_widgets.DELTAS, 0.02, 0.05, 0.1]  # a promise nobody should make, but a sharp game
 DRAWN = 200  # points of a curve
 HALF = "half-sensitivity"
 GAME, LAST = "game", "last-game"  # the names in a session of the one that is played, and of the last finished one
@@ -86,25 +87,30 @@ def settings() -> None:
     """Draw the widgets, and the button that plays."""
     near = st.container(key="in-sight")
     bug = near.toggle(
-        "Try a broken version: half the noise", key="audit-bug", **controls.KEPT,
+        "Try a broken version: half the noise", key="audit-bug", **parameter_widgets.KEPT,
         help="All noise is then half of what the plan says, as a programmer's mistake would make it. A breach is red.",
     )  # fmt: skip
     epsilon = near.select_slider(
-        "Promised privacy budget (ε)", controls.EPSILONS, OPENING, controls.number, key="audit-epsilon", **controls.KEPT
+        "Promised privacy budget (ε)",
+        parameter_widgets.EPSILONS,
+        OPENING,
+        parameter_widgets.number,
+        key="audit-epsilon",
+        **parameter_widgets.KEPT,
     )
     with st.expander("For experts", icon=":material/tune:"):
         titles = {cls.about.title: name for name, cls in solving(QueryRelease).items()}
         words = "It uses its default parameters and as few steps as it can: the game needs many short runs."
-        title = st.selectbox("Algorithm", list(titles), key="audit-algorithm", help=words, **controls.KEPT)
+        title = st.selectbox("Algorithm", list(titles), key="audit-algorithm", help=words, **parameter_widgets.KEPT)
         delta = st.select_slider(
-            "δ, promised", DELTAS, DELTA, controls.number, key="audit-delta", **controls.KEPT,
+            "δ, promised", DELTAS, DELTA, parameter_widgets.number, key="audit-delta", **parameter_widgets.KEPT,
             help="A large δ makes a sharp game; so does δ = 0, where the algorithm can promise it.",
         )  # fmt: skip
         runs = st.select_slider(
-            "Games on each table", RUNS, 4000, lambda r: f"{r:,}", key="audit-runs", **controls.KEPT,
+            "Games on each table", RUNS, 4000, lambda r: f"{r:,}", key="audit-runs", **parameter_widgets.KEPT,
             help="More games give sharper bounds, and take longer.",
         )  # fmt: skip
-        seed = st.number_input("Repeat number", 0, 2**31 - 1, 0, key="audit-seed", **controls.KEPT)
+        seed = st.number_input("Repeat number", 0, 2**31 - 1, 0, key="audit-seed", **parameter_widgets.KEPT)
     budget = Budget(epsilon, delta)
     near.button(
         "Apply and play", type="primary", icon=":material/casino:", on_click=start,
@@ -317,4 +323,6 @@ def _trade_off(frame: pd.DataFrame, names: dict[str, str]) -> go.Figure:
     """Draw the named curves that a frame has over its false alarms, the measured one first, and a coin's."""
     frame = frame.assign(coin=frame["false alarms"])
     names = {name: title for name, title in names.items() if name in frame} | {"coin": "a coin"}
-    return privacy.trade_off(frame, names, ("false alarms: says second, is first", "right: says second, is second"))
+    return privacy_charts.trade_off(
+        frame, names, ("false alarms: says second, is first", "right: says second, is second")
+    )

@@ -10,23 +10,24 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import ALGORITHMS, Budget, QueryRelease, Rows
+from dpcore.accuracy.work_forecast import in_bytes
 from dpcore.algorithms import solving
-from dpcore.algorithms.forecasts import in_bytes
-from dpcore.evaluation.diagnosis import baselines, draw, empirical
+from dpcore.core.numbers import brief, points
+from dpcore.core.parameters import build
+from dpcore.core.provenance import Tag
+from dpcore.evaluation.error_diagnosis import baselines, draw, empirical
 from dpcore.evaluation.run import Comparison
-from dpcore.experiments.frontier import middles, regret
-from dpcore.numbers import brief, points
-from dpcore.params import build
-from dpcore.tags import Tag
-from dpcore.workloads import Workload
+from dpcore.evaluation.sweeps.frontier import middles, regret
+from dpcore.queries import Workload
 
-from ..charts import frontier
-from ..shell import QUIET, Table, below, controls, heading, lacking, peek, questions, shared
-from . import forecast, overlay, unbiased
-from .ask import Goal, facts
-from .measures import Measure
-from .solve import points_words
-from .sweeps import TITLES, Dot, Sweep
+from ..charts import frontier_charts
+from ..components import QUIET, below, heading, lacking, parameter_widgets, peek, question_choice
+from ..session import Table, shared
+from . import duration_forecast, theory_curves, unbiased_limit
+from .epsilon_search import Goal, facts
+from .error_measures import Measure
+from .minimum_epsilon import points_words
+from .sweep_jobs import TITLES, Dot, Sweep
 
 FIRST = ("gaussian_maxent", "aim", "mwem")
 EPSILONS = (0.1, 0.3, 0.5, 1.0, 3.0)
@@ -44,7 +45,7 @@ def settings(table: Table, sweep: Sweep) -> tuple[Workload, Callable[[float | No
     Raises InputError for bad choices.
     """
     known = solving(QueryRelease)
-    workload, _ = questions.choose(table)
+    workload, _ = question_choice.choose(table)
     kinds = tuple(st.session_state["questions"])
     first = [name for name in FIRST if name in known]
     with st.expander("Algorithms, budgets", icon=":material/tune:"):
@@ -52,7 +53,8 @@ def settings(table: Table, sweep: Sweep) -> tuple[Workload, Callable[[float | No
             "Algorithms", list(known), first, format_func=TITLES.__getitem__, key="compared", bind="query-params"
         )
         values = st.multiselect(
-            "Privacy budgets (ε)", controls.EPSILONS, EPSILONS, controls.number, key="epsilons", bind="query-params",
+            "Privacy budgets (ε)", parameter_widgets.EPSILONS, EPSILONS, parameter_widgets.number,
+            key="epsilons", bind="query-params",
             help="The budget that is advised is always tried too.",
         )  # fmt: skip
         words = "The table as it is, or tables drawn at random from its population. For an upload, the upload is taken "
@@ -60,7 +62,7 @@ def settings(table: Table, sweep: Sweep) -> tuple[Workload, Callable[[float | No
         size = st.selectbox("Rows", list(SIZES), key="records", help=words, **shared())
         words = "Runs of each algorithm at each ε, with fresh noise."
         seeds = st.number_input("Repeats", 1, 20, 3, key="sweep-seeds", bind="query-params", help=words)
-        delta = controls.delta_slider()
+        delta = parameter_widgets.delta_slider()
 
     n = max(2, round(SIZES[size] * table.n)) if SIZES[size] else table.n
 
@@ -78,8 +80,8 @@ def settings(table: Table, sweep: Sweep) -> tuple[Workload, Callable[[float | No
         what = table.version, workload.domain.names, kinds, n
         there = sweep.found if sweep.asked == task else {}
         problem = QueryRelease(workload, n, table.unit.most_rows)
-        seconds = forecast.say(what, problem, names, budgets, int(seeds), sweep, there)
-        foreseen = forecast.foreseen(what)
+        seconds = duration_forecast.say(what, problem, names, budgets, int(seeds), sweep, there)
+        foreseen = duration_forecast.foreseen(what)
         start = partial(sweep.start, task, make, algorithms, budgets, range(int(seeds)), table.trial, foreseen)
         return seconds, start
 
@@ -107,10 +109,10 @@ def panel(
     if not len(middle):
         st.info("No finished run has this error yet.")
         return None
-    least = unbiased.line(sweep, middle)
+    least = unbiased_limit.line(sweep, middle)
     with look:
         wanted = st.multiselect("Lines to compare with", LINES, key="lines", bind="query-params")
-        curves, owners = overlay.choose(sweep, middle)
+        curves, owners = theory_curves.choose(sweep, middle)
     floors = floors_of(sweep, measure.name, population=measure.population)
     levels = {f"{name}: {floor:.2g}": floor for name, floor in floors.items() if name in wanted}
     planned = [case.budget.epsilon for case in sweep.planned]
@@ -128,9 +130,9 @@ def panel(
     if other is not None and measure.name is not None and not measure.population:
         levels[other[0]] = 100 * getattr(other[1].errors, measure.name)
     if measure.name == "rmse" and not measure.population:
-        curves |= unbiased.curve(least)
-    figure = frontier.frontier(
-        dots.dropna(subset=["error"]), middle, levels, frontier.look(list(solving(QueryRelease))),
+        curves |= unbiased_limit.curve(least)
+    figure = frontier_charts.frontier(
+        dots.dropna(subset=["error"]), middle, levels, frontier_charts.look(list(solving(QueryRelease))),
         title=measure.words, curves=curves, titles=TITLES, planned=planned, zone=zone, star=star,
         owners=owners,
     )  # fmt: skip
@@ -140,7 +142,7 @@ def panel(
     )
     below(summary, lines(dots), "frontier")
     with look:
-        unbiased.words(sweep, least)
+        unbiased_limit.words(sweep, least)
     picked = [p["customdata"] for p in event.selection.points if p.get("customdata")]  # type: ignore[union-attr]
     same = (d for d in sweep.shown if [[d.point.algorithm, d.point.epsilon, d.point.seed]] == picked[:1])
     return next(same, None)

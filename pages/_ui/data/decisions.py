@@ -6,23 +6,24 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import PrivacyUnit
-from dpcore.data import repairs
-from dpcore.data.guessing import Guess
-from dpcore.data.open_schema import PRIVATE
+from dpcore.core.provenance import Tag
+from dpcore.core.types import value_object
 from dpcore.data.privacy_unit import COUNTED
-from dpcore.data.readings import ANY_CASE, PARTS
-from dpcore.data.recognising import names_one
-from dpcore.publishing.card import PEEKED, UNCOVERED
-from dpcore.tags import Tag
-from dpcore.types import value_object
+from dpcore.release.evidence.card import PEEKED, UNCOVERED
+from dpcore.schema.column_readings import ANY_CASE, PARTS
+from dpcore.schema.inference import repairs
+from dpcore.schema.inference.identifiers import names_one
+from dpcore.schema.inference.infer_schema import Guess
+from dpcore.schema.partial_schema import PRIVATE
 
-from ..jobs.changes import attempt, changing
-from ..shell import Table, clean, few, heading, peek, plain, row, session, stakeholder, table
-from ..shell.frame import shows_kept
-from ..shell.state import show
-from ..shell.tables import MAX_ROWS_OF_PERSON
+from ..components import heading, peek, row
+from ..components.frame import shows_kept
+from ..jobs.table_changes import attempt, changing
+from ..session import Table, clean, few, plain, session, stakeholder, table
+from ..session.current_table import show
+from ..session.table import MAX_ROWS_OF_PERSON
 from . import grid_edits
-from .grid import MEASURE, STATES, USE, do
+from .column_grid import MEASURE, STATES, USE, do
 
 HELP = (
     "A share of the budget measures values and bounds with noise, before the algorithm runs. So they are protected. "

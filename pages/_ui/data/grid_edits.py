@@ -15,9 +15,9 @@ import streamlit as st
 
 from dpcore import InputError
 
-from ..jobs.changes import attempt, say_unchanged
-from ..shell import Table, Told, plain, stakeholder, whole_table
-from .entries import ASIDE, SAID, cells_of, entry_of, names
+from ..jobs.table_changes import attempt, say_unchanged
+from ..session import Table, Told, plain, stakeholder, whole_table
+from .column_entries import ASIDE, SAID, cells_of, entry_of, names
 
 GRIDS, TURN, LAST = "_grids", "_grid-turn", "_grid-last"  # what the session knows of its grids
 MAX_GRIDS = 3  # grids of earlier keys that may still send an edit

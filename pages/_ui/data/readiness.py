@@ -3,13 +3,14 @@
 import streamlit as st
 
 from dpcore import Budget, Domain, InputError, Marginals, QueryRelease
+from dpcore.accuracy.work_forecast import affordable, in_bytes, in_seconds
 from dpcore.algorithms import solving
-from dpcore.algorithms.forecasts import affordable, in_bytes, in_seconds
-from dpcore.data.constraints import Constraint
-from dpcore.data.sources.counts import broken
+from dpcore.data.sources.gathered_counts import broken
+from dpcore.schema.constraints import Constraint
 
-from ..shell import Table, clean, peek, session
-from ..shell.state import size_words
+from ..components import peek
+from ..session import Table, clean, session
+from ..session.current_table import size_words
 
 USUAL = Budget(1.0, 1e-9)
 

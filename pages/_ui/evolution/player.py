@@ -9,17 +9,17 @@ import streamlit as st
 from scipy.spatial import KDTree
 
 from dpcore import ALGORITHMS, Budget, PointRelease, Rows
-from dpcore.geometry.point_samples import DISC, NAMES, POINT_SAMPLES
-from dpcore.geometry.regions import point_rows
-from dpcore.params import build, parameters
-from dpcore.releases import Points
-from dpcore.tags import Tag
-from dpcore.theory.meaning import Promise, guess_tile
+from dpcore.accuracy.meaning_of_epsilon import Promise, guess_tile
+from dpcore.core.parameters import build, parameters
+from dpcore.core.provenance import Tag
+from dpcore.models.releases import Points
+from dpcore.problems.point_samples import DISC, NAMES, POINT_SAMPLES
+from dpcore.problems.regions import point_rows
 
-from ..charts import evolution as evolution_charts
+from ..charts import evolution_charts
+from ..components import heading, parameter_widgets, peek, result_panels, row, show_tiles
+from ..components.frame import shows
 from ..jobs import LAST, WantedRun, tab_runs, watch
-from ..shell import controls, heading, peek, results, row, show_tiles
-from ..shell.frame import shows
 
 PE = ALGORITHMS["private_evolution"]
 OWN, AS_PRESET = "our defaults", "as the preset"
@@ -67,7 +67,7 @@ def watch_it() -> None:
         return
     said, good, lengths = "Random places are becoming a map like the real one", "", {"5 km": 5 / KM}
     if done := mine.ended and "curve" in found:
-        off = results.curves(found["start"] + found["curve"])
+        off = result_panels.curves(found["start"] + found["curve"])
         by = (KM * off["w1"]).groupby(off["t"]).agg(["median", "min", "max"])
         last = by["median"].iloc[-1]
         words = f"{last:.1f} km off"
@@ -83,30 +83,32 @@ def watch_it() -> None:
         with side:
             _curve(budget.epsilon, by)
         with experts:
-            results.accounts(next(job for (what, _), job in mine.jobs if what == "curve" and job.results))
+            result_panels.accounts(next(job for (what, _), job in mine.jobs if what == "curve" and job.results))
 
 
 def _settings(experts: Any, place: Any) -> tuple[str, int, Budget, dict[str, str], int]:
     """Draw the widgets, ε in its `place` and those for `experts` in theirs."""
     titles = {sample.title: name for name, sample in POINT_SAMPLES.items()}
     with row():
-        sample = titles[st.selectbox("Example", list(titles), 1, key="pe-sample", **controls.KEPT)]
+        sample = titles[st.selectbox("Example", list(titles), 1, key="pe-sample", **parameter_widgets.KEPT)]
         st.button("Try my places", on_click=lambda: st.session_state.update(part="My places"))
     with place:
-        budget = controls.budget(experts)
+        budget = parameter_widgets.budget(experts)
     with experts:
-        n = st.select_slider("n, private points", SIZES, 500, controls.number, key="pe-n", **controls.KEPT)
+        n = st.select_slider(
+            "n, private points", SIZES, 500, parameter_widgets.number, key="pe-n", **parameter_widgets.KEPT
+        )
         words = "The paper's algorithms by name; what you choose below replaces what the preset says."
-        preset = st.selectbox("Preset", [OWN, *PE.presets], key="pe-preset", help=words, **controls.KEPT)
+        preset = st.selectbox("Preset", [OWN, *PE.presets], key="pe-preset", help=words, **parameter_widgets.KEPT)
         words = "Auto: ln(nε), or 2 ln(nε) in the paper's simulations."
-        rounds = st.select_slider("T, steps", ROUNDS, AS_PRESET, key="pe-rounds", help=words, **controls.KEPT)
+        rounds = st.select_slider("T, steps", ROUNDS, AS_PRESET, key="pe-rounds", help=words, **parameter_widgets.KEPT)
         chosen = {"rounds": rounds}
         for p in parameters(PE):
             if p.name in ("post", "sampling", "release"):
                 words, choices = p.doc[0].upper() + p.doc[1:] + ".", [AS_PRESET, *p.choices]
-                chosen[p.name] = st.selectbox(p.name, choices, key=f"pe-{p.name}", help=words, **controls.KEPT)
+                chosen[p.name] = st.selectbox(p.name, choices, key=f"pe-{p.name}", help=words, **parameter_widgets.KEPT)
         words = "The chart shows the range over runs with repeat numbers 0, 1, …"
-        seeds = st.number_input("Repeats", 1, 20, 5, key="pe-seeds", help=words, **controls.KEPT)
+        seeds = st.number_input("Repeats", 1, 20, 5, key="pe-seeds", help=words, **parameter_widgets.KEPT)
     own = {name: str(value) for name, value in chosen.items() if value != AS_PRESET}
     texts = PE.presets.get(preset, {}) | own
     return sample, n, budget, texts, int(seeds)
@@ -137,7 +139,7 @@ def _player(rows: Rows, start: Points, path: list[Points], lengths: dict[str, fl
     steps[-1] = V, weights, _ = tuple(part[steps[-1][1] > 0] for part in steps[-1])  # what goes out
     _plays(private, steps, lengths, place)
     with experts:
-        results.below("What goes out.", pd.DataFrame(V, columns=NAMES).assign(votes=weights), "evolution")
+        result_panels.below("What goes out.", pd.DataFrame(V, columns=NAMES).assign(votes=weights), "evolution")
 
 
 def _plays(private: np.ndarray, steps: list[tuple[np.ndarray, ...]], lengths: dict[str, float], place: Any) -> None:
@@ -168,7 +170,7 @@ def _plays(private: np.ndarray, steps: list[tuple[np.ndarray, ...]], lengths: di
         off = KM * KDTree(private).query(V[false])[0].max(initial=0)
         alt = f"Step {t} of {T}: {np.count_nonzero(weights):,} of {len(V):,} invented points have votes."
         figure = evolution_charts.step(private, V, weights, false, DISC.corners, off, lengths)
-        chart.plotly_chart(figure, key="evolution", alt=alt, config=results.QUIET, height="stretch")
+        chart.plotly_chart(figure, key="evolution", alt=alt, config=result_panels.QUIET, height="stretch")
 
     icon = f":material/{'pause' if now[PLAYS] else 'play_arrow'}:"
     place.button("Pause" if now[PLAYS] else "Play", icon=icon, key="evolve-play", on_click=press)
@@ -186,4 +188,4 @@ def _curve(epsilon: float, by: pd.DataFrame) -> None:
     )
     summary = f"ε = {epsilon:g} covers all steps; their number, {len(by) - 1}, is set beforehand. "
     summary += "Each real place votes for the nearest invented one. Noise adds false votes."
-    results.panel(evolution_charts.distances(by), summary, by.reset_index(), "distance")
+    result_panels.panel(evolution_charts.distances(by), summary, by.reset_index(), "distance")

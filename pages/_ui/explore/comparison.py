@@ -10,21 +10,22 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import Domain, InputError, Marginals
-from dpcore.data.column import OTHER
+from dpcore.core.numbers import points
+from dpcore.core.provenance import Tag
 from dpcore.evaluation.run import Comparison, compare, pairs_with, subgroups
-from dpcore.numbers import points
-from dpcore.tags import Tag
+from dpcore.schema.column import OTHER
 
-from ..charts import base
-from ..charts import screen as charts
-from ..shell import QUIET, clean, distinct, heading, meaning, panel, peek, plain, shared
-from . import ask
+from ..charts import explore_charts as charts
+from ..charts import figure_frame
+from ..components import QUIET, heading, meaning, panel, peek
+from ..session import clean, distinct, plain, shared
+from . import ask_question
+from .layout import Told, chart
 from .outcome import Shown, by_column
-from .screen import Told, chart
 
 WORST = ""  # no name of a column
 CHOOSER = 230  # pixels of a widget beside a question
-INTERVALS = f"{ask.LEVEL:.0%} intervals for this table, from the release alone; the population's are below."
+INTERVALS = f"{ask_question.LEVEL:.0%} intervals for this table, from the release alone; the population's are below."
 WHISKERS = f"Whiskers: {INTERVALS}"
 
 
@@ -84,7 +85,7 @@ def groups(shown: Shown) -> None:
         for _, row in frame.loc[[frame["share"].idxmin(), frame["share"].idxmax()]].iterrows()
     )
     summary = f"Smallest and largest group, counted at a wrong value: {small}, {large}."
-    panel(base.groups(frame, column), summary, frame, "groups")
+    panel(figure_frame.groups(frame, column), summary, frame, "groups")
 
 
 def telling(domain: Domain) -> list[str]:
@@ -110,7 +111,7 @@ def ranged(
         frame = frame.assign(low=worlds.min(axis=0), high=worlds.max(axis=0))
         ends = np.abs(worlds - both.real).max(axis=1)
         more = f"In {len(worlds)} repeats with fresh noise: {shown.words(ends.min())} to {shown.words(ends.max())}. "
-    found = ask.bounds_of_cells(shown.result, tables, shown.chosen)
+    found = ask_question.bounds_of_cells(shown.result, tables, shown.chosen)
     if not np.isfinite(found["low"]).any():
         return frame, more + unbounded
     names = {"unbiased": "unbiased", "low": "table from", "high": "table to"}

@@ -10,25 +10,26 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import InputError
-from dpcore.algorithms.base import make_plan
+from dpcore.accuracy.error_rates import RATES
+from dpcore.accuracy.meaning_of_epsilon import guess_tile
+from dpcore.accuracy.raw_noise import plain_noise
+from dpcore.accuracy.usefulness import foreseen, uses
+from dpcore.algorithms.algorithm import make_plan
+from dpcore.algorithms.query_release.shared.optimal_noise import against_line
+from dpcore.core.numbers import amount, brief, counted, noun, points
+from dpcore.core.types import by_name
 from dpcore.evaluation.run import Comparison
-from dpcore.experiments.pool import Result
-from dpcore.intervals.usefulness import foreseen, uses
-from dpcore.numbers import amount, brief, counted, noun, points
-from dpcore.publishing import tiles as tiled
-from dpcore.theory.meaning import guess_tile
-from dpcore.theory.optimal_noise import against_line
-from dpcore.theory.plain_noise import plain_noise
-from dpcore.theory.rates import RATES
-from dpcore.types import by_name
-from dpcore.workloads import Workload
+from dpcore.evaluation.sweeps.worker_pool import Result
+from dpcore.queries import Workload
+from dpcore.release import tiles as tiled
 
-from ..charts import screen as charts
-from ..shell import QUIET, Table, distinct, meaning, peek, question, session, show_tiles
-from ..shell.results import curves
-from .keep import least_error
-from .screen import Told, chart
-from .setup import AGAINST, Chosen
+from ..charts import explore_charts as charts
+from ..components import QUIET, meaning, peek, show_tiles
+from ..components.result_panels import curves
+from ..session import Table, distinct, question, session
+from .keep_run import least_error
+from .layout import Told, chart
+from .run_settings import AGAINST, Chosen
 
 STAGE = re.compile(r"fit (\d+) of (\d+)")
 LISTED = 1000  # questions that are put into words

@@ -8,15 +8,16 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import Budget
-from dpcore.numbers import brief
+from dpcore.accuracy import accountant_comparison
+from dpcore.accuracy.meaning_of_epsilon import SUSPICION, Promise, delta_words, guess_tile, percent, times_in_100
+from dpcore.core.numbers import brief
 from dpcore.privacy.accounting import guarantee
-from dpcore.publishing.card import OTHERS, SEVERAL
-from dpcore.theory import accountants
-from dpcore.theory.meaning import SUSPICION, Promise, delta_words, guess_tile, percent, times_in_100
+from dpcore.release.evidence.card import OTHERS, SEVERAL
 
-from ..charts import privacy as drawn
-from ..shell import QUIET, Table, below, controls, panel, plain
-from .planned import Planned
+from ..charts import privacy_charts as drawn
+from ..components import QUIET, below, panel, parameter_widgets
+from ..session import Table, plain
+from .planned_release import Planned
 
 PRIORS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99]
 
@@ -25,7 +26,13 @@ def releases() -> int:
     """Ask how many releases like this one someone sees."""
     words = "The same algorithm with the same settings, run again on the same people."
     return st.slider(
-        "Releases like this one", 1, controls.MOST_RELEASES, 1, key="releases", help=words, **controls.KEPT
+        "Releases like this one",
+        1,
+        parameter_widgets.MOST_RELEASES,
+        1,
+        key="releases",
+        help=words,
+        **parameter_widgets.KEPT,
     )
 
 
@@ -100,7 +107,7 @@ def beliefs(lines: dict[str, float]) -> None:
     beside, drawing = st.columns([2, 3], gap="medium")
     words = "How likely someone thinks it is that something is true of you."
     prior = beside.select_slider(
-        "Suspicion before", PRIORS, SUSPICION, percent, key="prior", help=words, **controls.KEPT
+        "Suspicion before", PRIORS, SUSPICION, percent, key="prior", help=words, **parameter_widgets.KEPT
     )
     frame = pd.DataFrame({"before": np.unique([*PRIORS, *np.arange(1, 100) / 100])})
     for name, moved in lines.items():
@@ -124,7 +131,11 @@ def _totals(budget: Budget, times: int, planned: Planned | None) -> None:
     ]
     if planned is not None:
         at = np.searchsorted(planned.deltas, total) if total else 0
-        costs = {name: float(c[at]) for name, c in planned.curves(times).items() if total or name == accountants.PURE}
+        costs = {
+            name: float(c[at])
+            for name, c in planned.curves(times).items()
+            if total or name == accountant_comparison.PURE
+        }
         rows += [(cost, name, f"knows the noise of {planned.name}") for name, cost in costs.items()]
     st.markdown(f"**{times} releases together**, at δ = {times} × {brief(budget.delta)} = {brief(total)}:")
     st.dataframe(pd.DataFrame(rows, columns=["ε", "accounting", "what it knows"]), hide_index=True)

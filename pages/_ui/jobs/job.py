@@ -5,8 +5,9 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from ..shell import row, turns
-from ..shell.wall import reason
+from ..components import row
+from ..session import render_turns
+from ..session.stakeholder_wall import reason
 
 PATIENCE = 0.9  # seconds a page waits for short work before it shows progress instead
 POLL = 0.5  # seconds between two looks at long work
@@ -53,7 +54,7 @@ def watch(
     when so many partial results are there. Work that cannot be taken back has no Cancel but the words `final`.
     """
     job.gather()
-    with turns.aside():
+    with render_turns.aside():
         came = job.wait(job.patience)
     if not came:
         drawn = job.news

@@ -7,34 +7,19 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import ALGORITHMS, Budget, RiskMinimisation, Rows
+from dpcore.accuracy.meaning_of_epsilon import Promise, guess_tile
+from dpcore.core.parameters import build
 from dpcore.evaluation.output_laws import line_law, risk_by_mu
-from dpcore.experiments.sweep import Case
-from dpcore.params import build
-from dpcore.parsing.tasks import read_task, task_text
+from dpcore.evaluation.sweeps.sweep import Case
 from dpcore.privacy.accounting import guarantee
-from dpcore.theory.meaning import Promise, guess_tile
+from dpcore.problems.parse_tasks import read_task, task_text
 
-from ..charts import learning as learning_charts
-from ..charts.base import SYNTHETIC, over_budget
+from ..charts import learning_charts
+from ..charts.figure_frame import SYNTHETIC, over_budget
+from ..components import heading, lacking, panel, parameter_widgets, parts, peek, row, show_tiles
 from ..jobs import watch
-from ..shell import (
-    Table,
-    clean,
-    controls,
-    distinct,
-    figure_text,
-    heading,
-    lacking,
-    panel,
-    parts,
-    peek,
-    plain,
-    row,
-    session,
-    shared,
-    show_tiles,
-)
-from .runs import LearningRuns
+from ..session import Table, clean, distinct, figure_text, plain, session, shared
+from .learning_runs import LearningRuns
 
 PARTS = ("Median", "Line", "Prediction", "For experts")  # whole in one row of a phone
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
@@ -100,10 +85,16 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
             )  # fmt: skip
         unit = ({} if table.uploaded else UNITS).get(column, f"in {told[column]}")
         picture = st.container()
-        spend = controls.budget(experts)
+        spend = parameter_widgets.budget(experts)
     words = "A small μ lets the answer roam, a large one pulls it to the middle of the public range. 1: as theory says."
     factor = experts.select_slider(
-        "μ, as a multiple of theory's", FACTORS, 1.0, controls.number, key="factor", help=words, bind="query-params"
+        "μ, as a multiple of theory's",
+        FACTORS,
+        1.0,
+        parameter_widgets.number,
+        key="factor",
+        help=words,
+        bind="query-params",
     )
     with experts:
         aim = calibration("line")

@@ -13,13 +13,14 @@ import numpy as np
 import streamlit as st
 
 from dpcore import ALGORITHMS
-from dpcore.theory.meaning import Promise
-from dpcore.types import value_object
+from dpcore.accuracy.meaning_of_epsilon import Promise
+from dpcore.core.types import value_object
 
-from ..charts.base import guessed
-from ..shell import QUIET, link, meaning, number, sample_table
-from . import moving
-from .answers import LessonFinding, Medians, Place, in_unit, ratio, rule, sampling
+from ..charts.figure_frame import guessed
+from ..components import QUIET, meaning, number
+from ..session import address_link, sample_table
+from . import dragged_answers
+from .lesson_answers import LessonFinding, Medians, Place, in_unit, ratio, rule, sampling
 
 FILE = Path(__file__).parents[3] / "assets" / "lessons.json"  # made by `python -m tests.making`
 SEEDS = (0, 1, 2, 3, 4)
@@ -82,7 +83,7 @@ class Lesson:
     def found(self, seeds: Sequence[int] = SEEDS) -> LessonFinding:
         """Return the right answer by the medians over these seeds."""
         values = np.median(self.values[list(seeds)], axis=0).tolist() if self.bars else ()
-        medians = dict(zip(moving.STOPS, values, strict=False))
+        medians = dict(zip(dragged_answers.STOPS, values, strict=False))
         if self.decide is not None:
             return self.decide(medians)
         return ratio(medians, self.known, self.hidden, self.marks, self.finding, self.unit)
@@ -96,7 +97,7 @@ class Lesson:
     def seen(self) -> list[float]:
         """The known bar, and the hidden one once it is revealed, in the median of their repeats."""
         return [
-            np.median(self.values[:, moving.STOPS.index(at), bar])
+            np.median(self.values[:, dragged_answers.STOPS.index(at), bar])
             for at, bar in (self.known, self.hidden)[: 1 + self.revealed]
         ]
 
@@ -132,7 +133,7 @@ LESSONS = written()
 
 def lesson() -> Lesson | None:
     """The lesson that the address names; one that nobody knows is noted."""
-    link.known("lesson", LESSONS)
+    address_link.known("lesson", LESSONS)
     return LESSONS.get(st.query_params.get("lesson", ""))
 
 
@@ -156,7 +157,7 @@ def predict(current: Lesson) -> bool:
             if current.bars and not current.revealed:
                 current.card()
             elif current.bars:
-                moving.draw(
+                dragged_answers.draw(
                     current.shows, [bar.name for bar in current.bars], current.values, current.unit, current.key
                 )
     return current.revealed

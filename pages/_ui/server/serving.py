@@ -22,9 +22,9 @@ from streamlit.runtime import memory_media_file_storage
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from ..jobs.pool import pool
-from ..shell import turns, uploads
-from . import address, quiet
+from ..jobs.shared_pool import pool
+from ..session import render_turns, uploads
+from . import log_privacy, page_address
 
 CLOSED = ("/_stcore/metrics", "/_stcore/agent/")  # sizes of other people's tables; driving the pages by program
 FRAMES = {"X-Frame-Options": "SAMEORIGIN", "Content-Security-Policy": "frame-ancestors 'self'"}
@@ -38,7 +38,7 @@ def parts() -> dict[str, Any]:
     # for the first time, and let a visitor's first deep link pass the entry by.
     PagesManager.uses_pages_directory = False
     middleware = [Middleware(Door), Middleware(uploads.Bounded)]
-    return {"routes": address.routes(), "middleware": middleware, "lifespan": _life}
+    return {"routes": page_address.routes(), "middleware": middleware, "lifespan": _life}
 
 
 class Door:
@@ -52,7 +52,7 @@ class Door:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request or connection."""
-        start = address.elsewhere(scope) if scope["type"] == "http" else None
+        start = page_address.elsewhere(scope) if scope["type"] == "http" else None
         if scope["type"] == "http" and any(path in scope["path"] for path in CLOSED):
             await PlainTextResponse("Not here.", 404)(scope, receive, send)
         elif start is not None:
@@ -116,7 +116,7 @@ def _own_business(receive: Receive) -> Receive:
             back = BackMsg(app_heartbeat=True)
         elif back.WhichOneof("type") == "rerun_script":
             asked = back.rerun_script
-            asked.query_string = address.completed(asked.query_string, here)
+            asked.query_string = page_address.completed(asked.query_string, here)
         else:
             return message
         return {**message, "bytes": back.SerializeToString()}
@@ -139,12 +139,12 @@ def _file_id(data: bytes, mimetype: str, filename: str | None = None) -> str:
 @contextlib.asynccontextmanager
 async def _life(_app: st.App) -> AsyncIterator[None]:
     """From start to stop of the server."""
-    quiet.hush()
+    log_privacy.hush()
     if not hasattr(memory_media_file_storage, "_calculate_file_id"):
         raise RuntimeError("this version of Streamlit names downloads in another way: they could be guessed")
     memory_media_file_storage._calculate_file_id = _file_id
-    turns.take()
-    address.keep()
+    render_turns.take()
+    page_address.keep()
     threading.Thread(target=_warm, daemon=True, name="warm").start()  # nobody who stops the server waits for it
     watching = asyncio.create_task(uploads.watch())
     yield

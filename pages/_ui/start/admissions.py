@@ -5,13 +5,14 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run
+from dpcore.accuracy.meaning_of_epsilon import guess_tile
+from dpcore.core.types import frozen
 from dpcore.evaluation.run import compare
-from dpcore.theory.meaning import guess_tile
-from dpcore.types import frozen
 
-from ..charts.drag import Frames, drag
+from ..charts.dragged_bars import Frames, drag
+from ..components import EPSILONS, below, heading, number
 from ..jobs import LAST
-from ..shell import EPSILONS, below, heading, link, number, sample_table, stakeholder
+from ..session import address_link, sample_table, stakeholder
 
 SAMPLE, ALGORITHM, DELTA = "berkeley", "gaussian_maxent", 1e-9
 SHOWN = ("Gender", "Admission")
@@ -59,7 +60,7 @@ def releases() -> Releases:
 def chosen() -> float:
     """The ε of the address, else the one chosen on another page, else the opening one."""
     named = {number(epsilon): epsilon for epsilon in EPSILONS}
-    link.known("epsilon", named)
+    address_link.known("epsilon", named)
     if (asked := st.query_params.get("epsilon")) is not None:
         return named[asked]
     kept = st.session_state.get("epsilon")

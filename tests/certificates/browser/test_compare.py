@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.hands import idle, sees, sized
+from tests.browser_actions import idle, sees, sized
 
 
 def dots(page):

@@ -6,8 +6,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.hands import click, heads, idle, menu, sees
-from tests.helpers import categorical, integer, write_json
+from tests.browser_actions import click, heads, idle, menu, sees
+from tests.small_problems import categorical, integer, write_json
 
 PEOPLE = "sex,age,note\n" + "\n".join(f"{'FM'[i % 2]},{20 + i % 60},x" for i in range(3000))
 SCHEMA = {"columns": {"sex": categorical("F", "M"), "age": integer(0, 99)}}

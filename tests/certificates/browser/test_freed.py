@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.hands import click, idle
-from tests.serving import eventually, processor, serving
+from tests.browser_actions import click, idle
+from tests.running_app import eventually, processor, serving
 
 pytestmark = pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="this system shows no shared memory as files")
 

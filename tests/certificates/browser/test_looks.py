@@ -10,8 +10,8 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from pages._ui.learning.quantile import PARTS
-from tests.hands import idle, sees, sized, still
-from tests.helpers import parametrize
+from tests.browser_actions import idle, sees, sized, still
+from tests.small_problems import parametrize
 
 PAGES = ["/", "/data", "/explore", "/compare", "/release", "/guarantee", "/audit", "/evolution", "/learning"]
 PAGES += ["/lessons", "/glossary"]

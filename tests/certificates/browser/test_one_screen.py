@@ -4,8 +4,8 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.hands import click, epsilon_slider, sees, sized, still
-from tests.helpers import approx, parametrize
+from tests.browser_actions import click, epsilon_slider, sees, sized, still
+from tests.small_problems import approx, parametrize
 
 WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 CELLS = ("convergence", "queries", "marginal", "pair")

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import expect
 
-from pages._ui.shell.controls import EPSILONS, number
+from pages._ui.components.parameter_widgets import EPSILONS, number
 from pages._ui.start.admissions import OPENING, frames, releases
+from tests.browser_actions import epsilon_slider, sees, still
 from tests.conftest import HOSTILE
-from tests.hands import epsilon_slider, sees, still
 
 CODE = Path(__file__).parents[3] / "pages/_ui/charts"
 DRAWN = """() => ({
@@ -131,7 +131,7 @@ def test_names_and_words_are_text_whatever_they_hold(page, server):
         "ticks": [0, 1], "digits": 1, "again": HOSTILE[0],
         "legend": {"real": HOSTILE[0], "synthetic": HOSTILE[1], "range": HOSTILE[0]},
     }  # fmt: skip
-    html, code = ((CODE / f"drag.{kind}").read_text() for kind in ("html", "js"))
+    html, code = ((CODE / f"dragged_bars.{kind}").read_text() for kind in ("html", "js"))
     shown = page.evaluate(
         """async ([html, code, data]) => {
             const parent = document.createElement('div');

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.chromium import chromium, page, server  # noqa: F401
-from tests.helpers import parametrize
-from tests.typist import Typist
+from tests.random_typist import Typist
+from tests.small_problems import parametrize
 
 EDITS = 60
 

@@ -7,11 +7,11 @@ import time
 import numpy as np
 from playwright.sync_api import expect
 
+from tests.browser_actions import click, heads, idle, menu, sees, sized, still
 from tests.certificates.browser.test_explore import visit
 from tests.certificates.browser.test_looks import serious
 from tests.conftest import HOSTILE
-from tests.hands import click, heads, idle, menu, sees, sized, still
-from tests.helpers import parametrize, seeded
+from tests.small_problems import parametrize, seeded
 
 ROWS = 2000
 ASIDE = ["[data-testid=stSidebar]"]

@@ -10,9 +10,9 @@ import warnings
 from pathlib import Path
 
 from dpcore.cli import main
-from dpcore.errors import LONGEST
+from dpcore.core.errors import LONGEST
 from tests.certificates.fuzz.strategies import PLANTED
-from tests.helpers import within
+from tests.small_problems import within
 
 CODES = {0, 2, 3}  # of a command that ran, was refused, or was not paid for
 SECONDS = 180  # by the clock, as others use the machine too: a hang

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from dpcore import PointRelease, QueryRelease, RiskMinimisation
 from dpcore.algorithms import solving
-from tests.helpers import HUGE, categorical, integer, numeric, seeded
+from tests.small_problems import HUGE, categorical, integer, numeric, seeded
 
 PLANTED = "PLANTED7f3a91"  # stands in a column that no schema names: nothing may ever say it
 ENDINGS = ("csv", "tsv", "txt", "xlsx", "parquet")

@@ -8,7 +8,7 @@ import pytest
 from dpcore import read_json
 from dpcore.cli import main
 from tests.cli.test_release import order
-from tests.helpers import cli, parametrize
+from tests.small_problems import cli, parametrize
 
 HOSTILE = [
     "9" * 4001, "-" + "9" * 400, "1" + "0" * 4400, "1e999", "-1e999", "NaN", "Infinity", "-Infinity", '"\\ud800"',
@@ -67,7 +67,7 @@ FILES = {
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A folder with a file of each kind that commands read back."""
-    from tests.cli.files import write_files
+    from tests.cli.command_files import write_files
 
     place = tmp_path_factory.mktemp("hostile")
     write_files(place)

@@ -7,10 +7,10 @@ from contextlib import closing
 import pytest
 
 from dpcore import InputError
-from dpcore.publishing import chain
-from dpcore.publishing.ledger_store import Store, verify
-from tests.publishing.charges import SPEND, TOTAL, charge
-from tests.publishing.test_ledger_file import beside, changed
+from dpcore.release.ledger import chain
+from dpcore.release.ledger.ledger_store import Store, verify
+from tests.release.ledger.ledger_charges import SPEND, TOTAL, charge
+from tests.release.ledger.test_ledger_file import beside, changed
 
 MASKS = (0x01, 0x80, 0xFF)
 ODD = ("NULL", "''", "'x'", "0", "-1", "1e308", "9223372036854775807", "x'00'", "'[]'", "'[' || zeroblob(9)")

@@ -4,149 +4,147 @@ Sources: the issues of dpsynth (34, 35) and smartnoise-sdk (485); Cebere et al. 
 Ganev et al. 2025 (MST and AIM).
 """
 
-P, S, R = "tests/privacy", "tests/privacy/statistics", "tests/cli/test_release.py"
-
 # By what each bug is: of which kind; in which file of the package what text gets another; and which test sees it.
 MUTANTS = {
     "half the sensitivity of a score": (  # sensitivity halved
-        "privacy/statistics/scores.py",
+        "privacy/statistics/selection_scores.py",
         "return 2.0 * float(self.weights.max())",
         "return float(self.weights.max())",
-        f"{S}/test_scores.py::test_one_record_moves_a_table_s_score_by_twice_its_weight",
+        "tests/privacy/statistics/test_scores.py::test_one_record_moves_a_table_s_score_by_twice_its_weight",
     ),
     "answers as if a record were added": (  # the wrong neighbour relation
-        "privacy/statistics/answers.py",
+        "privacy/statistics/query_answers.py",
         "return math.sqrt(2 * len(w.tables)) if",
         "return math.sqrt(len(w.tables)) if",
-        f"{P}/test_exact_neighbours.py::test_noise_on_answers_matches_the_largest_change_between_neighbours",
+        "tests/privacy/test_exact_neighbours.py::test_noise_on_answers_matches_the_largest_change_between_neighbours",
     ),
     "votes as if one were added": (  # the wrong neighbour relation
         "privacy/statistics/votes.py",
         "l2 = math.sqrt(2)",
         "l2 = 1.0",
-        f"{S}/test_votes.py::test_noise_on_votes_matches_the_largest_change_between_neighbours",
+        "tests/privacy/statistics/test_votes.py::test_noise_on_votes_matches_the_largest_change_between_neighbours",
     ),
     "variance for deviation": (  # noise scale as variance
         "privacy/mechanisms.py",
         "return values + sigma * rng.standard_normal(values.shape)",
         "return values + sigma**2 * rng.standard_normal(values.shape)",
-        f"{P}/test_mechanisms.py::test_additive_noise_has_the_claimed_scale",
+        "tests/privacy/test_mechanisms.py::test_additive_noise_has_the_claimed_scale",
     ),
     "deviation of Laplace noise": (  # noise scale as variance
         "privacy/measurement.py",
         "(math.sqrt(2) if isinstance(spend, Pure) else 1.0)",
         "(2.0 if isinstance(spend, Pure) else 1.0)",
-        f"{P}/test_measurement.py::test_the_noise_that_is_drawn_has_the_deviation_that_is_said",
+        "tests/privacy/test_measurement.py::test_the_noise_that_is_drawn_has_the_deviation_that_is_said",
     ),
     "the same noise in every draw": (  # a seed reused between draws
         "privacy/mechanisms.py",
         "return values + rng.laplace(0.0, scale, values.shape)",
         "return values + np.random.default_rng(7).laplace(0.0, scale, values.shape)",
-        f"{P}/test_mechanisms.py::test_additive_noise_leaves_the_values_alone_and_follows_the_generator",
+        "tests/privacy/test_mechanisms.py::test_additive_noise_leaves_the_values_alone_and_follows_the_generator",
     ),
     "one draw for all cells": (  # a seed reused between draws
         "privacy/mechanisms.py",
         "sigma * rng.standard_normal(values.shape)",
         "sigma * rng.standard_normal()",
-        f"{P}/test_mechanisms.py::test_additive_noise_is_independent_symmetric_and_new_in_every_cell",
+        "tests/privacy/test_mechanisms.py::test_additive_noise_is_independent_symmetric_and_new_in_every_cell",
     ),
     "a key that can be guessed": (  # a seed reused between draws
         "privacy/entropy.py",
         "_cipher(secrets.randbits(256))",
         "_cipher(secrets.randbits(16))",
-        f"{P}/test_flips.py::test_no_two_generators_share_a_key_and_all_bits_of_it_come_from_the_system",
+        "tests/privacy/test_exact_bernoulli.py::test_no_two_generators_share_a_key_and_all_bits_of_it_come_from_the_system",
     ),
     "a quantile between the smallest and largest record": (  # exact minimum and maximum before private quantiles
-        "privacy/statistics/targets.py",
+        "privacy/statistics/density_targets.py",
         "return Density(self.risk(rows), self.region, self.k(unit, spend), self.mu, self.at)",
         "region = type(self.region)(rows.values.min(axis=0), rows.values.max(axis=0))\n"
         "        return Density(self.risk(rows), region, self.k(unit, spend), self.mu, self.at)",
-        f"{P}/test_samplers.py::test_ranks_are_drawn_from_their_law",
+        "tests/privacy/test_samplers.py::test_ranks_are_drawn_from_their_law",
     ),
     "the table with the largest exact error": (  # cliques chosen by exact errors
-        "privacy/table_curator.py",
+        "privacy/curators/table_curator.py",
         "        if isinstance(paid, BoundedRange):",
         "        if isinstance(score, TableErrors):\n"
         "            return int(np.argmax(scores))\n"
         "        if isinstance(paid, BoundedRange):",
-        f"{P}/test_exact_neighbours.py::test_selection_is_pure_and_bounded_range",
+        "tests/privacy/test_exact_neighbours.py::test_selection_is_pure_and_bounded_range",
     ),
     "categories that must occur": (  # bounds or categories read off the records without charge
         "privacy/statistics/votes.py",
         'b.take(rows.values[:, i], mode="clip")',
         "b.take(rows.values[:, i])",
-        f"{P}/test_walls.py::test_a_code_beyond_the_bins_raises_no_error_that_would_tell_of_it",
+        "tests/privacy/test_hostile_code.py::test_a_code_beyond_the_bins_raises_no_error_that_would_tell_of_it",
     ),
     "a peek without a reason": (  # bounds or categories read off the records without charge
-        "publishing/request.py",
+        "release/request.py",
         "if self.workload.domain.peeked and not self.reason.strip():",
         "if False:",
-        f"{R}::test_a_peeked_schema_needs_a_reason_that_is_kept",
+        "tests/cli/test_release.py::test_a_peeked_schema_needs_a_reason_that_is_kept",
     ),
     "a peek that is called typed": (  # bounds or categories read off the records without charge
-        "publishing/facts.py",
+        "release/facts.py",
         "    if domain.peeked:\n        return",
         "    if False:\n        return",
-        f"{R}::test_a_peeked_schema_needs_a_reason_that_is_kept",
+        "tests/cli/test_release.py::test_a_peeked_schema_needs_a_reason_that_is_kept",
     ),
     "divided by the sample's true size": (  # n treated as public where it is not
-        "privacy/risk_curator.py",
+        "privacy/curators/risk_curator.py",
         "values = noisy / (paid.rate * self._n)",
         "values = noisy / max(1, counts.sum())",
-        f"{P}/test_walls.py::test_a_sampled_sum_is_divided_by_the_expected_size_whatever_was_drawn",
+        "tests/privacy/test_hostile_code.py::test_a_sampled_sum_is_divided_by_the_expected_size_whatever_was_drawn",
     ),
     "the charge after the touch": (  # budget charged after the draw
-        "privacy/table_curator.py",
+        "privacy/curators/table_curator.py",
         "        self._ledger.charge(verb, paid, times)\n"
         "        workload, counts, _ = self._true_counts(score.workload)\n",
         "        workload, counts, _ = self._true_counts(score.workload)\n"
         "        self._ledger.charge(verb, paid, times)\n",
-        f"{P}/test_curator.py::test_a_charge_is_in_the_ledger_before_the_records_are_touched",
+        "tests/privacy/curators/test_curator.py::test_a_charge_is_in_the_ledger_before_the_records_are_touched",
     ),
     "a release that failed is free": (  # budget not charged when an exception follows
-        "publishing/ledger_store.py",
+        "release/ledger/ledger_store.py",
         '        for release in self._releases[row["seq"]]:\n            totals.append',
         '        for release in self._releases[row["seq"]]:\n'
         '            if any(state["state"] == "failed" for state in self._states[release["seq"]]):\n'
         "                continue\n"
         "            totals.append",
-        f"{R}::test_a_release_that_fails_later_stays_charged_and_is_not_made_public",
+        "tests/cli/test_release.py::test_a_release_that_fails_later_stays_charged_and_is_not_made_public",
     ),
     "a kind counts once": (  # composition by the number of queries and not of spends
         "privacy/accounting/budget.py",
         "math.fsum(t * s.rho for s, t in counted)",
         "math.fsum(s.rho for s, t in counted)",
-        f"{P}/accounting/test_accounting.py::test_failure_probabilities_come_off_delta",
+        "tests/privacy/accounting/test_accounting.py::test_failure_probabilities_come_off_delta",
     ),
     "the last candidate is never picked": (  # off by one in the range of a discrete draw
         "privacy/mechanisms.py",
         "rng.integers(ends[-1], size",
         "rng.integers(ends[-2], size",
-        f"{P}/test_mechanisms.py::test_selection_follows_the_exponential_mechanism_and_not_that_of_another_scale",
+        "tests/privacy/test_mechanisms.py::test_selection_follows_the_exponential_mechanism_and_not_that_of_another_scale",
     ),
     "a threshold that forgets the neighbours' rows": (  # off by one in the range of a discrete draw
-        "privacy/column_curator.py",
+        "privacy/curators/column_curator.py",
         "return scale, low, low + group + mechanisms",
         "return scale, low, low + group - 1 + mechanisms",
-        f"{P}/test_columns.py::test_a_value_that_a_neighbour_lacks_passes_as_rarely_as_was_paid_for",
+        "tests/privacy/curators/test_column_curator.py::test_a_value_that_a_neighbour_lacks_passes_as_rarely_as_was_paid_for",
     ),
     "noise that is rounded down": (  # float tails
-        "privacy/exact.py",
+        "privacy/exact_samplers.py",
         " + 2 ** (FIRST - 1)",
         "",
-        f"{P}/test_exact.py::test_each_sum_is_rounded_to_the_nearest_step",
+        "tests/privacy/test_exact_samplers.py::test_each_sum_is_rounded_to_the_nearest_step",
     ),
     "a coin that is cut off far out": (  # float tails
-        "privacy/flips.py",
+        "privacy/exact_bernoulli.py",
         "        elif word and bits <= low:  #",
         "        else:  #",
-        f"{P}/test_flips.py::test_a_coin_is_heads_exactly_where_the_uniform_number_is_below",
+        "tests/privacy/test_exact_bernoulli.py::test_a_coin_is_heads_exactly_where_the_uniform_number_is_below",
     ),
     "infinite noise is paid for": (  # float tails
         "privacy/accounting/budget.py",
         "if not 0 < value < math.inf:",
         "if not 0 < value:",
-        f"{P}/accounting/test_accounting.py::test_a_spend_that_would_give_budget_back_or_pays_for_infinite_noise_cannot_be_made",
+        "tests/privacy/accounting/test_accounting.py::test_a_spend_that_would_give_budget_back_or_pays_for_infinite_noise_cannot_be_made",
     ),
     "noise redrawn until it is in range": (  # truncation that rejects and redraws
         "privacy/mechanisms.py",
@@ -155,75 +153,74 @@ MUTANTS = {
         "    while (np.abs(z) > 2).any():\n"
         "        z = np.where(np.abs(z) > 2, rng.standard_normal(values.shape), z)\n"
         "    return values + sigma * z",
-        f"{P}/test_mechanisms.py::test_additive_noise_has_the_claimed_scale",
+        "tests/privacy/test_mechanisms.py::test_additive_noise_has_the_claimed_scale",
     ),
     "all of a first batch": (  # a cap on a rejection loop
         "privacy/mechanisms.py",
         "np.concatenate([found[heads], exponential(",
         "np.concatenate([found, exponential(",
-        f"{P}/test_flips.py::test_a_selection_is_kept_exactly_where_its_point_lies_within_its_probability",
+        "tests/privacy/test_exact_bernoulli.py::test_a_selection_is_kept_exactly_where_its_point_lies_within_its_probability",
     ),
     "no noise where nothing is near the level": (  # a data-dependent early stop
-        "privacy/table_curator.py",
+        "privacy/curators/table_curator.py",
         "        if known is None:\n            if draw is exact",
         "        if values.max() < 0:\n            return None\n"
         "        if known is None:\n            if draw is exact",
-        f"{P}/test_curator.py::test_a_batch_far_below_its_level_is_still_compared_with_noise",
+        "tests/privacy/curators/test_curator.py::test_a_batch_far_below_its_level_is_still_compared_with_noise",
     ),
     "answers kept by their number": (  # a cache keyed without the data
-        "privacy/table_curator.py",
+        "privacy/curators/table_curator.py",
         "        return self._counts[twin]",
         "        return next(iter(self._counts.values()))",
-        f"{P}/test_curator.py::test_two_workloads_of_one_size_have_answers_of_their_own",
+        "tests/privacy/curators/test_curator.py::test_two_workloads_of_one_size_have_answers_of_their_own",
     ),
     "totals remembered of another ledger": (  # a cache keyed without the data
-        "publishing/ledger_store.py",
+        "release/ledger/ledger_store.py",
         'if known["bytes"] != _bytes(db):',
         "if False:",
-        "tests/publishing/test_ledger_file.py::test_a_change_is_seen_whatever_is_remembered",
+        "tests/release/ledger/test_ledger_file.py::test_a_change_is_seen_whatever_is_remembered",
     ),
     "bits priced for a single row": (  # group size ignored in one verb
-        "privacy/table_curator.py",
+        "privacy/curators/table_curator.py",
         "score.needs(self.unit)",
         "score.needs(self._n)",
-        f"{P}/test_curator.py::test_a_bit_about_a_person_of_two_rows_is_not_sold_at_the_price_of_one_row",
+        "tests/privacy/curators/test_curator.py::test_a_bit_about_a_person_of_two_rows_is_not_sold_at_the_price_of_one_row",
     ),
     "selections for a single row": (  # group size ignored in one verb
-        "privacy/table_curator.py",
+        "privacy/curators/table_curator.py",
         "2 * delta / (self.unit / self._n * paid.epsilon)",
         "2 * delta / paid.epsilon",
-        f"{P}/test_exact_neighbours.py::test_all_records_of_a_person_are_protected_together",
+        "tests/privacy/test_exact_neighbours.py::test_all_records_of_a_person_are_protected_together",
     ),
     "the sum is clipped": (  # clipping after summing
         "privacy/statistics/gradients.py",
         "        return (counts * np.minimum(1, self.clip / np.maximum(norms, 1e-300))) @ gradients",
         "        total = counts @ gradients\n"
         "        return total * min(1, self.clip * float(np.abs(counts).sum()) / max(np.linalg.norm(total), 1e-300))",
-        f"{S}/test_targets.py::test_a_clipped_gradient_moves_by_no_more_than_its_sensitivity",
+        "tests/privacy/statistics/test_targets.py::test_a_clipped_gradient_moves_by_no_more_than_its_sensitivity",
     ),
     "a release drawn over an earlier one": (  # a replay that draws new noise
-        "publishing/drafts.py",
+        "release/ledger/drafts.py",
         "if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):",
         "if folder.exists() and not folder.is_dir():",
-        f"{R}::test_noise_is_never_the_same_and_cannot_be_seeded",
+        "tests/cli/test_release.py::test_noise_is_never_the_same_and_cannot_be_seeded",
     ),
     "a threshold blurred anew for every batch": (  # a replay that draws new noise
-        "privacy/table_curator.py",
+        "privacy/curators/table_curator.py",
         "        if known is None:\n            if draw is exact",
         "        if True:\n            if draw is exact",
-        "tests/algorithms/test_private_multiplicative_weights.py"
-        "::test_a_threshold_is_paid_once_and_kept_until_a_query_is_above_it",
+        "tests/algorithms/query_release/test_pmw.py::test_a_threshold_is_paid_once_and_kept_until_a_query_is_above_it",
     ),
     "a chain that does not hang together": (  # evidence that does not depend on what it is evidence of
-        "publishing/verifier.py",
+        "release/evidence/verifier.py",
         "    text = _in_json([previous, place, list(row)])",
         "    text = _in_json([place, list(row)])",
-        "tests/publishing/test_ledger_file.py::test_a_ledger_of_the_first_version_is_read_and_continued",
+        "tests/release/ledger/test_ledger_file.py::test_a_ledger_of_the_first_version_is_read_and_continued",
     ),
     "a signature that is not looked at": (  # evidence that does not depend on what it is evidence of
-        "publishing/verifier.py",
+        "release/evidence/verifier.py",
         '        public.verify(bytes.fromhex(signed["signature"]), statement(signed["files"], signed["key"]))\n',
         '        bytes.fromhex(signed["signature"])\n',
-        "tests/publishing/test_verifier.py::test_a_changed_digit_fails_wherever_it_stands",
+        "tests/release/evidence/test_verifier.py::test_a_changed_digit_fails_wherever_it_stands",
     ),
 }

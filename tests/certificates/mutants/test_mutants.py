@@ -12,8 +12,8 @@ from contextlib import contextmanager
 import pytest
 
 from tests.certificates.mutants.planted import MUTANTS
-from tests.helpers import once
 from tests.size import ROOT
+from tests.small_problems import once
 
 QUIET = ["-q", "-x", "-p", "no:cacheprovider", "-n0", "-o", "addopts=--import-mode=importlib"]
 LIMIT = 120  # seconds for a killer; a bug may also make its test run for ever, which kills it too

@@ -1,7 +1,7 @@
 """A lesson's right answer does not hang on the noise of one seed."""
 
 from pages._ui.lessons.lesson import LESSONS, SEEDS
-from tests.helpers import parametrize
+from tests.small_problems import parametrize
 
 
 @parametrize("key", LESSONS)

@@ -10,11 +10,11 @@ from scipy.stats import mannwhitneyu
 
 from dpcore import Budget
 from dpcore.data.readers import read
-from dpcore.publishing.ledger_store import Store
-from pages._ui.shell import ledger as shared_ledger
+from dpcore.release.ledger.ledger_store import Store
+from pages._ui.session import release_ledger as shared_ledger
 from tests.pages.headless import ROOT, settled
 from tests.pages.test_release import GUESSES, PEOPLE, for_others, go, unlocked, uploaded
-from tests.publishing.charges import charge
+from tests.release.ledger.ledger_charges import charge
 
 TRIES = 200  # of each table
 CHANCE = 1e-4  # of a false alarm; and far above what a difference of a few milliseconds gives

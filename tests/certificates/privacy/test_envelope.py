@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from dpcore.geometry.regions import Ball, Space
-from dpcore.learning.losses import Logistic
-from dpcore.learning.risks import Risk
 from dpcore.privacy.samplers import envelope, proximal
 from dpcore.privacy.samplers.shapes import Envelope, Radial
 from dpcore.privacy.statistics import Density
-from tests.certificates.envelopes import HOSTILE, draw, lowest
-from tests.helpers import parametrize, seeded
+from dpcore.problems.losses import Logistic
+from dpcore.problems.regions import Ball, Space
+from dpcore.problems.risks import Risk
+from tests.certificates.privacy.envelope_instances import HOSTILE, draw, lowest
+from tests.small_problems import parametrize, seeded
 
 
 @parametrize("d", [1, 2, 3])

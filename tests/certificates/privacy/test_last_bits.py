@@ -10,10 +10,10 @@ import numpy as np
 from scipy.stats import beta
 
 from dpcore import ALGORITHMS, Budget, Run
-from dpcore.parsing.tasks import read_task
-from dpcore.privacy import exact
-from tests import risk_tasks
-from tests.helpers import parametrize, quiet
+from dpcore.privacy import exact_samplers
+from dpcore.problems.parse_tasks import read_task
+from tests import risk_problems
+from tests.small_problems import parametrize, quiet
 
 EPSILON, DRAWS, SURE = 0.1, 3000, 1e-6
 STEPS = tuple(2.0**-power for power in range(40, 60, 2))
@@ -52,7 +52,7 @@ def least_epsilon(here, there):
 
 
 def drawn(name, text, frame, anchors):
-    problem, rows = read_task(text, risk_tasks.DOMAIN, frame)
+    problem, rows = read_task(text, risk_problems.DOMAIN, frame)
     budget = Budget(EPSILON, 0)
     runs = (Run(ALGORITHMS[name](), problem, rows, budget, seed=seed) for seed in range(DRAWS))
     return np.array([features(run.finish().release.x, anchors) for run in runs])
@@ -61,7 +61,7 @@ def drawn(name, text, frame, anchors):
 @quiet
 @parametrize("name, text", [("rank_exponential", "quantile:y:0.5"), ("exponential", "quantile:y:0.5")])
 def test_last_digits_of_a_parameter_tell_no_row(name, text):
-    table = risk_tasks.table(3)
+    table = risk_problems.table(3)
     table["y"] = [5.1, 7.3, 9.75]
     other = table.copy()
     other.loc[0, "y"] = 4.7
@@ -73,7 +73,7 @@ def test_last_digits_of_a_parameter_tell_no_row(name, text):
 def test_last_digits_of_noise_tell_no_count():
     """Every count leads to multiples of the same public step; rounded noise leads each to floats of its own."""
     rng = np.random.default_rng(0)
-    near, far = (exact.laplace(np.full(DRAWS, count), 10.0, rng) for count in (0, 1))
+    near, far = (exact_samplers.laplace(np.full(DRAWS, count), 10.0, rng) for count in (0, 1))
     assert least_epsilon(*(np.array([features([v], ()) for v in values]) for values in (near, far))) <= EPSILON
     loose = (count + rng.laplace(0.0, 10.0, DRAWS) for count in (0, 2**20))
     seen = [np.array([features([v], ()) for v in values]) for values in loose]

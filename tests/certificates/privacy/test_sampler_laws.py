@@ -4,13 +4,13 @@ import math
 
 import numpy as np
 
-from dpcore.learning.losses import Logistic, hinge
-from dpcore.learning.risks import Risk
 from dpcore.privacy.samplers import envelope, proximal
 from dpcore.privacy.samplers.shapes import Envelope
 from dpcore.privacy.statistics import Density
-from tests.helpers import approx, parametrize, seeded
+from dpcore.problems.losses import Logistic, hinge
+from dpcore.problems.risks import Risk
 from tests.privacy.test_samplers import PLANES, disc, flat, follows
+from tests.small_problems import approx, parametrize, seeded
 
 
 def rare():

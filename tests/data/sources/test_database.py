@@ -17,9 +17,9 @@ import psycopg
 import pytest
 
 from dpcore import Marginals, gather, read_json
-from dpcore.data.sources import database
-from dpcore.data.sources.database import DatabaseSource, connect
-from tests.helpers import (
+from dpcore.data.sources import database_source
+from dpcore.data.sources.database_source import DatabaseSource, connect
+from tests.small_problems import (
     binned,
     categorical,
     cli,
@@ -284,5 +284,5 @@ def test_a_run_on_a_database_is_served_and_a_release_refused(duck, tmp_path, mon
 
 
 def test_spaces_are_those_that_python_strips():
-    assert len(database.SPACES) > 20
-    assert f"x{database.SPACES}".strip() == "x"
+    assert len(database_source.SPACES) > 20
+    assert f"x{database_source.SPACES}".strip() == "x"

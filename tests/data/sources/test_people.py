@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcore import PrivacyUnit, gather, limit_rows
-from dpcore.data.sources.people import LimitedSource, limited
-from tests.helpers import InParts, codes, parametrize, refused, seeded, told
+from dpcore.data.sources.limited_rows_source import LimitedSource, limited
+from tests.small_problems import InParts, codes, parametrize, refused, seeded, told
 
 DOMAIN = codes(4, 3)
 
@@ -39,7 +39,7 @@ def test_people_whose_rows_stand_apart_are_refused(rows, who):
 
 
 def test_a_person_without_end_a_missing_column_and_a_database_are_refused(monkeypatch):
-    monkeypatch.setattr("dpcore.data.sources.people.MOST", 3)
+    monkeypatch.setattr("dpcore.data.sources.limited_rows_source.MOST", 3)
     frame = pd.DataFrame({"id": "x", "a": [0] * 9, "b": 0})
     with refused("more than 3 rows name one person"):
         gather(LimitedSource(InParts(frame, rows=2), "id", 2, DOMAIN.names), DOMAIN, [])

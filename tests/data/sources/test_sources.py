@@ -16,10 +16,10 @@ from dpcore import Marginals, TableQueries, Union, gather, read_table
 from dpcore.data import text_file
 from dpcore.data.fingerprint import fingerprint
 from dpcore.data.readers import read
-from dpcore.data.sources import counting, parquet
-from dpcore.data.sources.parquet import ParquetSource
-from dpcore.data.sources.text import TextSource
-from tests.helpers import (
+from dpcore.data.sources import parquet_source, table_counting
+from dpcore.data.sources.parquet_source import ParquetSource
+from dpcore.data.sources.text_source import TextSource
+from tests.small_problems import (
     InParts,
     binned,
     categorical,
@@ -64,7 +64,7 @@ def domain():
 @parametrize("ending, sep", [("csv", ","), ("tsv", "\t"), ("csv", ";"), ("parquet", "")])
 def test_the_rows_are_those_in_memory(tmp_path, domain, monkeypatch, rows, ending, sep):
     monkeypatch.setattr(text_file, "BYTES", 20 * rows)
-    monkeypatch.setattr(parquet, "ROWS", rows)
+    monkeypatch.setattr(parquet_source, "ROWS", rows)
     frame, path = table(), tmp_path / f"t.{ending}"
     if ending == "parquet":
         frame.to_parquet(path, row_group_size=97)
@@ -160,16 +160,16 @@ def test_tables_are_put_together_and_summed_out_without_loss(shape, data):
     d = len(shape)
     every = [axes for w in (1, 2, 3) for axes in itertools.combinations(range(d), w)]
     tables = data.draw(st.lists(st.sampled_from(every), min_size=1, max_size=30, unique=True))
-    wide = counting.cover(tables, shape)
+    wide = table_counting.cover(tables, shape)
     sizes = {axes: int(np.prod([shape[a] for a in axes])) for axes in {*wide, *tables}}
-    assert all(sizes[axes] <= counting.WIDE or axes in tables for axes in wide)
+    assert all(sizes[axes] <= table_counting.WIDE or axes in tables for axes in wide)
     assert all(any(set(axes) <= set(other) for other in wide) for axes in tables)
     drawn = [seeded(a).integers(0, size, 50) for a, size in enumerate(shape)]
     counted = {axes: np.zeros(sizes[axes], dtype=np.int64) for axes in wide}
-    with mock.patch.object(counting, "SPREAD", data.draw(st.sampled_from([10, counting.SPREAD]))):
-        counting.add(counted, [c[:20] for c in drawn], shape)
-        counting.add(counted, [c[20:] for c in drawn], shape)
-    for axes, table in counting.narrowed(counted, tables, shape).items():
+    with mock.patch.object(table_counting, "SPREAD", data.draw(st.sampled_from([10, table_counting.SPREAD]))):
+        table_counting.add(counted, [c[:20] for c in drawn], shape)
+        table_counting.add(counted, [c[20:] for c in drawn], shape)
+    for axes, table in table_counting.narrowed(counted, tables, shape).items():
         own = np.ravel_multi_index(tuple(drawn[a] for a in axes), tuple(shape[a] for a in axes))
         assert (table == np.bincount(own, minlength=sizes[axes])).all()
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore import ALGORITHMS, Budget, BudgetError, InputError
-from dpcore.algorithms.base import make_plan
-from dpcore.params import build
+from dpcore.algorithms.algorithm import make_plan
+from dpcore.core.parameters import build
 from dpcore.privacy.accounting import (
     Accounting,
     Approximate,
@@ -22,10 +22,10 @@ from dpcore.privacy.accounting import (
     equal_selections,
     gaussian_share,
 )
+from dpcore.privacy.accounting.budget_meter import Ledger
 from dpcore.privacy.accounting.calibrations import TOLERANCE
-from dpcore.privacy.accounting.ledger import Ledger
-from tests.helpers import BUDGET, HUGE, approx, few_rounds, parametrize, refused, task, unpaid, variants
-from tests.privacy.enumeration import plan_of
+from tests.privacy.enumerated_neighbours import plan_of
+from tests.small_problems import BUDGET, HUGE, approx, few_rounds, parametrize, refused, task, unpaid, variants
 
 BUDGETS = [Budget(e, d) for e, d in ((1e-4, 0.5), (0.1, 1e-100), (1, 1e-9), (8, 1e-3), (200, 1e-9), (200, 0.5))]
 PURE = [Budget(e, 0) for e in (1e-4, 1, 200)]

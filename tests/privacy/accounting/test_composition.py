@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore import ALGORITHMS, Budget
-from dpcore.algorithms.base import make_plan
+from dpcore.algorithms.algorithm import make_plan
 from dpcore.privacy.accounting import (
     Accounting,
     BoundedRange,
@@ -20,12 +20,12 @@ from dpcore.privacy.accounting import (
     conversions,
     reserved,
 )
+from dpcore.privacy.accounting.budget_meter import Ledger
 from dpcore.privacy.accounting.composition import Joint, gdp_log_deltas
-from dpcore.privacy.accounting.ledger import Ledger
-from dpcore.privacy.accounting.lifetime import planned
-from tests.helpers import BUDGET, approx, parametrize, task, unpaid
-from tests.privacy.enumeration import plan_of
-from tests.theory.test_accountants import delta_of, gaussian_delta, responses
+from dpcore.privacy.accounting.data_set_total import planned
+from tests.accuracy.test_accountant_comparison import delta_of, gaussian_delta, responses
+from tests.privacy.enumerated_neighbours import plan_of
+from tests.small_problems import BUDGET, approx, parametrize, task, unpaid
 
 
 def rate(joint, epsilon):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpcore.privacy.accounting import conversions
-from tests.helpers import parametrize, seeded
+from tests.small_problems import parametrize, seeded
 
 DELTAS = [1e-300, 3e-279, 1e-199, 1e-66, 1e-30, 2e-14, 1e-9, 1e-6, 1e-3, 0.05, 0.4, 0.5, 0.6, 0.9, 0.99]
 EPSILONS = 10.0 ** np.linspace(-6, 9, 46)

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.stats import norm
 
 from dpcore.privacy.accounting import gdp_log_delta, guarantee
-from tests.helpers import approx, hockey_stick, parametrize
+from tests.small_problems import approx, hockey_stick, parametrize
 
 PROMISES = [(0.1, 0.0), (1.0, 0.0), (1.0, 1e-3), (0.3, 0.2), (3.0, 0.05), (10.0, 1e-9)]
 PRIORS = [1e-4, 0.01, 0.1, 0.5, 0.8, 0.99]

@@ -5,12 +5,12 @@ import math
 import numpy as np
 
 from dpcore import Explicit, Marginals
+from dpcore.algorithms.query_release.shared.workload_width import gaussian_width_bound
 from dpcore.privacy.accounting import Gaussian
 from dpcore.privacy.statistics import CellAnswers
-from dpcore.theory.width import gaussian_width_bound
-from tests.helpers import approx, codes, many, matrix, parametrize, random_rows, seeded
-from tests.privacy.enumeration import curator_of
+from tests.privacy.enumerated_neighbours import curator_of
 from tests.privacy.test_exact_neighbours import LARGER, WORKLOADS
+from tests.small_problems import approx, codes, many, matrix, parametrize, random_rows, seeded
 
 FLAT = {value: Explicit(codes(2, 3), np.full((2, 6), float(value))) for value in ("0", "1")}
 

@@ -6,9 +6,9 @@ import numpy as np
 
 from dpcore.privacy.accounting import BoundedRange
 from dpcore.privacy.statistics import AcceptProbabilities, SignedErrors, bit_range
-from tests.helpers import approx, data_sets, parametrize, random_rows, refused, rows_of
-from tests.privacy.enumeration import ask, curator_of, over_pairs
+from tests.privacy.enumerated_neighbours import ask, curator_of, over_pairs
 from tests.privacy.test_exact_neighbours import CUBE, WORKLOADS, log_law
+from tests.small_problems import approx, data_sets, parametrize, random_rows, refused, rows_of
 
 PAIRS = WORKLOADS["2-way"]
 

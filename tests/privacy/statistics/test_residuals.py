@@ -6,15 +6,15 @@ import numpy as np
 
 from dpcore import Marginals
 from dpcore.privacy.statistics import Residuals
-from dpcore.workloads.residuals import spaces_of
-from tests.helpers import approx, codes, parametrize, random_rows, refused, signs
+from dpcore.queries.residual_spaces import spaces_of
 from tests.privacy.test_exact_neighbours import RESIDUALS, measured
+from tests.small_problems import approx, codes, parametrize, random_rows, refused, signs
 
 
 @parametrize("name", RESIDUALS)
 def test_where_pairs_of_records_are_too_many_each_term_is_bounded(monkeypatch, name):
     (exact,) = measured(name)
-    monkeypatch.setattr("dpcore.workloads.residuals.MOST_PATTERNS", 0)
+    monkeypatch.setattr("dpcore.queries.residual_spaces.MOST_PATTERNS", 0)
     (bounded,) = measured(name)
     assert exact.l2 * (1 - 1e-12) <= bounded.l2 <= 1.5 * exact.l2
 

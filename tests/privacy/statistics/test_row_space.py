@@ -4,9 +4,9 @@ import numpy as np
 
 from dpcore import Explicit
 from dpcore.privacy.statistics import CellAnswers
-from dpcore.workloads import RowSpace, row_space
-from dpcore.workloads import explicit as module
-from tests.helpers import approx, codes, parametrize, random_rows, seeded
+from dpcore.queries import RowSpace, row_space
+from dpcore.queries import explicit_queries as module
+from tests.small_problems import approx, codes, parametrize, random_rows, seeded
 
 RNG = seeded(0)
 

@@ -5,8 +5,8 @@ import numpy as np
 from dpcore import Explicit, Marginals
 from dpcore.privacy.accounting import BoundedRange
 from dpcore.privacy.statistics import TableErrors
-from tests.helpers import approx, codes, histogram, parametrize, random_rows, refused
-from tests.privacy.enumeration import curator_of
+from tests.privacy.enumerated_neighbours import curator_of
+from tests.small_problems import approx, codes, histogram, parametrize, random_rows, refused
 
 CUBE = codes(2, 2, 2)
 TABLES = Marginals(CUBE, ["a", "bc", "abc"])

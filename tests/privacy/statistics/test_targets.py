@@ -6,9 +6,6 @@ import numpy as np
 from scipy.stats import norm
 
 from dpcore import Budget
-from dpcore.geometry.regions import Ball, Space
-from dpcore.learning.losses import Logistic, SquaredDistance, absolute, hinge, huber, pinball
-from dpcore.parsing.tasks import grouped
 from dpcore.privacy.accounting import Approximate, BoundedRange, Gaussian, conversions, regularised_stages
 from dpcore.privacy.statistics import (
     MeanGradient,
@@ -18,10 +15,13 @@ from dpcore.privacy.statistics import (
     RegularisedMinimiser,
     RegularisedRisk,
 )
-from dpcore.privacy.statistics.targets import largest_shift
-from tests.helpers import approx, hockey_stick, parametrize, refused, seeded
-from tests.privacy.enumeration import over_neighbours
-from tests.risk_tasks import quadrature
+from dpcore.privacy.statistics.density_targets import largest_shift
+from dpcore.problems.losses import Logistic, SquaredDistance, absolute, hinge, huber, pinball
+from dpcore.problems.parse_tasks import grouped
+from dpcore.problems.regions import Ball, Space
+from tests.privacy.enumerated_neighbours import over_neighbours
+from tests.risk_problems import quadrature
+from tests.small_problems import approx, hockey_stick, parametrize, refused, seeded
 
 UNIT, LINE = Ball(np.zeros(1), 1.0), Space(np.zeros(1), 1.0)
 GRID = np.linspace(-1, 1, 8001)

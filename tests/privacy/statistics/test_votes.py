@@ -8,12 +8,12 @@ from scipy.stats import laplace
 
 from dpcore import Budget, Rows
 from dpcore.privacy.accounting import Approximate, Gaussian, Pure, equal_thresholded
-from dpcore.privacy.accounting.ledger import Ledger
-from dpcore.privacy.point_curator import PointCurator
+from dpcore.privacy.accounting.budget_meter import Ledger
+from dpcore.privacy.curators.point_curator import PointCurator
+from dpcore.privacy.curators.table_curator import TableCurator
 from dpcore.privacy.statistics import CodeVotes, Votes
-from dpcore.privacy.table_curator import TableCurator
-from tests.helpers import approx, hockey_stick, parametrize, refused, seeded, unpaid
-from tests.privacy.enumeration import ask, largest_move, plan_of
+from tests.privacy.enumerated_neighbours import ask, largest_move, plan_of
+from tests.small_problems import approx, hockey_stick, parametrize, refused, seeded, unpaid
 
 PLACES = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]])  # where private points may be
 CANDIDATES = np.array([[0.1, 0.0], [0.9, 0.1], [0.1, 1.8], [5.0, 5.0]])

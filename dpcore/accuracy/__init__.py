@@ -1,0 +1,1 @@
+"""What may be said of a release's accuracy and of its promise without the real table."""

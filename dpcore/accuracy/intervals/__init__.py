@@ -1,0 +1,1 @@
+"""Intervals for the answers of a release, from public numbers alone."""

@@ -1,0 +1,22 @@
+"""Intervals for all cells of tables at once."""
+
+import numpy as np
+
+from ...core.types import Array
+from ...models.releases import UnbiasedAnswers
+from ...queries import Marginals
+from .confidence_levels import check_level, quantile, sampling_errors
+
+
+def cell_intervals(known: UnbiasedAnswers, tables: Marginals, n: float, *, level: float = 0.95) -> dict[str, Array]:
+    """The bounds `low`, `high`, `population_low`, `population_high` (m,) of all cells; NaN for unmeasured tables.
+
+    As `questions.answer` of every cell: shares ± z standard errors, with what sampling n records adds, within [0, 1].
+    """
+    z = quantile(check_level(level), laplace=known.laplace)
+    shares, errors = known.answers(tables), known.standard_errors(tables)
+    both = np.hypot(errors, sampling_errors(shares, n, level))
+    gone = np.where(np.isfinite(errors), 0.0, np.nan)
+    bounds = {"low": shares - z * errors, "high": shares + z * errors}
+    bounds |= {"population_low": shares - z * both, "population_high": shares + z * both}
+    return {name: np.clip(values, 0, 1) + gone for name, values in bounds.items()}

@@ -1,0 +1,37 @@
+"""The number of standard errors on either side of an interval, and the errors of sampling."""
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from ...core.errors import InputError
+from ...core.types import Array
+
+LEVELS = (0.5, 0.9999)
+
+
+def check_level(level: float) -> float:
+    """The confidence level, checked; InputError outside the supported range."""
+    if not LEVELS[0] <= level <= LEVELS[1]:
+        raise InputError(f"level={level:g} is outside {LEVELS[0]:g}..{LEVELS[1]:g}")
+    return level
+
+
+def quantile(level: float, *, laplace: bool = False) -> float:
+    """The number of standard deviations on either side; for Laplace noise, a single variable's quantile."""
+    normal = float(ndtri((1 + level) / 2))
+    return max(normal, -math.log(1 - level) / math.sqrt(2)) if laplace else normal
+
+
+def towards_half(shares: Any, n: float, level: float) -> Array:
+    """The shares p of n records, moved towards ½ (Agresti and Coull), so that the sampling error is never 0."""
+    z = quantile(level)
+    return (np.clip(shares, 0, 1) * n + z**2 / 2) / (n + z**2)
+
+
+def sampling_errors(shares: Any, n: float, level: float) -> Array:
+    """The standard errors √(p(1 − p)/n) of a sample of n records, for a query in [0, 1] at shares p moved towards ½."""
+    p = towards_half(shares, n, level)
+    return np.sqrt(p * (1 - p) / n)

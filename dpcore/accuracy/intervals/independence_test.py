@@ -1,0 +1,134 @@
+"""A test of whether two columns are linked, from what was released alone: post-processing, so it costs nothing."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...algorithms.pooled_measurements import nearest
+from ...core.errors import InputError
+from ...core.numbers import bisected
+from ...core.types import Array, Axes, Rng, Texts, value_object
+from ...models.releases import UnbiasedAnswers
+from ...queries.residual_spaces import centred
+
+REPEATS, LEVEL = 999, 0.05
+BLOCK = 2_000_000  # numbers drawn at once
+HALVINGS = 40
+
+
+@value_object
+class Linked:
+    """A test result on two columns: the chance of a `statistic` as large without a link, or why it is unknown."""
+
+    columns: tuple[str, str]
+    p_value: float | None
+    statistic: float | None
+    repeats: int
+    words: str
+
+
+def linked(
+    known: UnbiasedAnswers, columns: Sequence[str], n: float, *, repeats: int = REPEATS, seed: int = 0
+) -> Linked:
+    """The test of whether two columns are independent in the population of n rows, by noisy tables alone.
+
+    The statistic is X = ‖table − product of its margins‖₂, which by parts is ‖part_ab − part_a part_bᵀ‖₂. Its law
+    under independence comes from `repeats` tables of n rows, drawn from independent columns and given fresh noise of
+    the same variances; p = (1 + #{X* as far above chance as X})/(repeats + 1), with chance as `_excess` says. The
+    columns drawn from have the released margins, shrunk until they are as long (‖part‖²) as these are without their
+    noise: margins with noise on noise would be too uneven, and the test would find too little. Where some
+    noise is Laplace noise, fresh noise is. Raises InputError for columns that are not two of the domain's.
+    """
+    names, domain = tuple(columns), known.domain
+    if len(names) != 2 or names[0] == names[1]:
+        raise InputError("a link is between two different columns; name two")
+    axes = domain.axes(names)
+    constant = next((name for name, axis in zip(names, axes, strict=True) if domain.shape[axis] < 2), None)
+    pair = (min(axes), max(axes))
+    if constant is not None or pair not in known.places:
+        why = f"nothing was measured about {' × '.join(names)} together"
+        why = why if constant is None else f"{constant!r} has one value only"
+        return Linked(names, None, None, 0, f"Whether they are linked cannot be said: {why}.")
+    parts, variances = _parts(known, pair)
+    rows, shape = max(round(n), 1), domain.shape_of(pair)
+    X, far = _excess(parts, variances, rows)
+    margins = [_shrunk(part[0], v) for part, v in zip(parts[:2], variances[:2], strict=True)]
+    p, rng, above = np.outer(*margins).ravel(), np.random.default_rng(seed), 0
+    for start in range(0, repeats, step := max(BLOCK // p.size, 1)):
+        count = min(step, repeats - start)
+        T = rng.multinomial(rows, p, size=count).reshape(count, *shape) / rows
+        drawn = zip((T.sum(axis=2), T.sum(axis=1), T), variances, strict=True)
+        fresh = [centred(x + _noise(x.shape, v, known.laplace, rng), first=1) for x, v in drawn]
+        above += int((_excess(fresh, variances, rows)[1] >= far).sum())
+    found = (1 + above) / (repeats + 1)
+    return Linked(names, found, float(X[0]), repeats, _words(names, found))
+
+
+def signals(known: UnbiasedAnswers, n: float) -> dict[tuple[str, str], float]:
+    """The share of X² that is more than chance makes, from 0 to 1, of each measured pair of columns, largest first.
+
+    0 where the pair's noisy table shows nothing but noise and the luck of n rows. See `linked`.
+    """
+    names, out = known.domain.names, {}
+    for first, second in (S for S in known.spaces if len(S) == 2):
+        (X,), (more,) = _excess(*_parts(known, (first, second)), max(round(n), 1))
+        out[names[first], names[second]] = float(max(more / X**2, 0.0)) if X > 0 else 0.0
+    return dict(sorted(out.items(), key=lambda found: -found[1]))
+
+
+def _parts(known: UnbiasedAnswers, pair: Axes) -> tuple[list[Array], list[float]]:
+    """The parts (1, k_a), (1, k_b) and (1, k_a, k_b) of a pair's margins and of itself, and their noise's variances."""
+    sets = ((pair[0],), (pair[1],), pair)
+    parts = [known.parts[known.places[S]].reshape(1, *known.domain.shape_of(S)) for S in sets]
+    return parts, [known.variance[S] for S in sets]
+
+
+def _excess(parts: Sequence[Array], variances: Sequence[float], n: int) -> tuple[Array, Array]:
+    """The statistic X (r,) of many tables, from parts (r, k_a), (r, k_b), (r, k_a, k_b), and X² beyond chance (r,).
+
+    Chance is the mean of X² under independence: (1 − ‖p‖²)(1 − ‖q‖²)/n by drawing n rows, and noise of the variances
+    v_ab on the pair, and v_a, v_b on the margins that are multiplied. The lengths in it are those of each table's own
+    margins without noise, so that how well lengths are known does not matter.
+    """
+    a, b, both = parts
+    v_a, v_b, v_ab = variances
+    k_a, k_b = a.shape[1], b.shape[1]
+    long_a, long_b = _length(a, v_a), _length(b, v_b)
+    X = np.sqrt(((both - a[:, :, None] * b[:, None, :]) ** 2).sum(axis=(1, 2)))
+    chance = (1 - 1 / k_a - long_a) * (1 - 1 / k_b - long_b) / n
+    chance += (k_a - 1) * (k_b - 1) * (v_ab + v_a * v_b) + (k_a - 1) * v_a * long_b + (k_b - 1) * v_b * long_a
+    return X, X**2 - chance
+
+
+def _length(parts: Array, variance: float) -> Array:
+    """Unbiased estimates (r,) of the squared lengths of margins' parts (r, k) without their noise."""
+    return (parts**2).sum(axis=1) - (parts.shape[1] - 1) * variance
+
+
+def _noise(shape: tuple[int, ...], variance: float, laplace: bool, rng: Rng) -> Array:
+    """Fresh Gaussian or Laplace noise of this variance, in this shape."""
+    scale = np.sqrt(variance)
+    return rng.laplace(scale=scale / np.sqrt(2), size=shape) if laplace else rng.normal(scale=scale, size=shape)
+
+
+def _shrunk(part: Array, variance: float) -> Array:
+    """A margin shrunk to its length without noise: the distribution nearest to 1/k + c part, by bisection."""
+    k, length = len(part), _length(part[None], variance)[0]
+
+    def shrunk(c: float) -> Array:
+        return nearest(1 / k + c * part)
+
+    def short(c: float) -> bool:
+        p = shrunk(c)
+        return bool(p @ p - 1 / k < length)
+
+    _, most = bisected(short, 0.0, float(length > 0), HALVINGS)
+    p = shrunk(most)
+    return p / p.sum()
+
+
+def _words(names: Texts, p: float) -> str:
+    """The result of a test in a sentence."""
+    often = f"{1000 * p:.0f} of 1,000" if p < 0.1 else f"{100 * p:.0f} of 100"
+    seen = "shows a link" if p < LEVEL else "shows no link"
+    return f"The release {seen} between {names[0]} and {names[1]}: chance alone does as much in {often} cases."

@@ -1,0 +1,114 @@
+"""Noisy tables combined without bias into parts with independent noise, which determine any answer."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from ...core.errors import InputError
+from ...core.types import Array, Axes
+from ...models.releases import Release, UnbiasedAnswers
+from ...privacy.measurement import SMALLEST, MeasuredAnswers
+from ...queries import Marginals, TableQueries
+from ...queries.marginals import subsets
+from ...queries.residual_spaces import MOST_WAYS, centred, residuals
+from ...schema.domain import Domain, projected
+
+Table = tuple[Axes, Array, float]  # columns (axes, rising), its noisy cells as shares, their noise
+
+
+def known(release: Release, measured: Sequence[MeasuredAnswers], domain: Domain) -> UnbiasedAnswers:
+    """The unbiased noisy tables of a release and of the measurements published with it."""
+    if isinstance(release, UnbiasedAnswers):
+        return release
+    shared = [pooled(domain, noisy_tables([m]), shared=True) for m in measured if m.shared]
+    laplace = any(m.laplace for m in measured)
+    apart = pooled(domain, noisy_tables(m for m in measured if not m.shared), laplace=laplace)
+    return combined([apart, *shared])
+
+
+def noisy_tables(measured: Iterable[MeasuredAnswers]) -> list[Table]:
+    """The marginal tables among measurements; single cells, and other queries, are left out."""
+    out: list[Table] = []
+    for m in measured:
+        for tables, place in m.workload.members:
+            answers, noise = m.answers[place], m.errors[place]
+            for axes, table in tables.slices.items() if isinstance(tables, Marginals) else ():
+                values, errors = answers[table], noise[table]
+                if np.isfinite(errors).all():
+                    out.append((axes, values, float(errors.max())))
+    return out
+
+
+def pooled(domain: Domain, tables: Iterable[Table], *, shared: bool = False, laplace: bool = False) -> UnbiasedAnswers:
+    """The least-squares combination of noisy tables: exact, as different column sets' parts have independent noise.
+
+    A table on M with independent noise of variance σ² on its k_M cells, summed out to the columns S ⊆ M, has noise of
+    variance σ² k_M/k_S on the k_S cells, and so on every orthonormal basis of the part of S. The parts of S that all
+    tables M ⊇ S say are averaged by precision. No other linear unbiased estimate has a smaller variance, since the
+    parts are orthogonal and noise is equal on all cells of a table.
+
+    With `shared` noise on all k cells of the domain, of variance σ², a table on M has σ² k/k_M: every M ⊇ S says the
+    same part, of variance σ² k/k_S, so that only the first is read. `laplace` says that some noise is Laplace noise.
+    """
+    precision: defaultdict[Axes, float] = defaultdict(float)
+    sums: dict[Axes, Array] = {}
+    for axes, values, error in tables:
+        shape = domain.shape_of(axes)
+        if len(axes) > MOST_WAYS:
+            continue
+        cells = np.asarray(values, dtype=float).reshape(shape)
+        for S in subsets(tuple(a for a in axes if domain.shape[a] > 1), MOST_WAYS):
+            if shared and S in sums:
+                continue
+            part = centred(projected(cells, axes, S))
+            weight = part.size / (max(error, SMALLEST) ** 2 * cells.size)
+            sums[S] = sums.get(S, 0.0) + weight * part.ravel()
+            precision[S] += weight
+    parts = [sums[S] / precision[S] for S in sums]
+    variances = np.array([1 / precision[S] for S in sums])
+    return UnbiasedAnswers(domain, tuple(sums), np.concatenate([np.zeros(0), *parts]), variances, laplace=laplace)
+
+
+def combined(told: Sequence[UnbiasedAnswers]) -> UnbiasedAnswers:
+    """The combination of several releases of the same records: every part averaged by precision.
+
+    Their noise is independent, so that this is `pooled` of all their tables: two draws with μ₁ and μ₂ are worth one
+    with √(μ₁² + μ₂²), which is what both together cost. Nothing is spent. Raises InputError for others.
+    """
+    domain = told[0].domain
+    if any(one.domain != domain for one in told):
+        raise InputError("releases are combined only where their schemas are the same")
+    spaces = tuple(dict.fromkeys(S for one in told for S in one.spaces))
+    parts, variances = [], []
+    for S in spaces:
+        own = [one for one in told if S in one.places]
+        weights = np.array([1 / max(one.variance[S], SMALLEST**2) for one in own])
+        parts.append(np.average([one.parts[one.places[S]] for one in own], axis=0, weights=weights))
+        variances.append(1 / weights.sum())
+    laplace = any(one.laplace for one in told)
+    return UnbiasedAnswers(domain, spaces, np.concatenate([np.zeros(0), *parts]), np.array(variances), laplace=laplace)
+
+
+def components(axes: Axes, g: Array) -> dict[Axes, Array]:
+    """The nonzero parts h_S for S ⊆ axes, ≠ ∅, with ⟨g, table⟩ = mean(g) + Σ_S ⟨h_S, part_S⟩."""
+    least = 1e-12 * float(np.abs(g).max(initial=0.0))
+    return {S: h.ravel() for S, h in residuals(axes, g, most=len(axes)) if np.abs(h).max() > least}
+
+
+def share_of(known: UnbiasedAnswers, g: Array, parts: Mapping[Axes, Array]) -> float:
+    """The share of a query with values `g` and its `components`, as noisy tables know it; unmeasured ones add 0."""
+    seen = (float(h @ known.parts[known.places[S]]) for S, h in parts.items() if S in known.places)
+    return float(g.sum() / math.prod(g.shape)) + sum(seen)
+
+
+def spread_of(known: UnbiasedAnswers, a: dict, b: dict) -> float:
+    """The covariance Σ_S v_S ⟨a_S, b_S⟩ from noise alone of two answers given by their `components`."""
+    return sum(known.variance[S] * float(a[S] @ b[S]) for S in a if S in b and S in known.places)
+
+
+def values_of(query: TableQueries) -> tuple[Axes, Array]:
+    """The columns (axes) and values (of their sizes) of a workload of one query on one table."""
+    (axes,), (shape,) = query.base.axes, query.base.shapes
+    return axes, np.asarray(query.matrix.toarray()).reshape(shape)

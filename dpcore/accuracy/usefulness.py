@@ -1,0 +1,177 @@
+"""The usefulness of answers in everyday units: a sample's exactness, the field's score, fit purposes."""
+
+import math
+from dataclasses import asdict
+from itertools import combinations
+
+import numpy as np
+
+from ..algorithms.query_release.residual import unbiased
+from ..core.types import Array, Json, Texts, value_object
+from ..models.releases import UnbiasedAnswers
+from ..privacy.accounting import Gaussian, Plan, Pure
+from ..privacy.measurement import MeasuredAnswers, deviation
+from ..privacy.statistics import Answers, Residuals
+from ..problems import QueryRelease
+from ..queries import Marginals, Workload
+from ..queries.residual_spaces import spaces_of
+from .intervals.confidence_levels import quantile
+from .intervals.unbiased_tables import noisy_tables, pooled
+
+POINT = 0.01  # default tolerance of shares: one percentage point
+MEAN = math.sqrt(2 / math.pi)  # of the size of Gaussian noise, in standard deviations; of Laplace noise it is less
+MOST = 0.95  # share of half-widths that have to be within the tolerance
+TENTH = 0.1  # largest half-width of a group's count, as a share of its size
+
+
+def as_exact_as_sample(squares: float, shares: Array, n: int) -> float:
+    """The share f in 0..1 of the rows whose simple random sample has errors as large as these.
+
+    A sample of m = f n of n rows without replacement has Σ_q E(error²) = (S/m) (n − m)/(n − 1) over the questions q,
+    S = Σ_q p_q (1 − p_q), as each counts rows. With E = `squares`, the sum of squared errors of the shares p (m,), that
+    gives f = S/(E (n − 1) + S); 1 where nothing is wrong. Source: Cochran 1977, Theorem 3.2.
+    """
+    p = np.clip(shares, 0, 1)
+    spread = max(float(p.sum() - p @ p), 0.0)
+    return spread / (squares * (n - 1) + spread) if squares > 0 else 1.0
+
+
+def k_marginal(distances: Array) -> float:
+    """The K-marginal score 1000 (1 − mean total variation) of L1 `distances` of tables of pairs (`Marginals.scored`).
+
+    1000 says that all tables are the same, 0 that they have nothing in common; total variation is half the L1 distance.
+    Source: Task, Bhagat, Howarth 2023 (SDNist, NIST's reports).
+    """
+    return 1000 * (1 - float(np.mean(distances)) / 2)
+
+
+def counts_rows(workload: Workload) -> bool:
+    """Whether every query counts rows, so that its answer is a share p with variance p(1 − p) over rows."""
+    return all(((w.entries == 0) | (w.entries == 1)).all() for w, _ in workload.members)
+
+
+def foreseen(problem: QueryRelease, plan: Plan) -> UnbiasedAnswers | None:
+    """The noisy tables that a plan will produce, with their noise variances and shares of 0; uses no data.
+
+    None where nothing is sure to be measured before the run: the plan then names no tables.
+    """
+    tables, laplace = [], False
+    for charge in plan.charges:
+        asked, spend = charge.statistic, charge.spend
+        if not isinstance(spend, Gaussian | Pure):
+            continue
+        if isinstance(asked, Residuals):
+            sizes = sum(problem.domain.cells(S) for S in spaces_of(asked.workload).type_of)
+            return unbiased(asked, np.zeros(sizes), deviation(asked, spend, problem.effective_n))
+        if isinstance(asked, Answers):
+            m, laplace = asked.workload.m, laplace or isinstance(spend, Pure)
+            errors = np.broadcast_to(deviation(asked, spend, problem.effective_n), m)
+            tables += noisy_tables([MeasuredAnswers(asked.workload, np.zeros(m), errors)])
+    return pooled(problem.domain, tables, laplace=laplace) if tables else None
+
+
+def foreseen_errors(known: UnbiasedAnswers | None, workload: Workload) -> Array | None:
+    """The standard errors (m,) of the shares of all cells asked, by the noise alone, before any fit.
+
+    None where something was asked that was not measured, or no tables.
+    """
+    if known is None or not isinstance(workload, Marginals):
+        return None
+    errors = known.standard_errors(workload)
+    return errors if np.isfinite(errors).all() else None
+
+
+def foreseen_sizes(known: UnbiasedAnswers | None, workload: Workload) -> tuple[float, float] | None:
+    """The typical error of an answer by noise alone, and the error that at least 19 of 20 answers do not exceed.
+
+    Both are shares; a released share lies in 0..1, and no error of one exceeds 1. None where `foreseen_errors` knows
+    none.
+    """
+    errors = foreseen_errors(known, workload)
+    if known is None or errors is None:
+        return None
+    typical, largest = MEAN * float(errors.mean()), quantile(0.95, laplace=known.laplace) * float(errors.max())
+    return min(typical, 1.0), min(largest, 1.0)
+
+
+def foreseen_exactness(known: UnbiasedAnswers | None, workload: Workload, n: int, shares: Array) -> float | None:
+    """The value of `as_exact_as_sample` by noise alone: variances of all cells, at the released `shares` (m,).
+
+    None where `foreseen_errors` knows none.
+    """
+    errors = foreseen_errors(known, workload)
+    if errors is None:
+        return None
+    return as_exact_as_sample(float(errors @ errors), shares, n)
+
+
+@value_object
+class Uses:
+    """The uses that answers suit or do not suit, by noise alone, in everyday words, and the basis of that.
+
+    Shares are good where 95% of the half-widths of their 95% intervals are at most `tolerance`; `smallest_group` is
+    the size of which the half-width of a group's count is a tenth, None where no group's count has an interval.
+    """
+
+    good_for: Texts
+    not_for: Texts
+    tolerance: float
+    smallest_group: int | None
+
+    @property
+    def sentence(self) -> str:
+        """All uses in one sentence, to show beside a release."""
+        if not self.good_for and not self.not_for:
+            return "How exact the answers are is not known before they are compared with the table."
+        lists = (("Good for", self.good_for), ("Not for", self.not_for))
+        return " ".join(f"{words}: {' and '.join(some)}." for words, some in lists if some)
+
+    def to_json(self) -> Json:
+        """The fields and the sentence by name, for JSON."""
+        return asdict(self) | {"sentence": self.sentence}
+
+
+def uses(known: UnbiasedAnswers | None, n: float, *, tolerance: float = POINT) -> Uses:
+    """The uses that noisy tables suit, by the half-widths of their cells' intervals.
+
+    `n` rows count. Every cell of a table has the same half-width h; tables of one column and of pairs are looked at. A
+    group is one cell of them: large enough where h n is at most a tenth of its size.
+    """
+    good, bad, group = [], [], None
+    for ways, words in ((1, "one"), (2, "two")):
+        half = None if known is None else _half_width(known, ways, quantile(0.95, laplace=known.laplace))
+        if half is None:
+            continue
+        (good if half <= tolerance else bad).append(words)
+        group = math.ceil(half * n / TENTH)
+    good, bad = (_shares(ways, tolerance) for ways in (good, bad))
+    if group is not None:
+        bad.append(f"groups under {_short(group)} rows" if group < n else "groups of any size")
+    return Uses(tuple(good), tuple(bad), tolerance, group)
+
+
+def _shares(ways: list[str], tolerance: float) -> list[str]:
+    """A phrase for shares by this many columns; empty for none."""
+    columns = "column" if ways == ["one"] else "columns"
+    within = f"within {100 * tolerance:.3g} point{'s' * (tolerance != POINT)}"
+    return [f"shares by {' or '.join(ways)} {columns} {within}"] if ways else []
+
+
+def _half_width(known: UnbiasedAnswers, ways: int, z: float) -> float | None:
+    """The half-width that 95% of the cells of all tables of `ways` columns keep; None if more are unbounded."""
+    shape = known.domain.shape
+    every = list(combinations([a for a in range(len(shape)) if shape[a] > 1], ways))
+    sizes = {axes: math.prod(shape[a] for a in axes) for axes in every}
+    found = sorted((known.standard_error(axes), size) for axes, size in sizes.items() if axes in known.places)
+    seen, needed = 0, MOST * sum(sizes.values())
+    for error, size in found:
+        seen += size
+        if seen >= needed:
+            return z * error
+    return None
+
+
+def _short(count: int) -> str:
+    """A number of people in two digits, rounded up."""
+    step = 10 ** max(len(str(count)) - 2, 0)
+    return f"{math.ceil(count / step) * step:,}"

@@ -1,0 +1,140 @@
+"""The protocol of algorithms: what an algorithm is, what a step is, and how a plan is made."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from ..core.errors import BudgetError, InputError
+from ..core.parameters import Words, check_parameters, param, parameter_values
+from ..core.types import Rng, by_name, frozen
+from ..models.releases import Release
+from ..privacy import noise_grid
+from ..privacy.accounting import Budget, Choice, Plan
+from ..problems import QueryRelease
+from .pooled_measurements import tables_read
+
+KEPT = "the schema's constraints are public: what they forbid has no mass, and noise there is known to be noise"
+ROWS_ONLY = "what it releases can have mass where constraints forbid it; rows drawn from it that break one are redrawn"
+
+
+@frozen
+class Step:
+    """One lazy step: its number from 1 on, the released object, and a note in words on what it did."""
+
+    t: int
+    release: Release
+    note: str = ""
+
+
+Steps = Iterator[Step]
+
+
+@by_name
+class Algorithm:
+    """The base of all algorithms: a dataclass whose fields are its parameters, and which sees a Curator, never records.
+
+    What is said of an algorithm stands in `about.toml` under its name. Raises InputError for a parameter out of range.
+    """
+
+    problem = QueryRelease
+    enumerates = False  # whether it needs all k cells
+    graphical = False  # whether it takes a junction tree where they cannot be listed
+    adaptive = False  # whether charges depend on released values; the plan is then an upper bound
+    about = Words()
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def plan(self, problem: Any, budget: Budget) -> Plan:
+        """Calibrated charges and settled choices from public numbers; the choice "rounds" is the number of steps."""
+        raise NotImplementedError
+
+    def steps(self, problem: Any, plan: Plan, curator: Any, rng: Rng) -> Steps:
+        """Released objects, one a step; the last one is the algorithm's answer."""
+        raise NotImplementedError
+
+    def given(self, *names: str) -> tuple[Choice, ...]:
+        """The named parameters as choices, with the values that the user gave."""
+        return tuple(Choice(name, parameter_values(self)[name], "given") for name in names)
+
+    def settled(self, name: str, value: Any, why: str) -> Choice:
+        """The named parameter's choice: the user's value, or the plan's `value` for the reason `why`."""
+        return Choice(name, value, why) if parameter_values(self)[name] is None else self.given(name)[0]
+
+
+def rounds_param(doc: str = "selections, and as many measurements", of: str = "n, m") -> Any:
+    """The parameter for the number of rounds; left to the plan, which derives it from `of` the problem."""
+    auto = f"{of} and the budget: where the noise of a round overtakes what another one gains"
+    return param(None, doc, symbol="T", low=1, high=100_000, log=True, auto=auto)
+
+
+def model_cells(otherwise: str = "up to 300,000 in the cliques of a tree, by n and the budget") -> Any:
+    """The parameter that limits how many numbers a model may hold."""
+    auto = f"10⁷ where all combinations can be listed, else {otherwise}"
+    return param(None, "numbers that the model may hold", low=1, high=100_000_000, log=True, auto=auto)
+
+
+def make_plan(algorithm: Algorithm, problem: Any, budget: Budget) -> Plan:
+    """A plan, made after the checks that every algorithm shares: the kind of problem, and k before memory is used."""
+    if not isinstance(problem, algorithm.problem):
+        name = type(algorithm).__name__
+        raise InputError(f"{name} solves {algorithm.problem.__name__}, not {type(problem).__name__}")
+    if algorithm.enumerates:
+        problem.require_enumerable()
+    elif isinstance(problem, QueryRelease) and problem.start is not None and not algorithm.graphical:
+        raise InputError(f"{type(algorithm).__name__} keeps no histogram and cannot start from a public table")
+    plan = algorithm.plan(problem, budget)
+    if plan.budget != budget:
+        raise BudgetError(f"{type(algorithm).__name__} made a plan for {plan.budget}, not for {budget}")
+    if budget.delta == 0:
+        for statistic in plan.measured:
+            noise_grid.require(statistic)
+    return _with_constraints(algorithm, problem, plan)
+
+
+def _with_constraints(algorithm: Algorithm, problem: Any, plan: Plan) -> Plan:
+    """The plan with a note on the schema's constraints, where there are any."""
+    count = len(problem.domain.constraints) if isinstance(problem, QueryRelease) else 0
+    if not count:
+        return plan
+    kept = algorithm.enumerates or algorithm.graphical
+    where = ("kept by the distribution, its answers and rows", KEPT) if kept else ("kept by rows only", ROWS_ONLY)
+    return replace(plan, choices=(*plan.choices, Choice("constraints", f"{count}, {where[0]}", where[1])))
+
+
+def stars(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> dict[str, float]:
+    """The parameter values that the papers' theory gives: every choice of a plan named NAME_star, by NAME."""
+    choices = make_plan(algorithm, problem, budget).choices
+    return {c.name.removesuffix("_star"): c.value for c in choices if c.name.endswith("_star")}
+
+
+# Seconds that one pass over a cell takes, and how many passes and arrays of k doubles a round takes at the most, and of
+# m answers with those that a run compares them with; cells of a tree are passed over in small pieces, clique by clique.
+# A tree that is chosen takes half of its iterations and answers each table in about one pass. Where pairs are drawn,
+# all are counted three times and tried TRIES times; where a tree grows table by table, all tables are counted on at
+# most DRAWN rows and tried once for every REFIT iterations. COUNTED and TRIED are seconds for a record in a table, and
+# for a table that may be tied, beside each column.
+PASS, PASSES, TREE_PASSES, ARRAYS, ANSWERS = 2e-9, 15, 45, 40, 12
+COUNTED, TRIED, TRIES, DRAWN, REFIT = 1e-8, 2.5e-5, 8, 100_000, 120
+
+
+def forecast(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tuple[float, float]:
+    """The rough seconds of a run, and its bytes beside the program's own, from public numbers.
+
+    Raises what `make_plan` raises.
+    """
+    plan = make_plan(algorithm, problem, budget)
+    said = {choice.name: choice.value for choice in plan.choices}
+    rounds, m = said.get("iterations", said["rounds"]), problem.workload.m
+    k = said.get("cells", problem.domain.size * algorithm.enumerates)
+    size, passes = 8.0 * (ARRAYS * k + ANSWERS * m), PASSES if k == problem.domain.size else TREE_PASSES
+    if {"first", "iterations"} <= said.keys() and passes > PASSES:  # a fit on a tree that is chosen
+        columns, tables, n = len(problem.domain.shape), len(tables_read(problem.workload).tables), problem.n
+        pairs = math.comb(columns, 2)
+        counts, tries = tables + 3 * pairs, TRIES * pairs
+        if algorithm.adaptive:
+            n, counts = min(2 * n, DRAWN), rounds / REFIT * tables
+            tries = counts
+        return COUNTED * n * counts + TRIED * columns * tries + PASS * k * (PASSES * rounds / 2 + pairs + tables), size
+    return rounds * (1e-4 + PASS * (passes * k + PASSES * 2 * m)), size

@@ -1,0 +1,1 @@
+"""Algorithms that release points near private points."""

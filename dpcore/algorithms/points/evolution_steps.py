@@ -1,0 +1,84 @@
+"""The parts of Private Evolution: initial points, variations, treatments of a noisy histogram, presets.
+
+Sees released objects only, never records.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ...core.types import Array, Rng, frozen
+from ...problems.regions import Bounded
+from ...problems.transport import bounded_lipschitz
+from ..pooled_measurements import nearest
+from .evolution_bounds import variation_deviation
+
+# A source of about `count` initial points (r, d) of the region, for (region, count, rng). It must not depend on the
+# private points, nor use another generator.
+Random = Callable[[Bounded, int, Rng], Array]
+
+# A way to vary points S (r, d), for (region, S, alpha, levels, rng): the variations V (v · r, d), all in the region,
+# with the points themselves first. It must not depend on the private points, nor use another generator. Evolution
+# converges if this is a (γ, v, α)-API of Appendix F: the variations of a point z hold z itself and are at most v; and
+# for every private z' farther than α, the nearest of them is at (1 − γ) of z's distance on average.
+Variation = Callable[[Bounded, Array, float, int, Rng], Array]
+
+
+def uniform(region: Bounded, count: int, rng: Rng) -> Array:
+    """Uniformly random initial points (count, d) of the region."""
+    return region.uniform(count, rng)
+
+
+@frozen
+class Given:
+    """Given public points (r, d) as initial points, all of them whatever `count` is."""
+
+    points: Array
+
+    def __call__(self, region: Bounded, count: int, rng: Rng) -> Array:
+        """The given points, projected on the region."""
+        return region.project(np.array(self.points, dtype=float))
+
+
+def gaussians(region: Bounded, S: Array, alpha: float, levels: int, rng: Rng) -> Array:
+    """Variations by two normal steps at each of L levels, s_l = α 2^{l−1}/(√π c_d), projected: a (γ, 2L + 1, α)-API.
+
+    S itself comes first, then a block of |S| varied points for every level and step.
+    Source: Gonzalez, Fanti, Ramdas 2025, equation (1) and Lemma D.1.
+    """
+    blocks = [S]
+    for level in range(1, levels + 1):
+        deviation = variation_deviation(alpha=alpha, level=level, d=region.d)
+        blocks += [region.project(S + deviation * rng.standard_normal(S.shape)) for _ in range(2)]
+    return np.concatenate(blocks)
+
+
+def treat(m: Array, post: str, V: Array, D: float, height: float) -> Array:
+    """A distribution (v,) on V from noisy shares m (v,), or 0 everywhere if none are left.
+
+    "truncate" drops negative ones, "threshold" those below `height`, "laplace" has them dropped already; all three
+    normalise. "simplex" is the nearest distribution in ℓ2, "bounded-lipschitz" in D_BL (D the diameter of the space).
+    """
+    if post == "bounded-lipschitz":
+        return bounded_lipschitz(V, m, D).weights if (m > 0).any() else np.zeros(len(m))
+    if post == "simplex":
+        return nearest(m)
+    kept = np.where(m >= height, np.maximum(m, 0.0), 0.0) if post == "threshold" else np.maximum(m, 0.0)
+    total = kept.sum()
+    return kept / total if total > 0 else kept
+
+
+def copies(m: Array, height: float, n: int, multiplicity: int) -> Array:
+    """The indices of S_t in Algorithm 1: each candidate with a share ≥ height, nint(n m_i/B) · B times."""
+    shares = np.where(m >= height, np.maximum(m, 0.0), 0.0)
+    return np.repeat(np.arange(len(m)), np.rint(n * shares / multiplicity).astype(int) * multiplicity)
+
+
+# The paper's algorithms by name, as texts for `build`.
+PRESETS: dict[str, dict[str, str]] = {
+    "algorithm-1": {"post": "threshold", "threshold": "4", "multiplicity": "1", "release": "last"},
+    "algorithm-2": {"post": "bounded-lipschitz", "sampling": "iid", "release": "last"},
+    "algorithm-3": {"post": "threshold", "sampling": "iid", "release": "last"},
+    "simulations": {"post": "truncate", "sampling": "iid", "release": "last", "schedule": "paper"},
+    "section-4.2": {"post": "laplace", "sampling": "iid", "release": "last"},
+}

@@ -1,0 +1,146 @@
+"""Private Evolution: vary, let private points vote for the nearest, keep what they chose. Sees a Curator only.
+
+One loop; the paper's Algorithms 1, 2, 3 and section 4.2 are settings of it, `evolution_parts.PRESETS`.
+"""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...core.errors import InputError
+from ...core.parameters import param
+from ...core.types import Array, Rng, Texts, by_name
+from ...models.releases import Points, systematic
+from ...privacy.accounting import Budget, Charge, Choice, Plan, equal_thresholded, noise_share
+from ...privacy.curators.point_curator import PointCurator
+from ...privacy.measurement import deviation
+from ...privacy.statistics import Votes
+from ...problems import PointRelease
+from ..algorithm import Algorithm, Step, Steps
+from . import evolution_bounds as theory
+from .evolution_steps import PRESETS, Given, Random, Variation, copies, gaussians, treat, uniform
+
+CROWD = 4  # Algorithm 1 may have at most this many points for each of the n
+GONE = "no vote was left: the points stay as they were"
+MOST_CANDIDATES = 5_000_000
+MOST_PROJECTED = 20_000  # in two dimensions and more, by post = bounded-lipschitz: half a minute a round, growing as N²
+
+
+@by_name
+class PrivateEvolution(Algorithm):
+    """Refine random points by private votes: T times vary S, count votes of the private points, add noise, resample.
+
+    V = S and two variations of each point at each of L scales; m = shares of the votes of the n private points for
+    their nearest of V (Δ₂ = √2/n), plus N(0, σ²) on all of V, σ = √(2T)/(nμ); at δ = 0 Laplace noise of scale 2T/(nε).
+    μ' = `post`(m), and S = n_s points drawn from μ'. "weights" releases μ'_T on V_T, which costs no more than the last
+    points do ("last") and is nearer.
+
+    post "laplace": noise on positive shares only, which leave if they reach H = 2 log(1/(2δ₀))/(nε₀) + 1/n; T of these
+    (ε₀, δ₀) releases are composed optimally. The paper's Appendix E forgets that they compose. multiplicity B > 0: S is
+    every candidate nint(n m_i/B) · B times (Algorithm 1), at most 4n. All votes gone: μ' is uniform on the points as
+    they were before variation.
+    rounds = 0 releases the initial points.
+
+    `random` and `variation` are functions to replace; see `evolution_parts` for what they must keep.
+    Raises InputError for "laplace" at δ = 0, a multiplicity without threshold, or more than 5,000,000 candidates.
+    Source: Gonzalez, Fanti, Ramdas 2025, Algorithms 1 to 4 and section 4.2; Lin et al. 2024.
+    """
+
+    rounds: int | None = param(
+        None, "steps of variation and voting", symbol="T", low=0, high=1000, also="steps",
+        auto="ln(nε) rounded, half of what the paper's simulations take",
+    )  # fmt: skip
+    post: str = param(
+        "simplex", "how noisy votes become a distribution",
+        choices=("simplex", "bounded-lipschitz", "truncate", "threshold", "laplace"),
+    )  # fmt: skip
+    sampling: str = param("systematic", "how the next points are drawn", choices=("systematic", "iid"))
+    release: str = param("weights", "all candidates with weights, or the last points", choices=("weights", "last"))
+    samples: int | None = param(
+        None, "points kept a round", symbol="n_s", low=1, high=1_000_000, log=True, auto="the noise: Theorem 4.1"
+    )
+    threshold: float = param(2.0, "H of post = threshold, in standard deviations of the noise", low=0.0, high=20.0)
+    multiplicity: int = param(0, "B of Algorithm 1; 0 draws samples instead", symbol="B", low=0, high=1_000_000)
+    schedule: str = param(
+        "short", "steps where none are given: ln(nε), or 2 ln(nε) as in the paper's simulations",
+        choices=("short", "paper"),
+    )  # fmt: skip
+    random: Random = uniform
+    variation: Variation = gaussians
+
+    problem = PointRelease
+
+    presets = PRESETS
+
+    def started_from(self, points: Array) -> "PrivateEvolution":
+        """The same algorithm with `points` (r, d), which must be public, as S_0."""
+        return replace(self, random=Given(points))
+
+    def plan(self, problem: PointRelease, budget: Budget) -> Plan:
+        """The charges of T equal releases of votes; scales and samples follow from their noise by Theorem 4.1."""
+        if self.multiplicity and self.post != "threshold":
+            raise InputError(f"multiplicity={self.multiplicity} goes with post=threshold only, not {self.post}")
+        n, d, D = problem.effective_n, problem.d, problem.diameter
+        factor, word = (2, "2 ") if self.schedule == "paper" else (1, "")  # one is better
+        best = max(1, round(factor * math.log(max(n * budget.epsilon, 1.0))))
+        rounds = self.settled("rounds", best, f"{word}ln(nε), rounded: votes get noisier with every step more")
+        T = rounds.value
+        spend: Any = noise_share(budget, 1 / max(T, 1))
+        sigma = deviation(Votes, spend, n)
+        if self.post == "laplace":
+            spend = equal_thresholded(budget, max(T, 1))
+        alpha = theory.finest(sigma=sigma, d=d, D=D)
+        L = theory.levels(alpha=alpha, D=D)
+        best, why = problem.n, "n, as Algorithm 1 starts with"
+        if not self.multiplicity:
+            best = theory.samples(sigma=sigma, levels=L, d=d)
+            why = "(2L + 1)^{1/max(d,2) − 1}/σ: noise and sampling balance (Theorem 4.1)"
+        kept = self.settled("samples", best, why)
+        slow = self.post == "bounded-lipschitz" and d > 1
+        most = MOST_PROJECTED if slow else MOST_CANDIDATES
+        if kept.value * (2 * L + 1) > most:
+            raise InputError(
+                f"samples={kept.value:,} with {2 * L + 1} variations are more than {most:,} candidates, the most for "
+                f"post={self.post}: set samples to at most {most // (2 * L + 1):,}"
+            )
+        why = "standard deviation of the noise on every share of the votes"
+        choices = (
+            rounds,
+            kept,
+            *self.given("post", "sampling", "release", "threshold", "multiplicity", "schedule"),
+            Choice("sigma", sigma, f"{why}, b√(2T)/(nμ)" if budget.delta > 0 else f"{why}, √2 · 2bT/(nε)"),
+            Choice("alpha", alpha, "D σ^{1/max(d,2)}, the finest variation"),
+            Choice("levels", L, "⌈log₂(D/α)⌉ scales of variation"),
+        )
+        return Plan(budget, (Charge("measure", spend, T, Votes),) if T else (), choices)
+
+    def steps(self, problem: PointRelease, plan: Plan, curator: PointCurator, rng: Rng) -> Steps:
+        """Steps of one variation, vote and resampling each; with no rounds, one step 0 with the initial points."""
+        region, count, height = problem.region, plan["samples"], self.threshold * plan["sigma"]
+        S = self.random(region, count, rng)
+        if plan["rounds"] == 0:
+            yield Step(0, self._points(S, problem.names), "no round: the initial points")
+            return
+        spend = plan.spend("measure")
+        for t in range(1, plan["rounds"] + 1):
+            V = self.variation(region, S, plan["alpha"], plan["levels"], rng)
+            m = curator.measure(Votes(V), spend).values
+            weights, note = treat(m, self.post, V, problem.diameter, height), f"{len(V):,} candidates"
+            if gone := not weights.any():
+                weights, note = np.where(np.arange(len(V)) < len(S), 1 / len(S), 0.0), f"{note}, {GONE}"
+            drawn = copies(m, height, problem.n, self.multiplicity) if self.multiplicity and not gone else None
+            if drawn is None or not 0 < len(drawn) <= CROWD * problem.n:
+                if drawn is not None:
+                    note += f", {len(drawn):,} copies are not in 1..{CROWD * problem.n:,}: {count:,} are sampled"
+                iid = self.sampling == "iid"
+                drawn = rng.choice(len(V), count, p=weights) if iid else systematic(weights, count, rng)
+            S = V[drawn]
+            last = self.release == "last"
+            yield Step(t, self._points(S, problem.names) if last else Points(V, weights, problem.names), note)
+
+    @staticmethod
+    def _points(S: Array, names: Texts) -> Points:
+        """The release of the points S (r, d), all with the same weight."""
+        return Points(S, np.full(len(S), 1 / len(S)), names)

@@ -1,0 +1,144 @@
+"""Noisy answers as evidence, with their precisions, averages and sums. Sees noisy answers, never records."""
+
+import math
+
+import numpy as np
+
+from ..core.errors import InputError
+from ..core.types import Array, Axes, frozen
+from ..models.junction_tree import JunctionTree
+from ..queries import Marginals, Workload
+
+FLOOR = 1e-4  # least share of a category in the product of noisy 1-way marginals
+TINY = 1e-12  # standard deviation where nothing moves, so that residuals can be scaled by it
+
+
+@frozen
+class Evidence:
+    """Noisy answers y (m,) of a workload with standard deviations (m,)."""
+
+    workload: Workload
+    y: Array
+    sigma: Array
+
+
+class Pool:
+    """Measured tables, each once: repeated measurements are averaged by precision.
+
+    `facts` are the precision of a cell and the mean values, by a table's columns; `precision` is that over all
+    measurements.
+    """
+
+    def __init__(self, workload: Workload) -> None:
+        self.workload = workload
+        self.facts: dict[Axes, tuple[float, Array]] = {}
+        self.precision = 0.0
+
+    def add(self, axes: Axes, values: Array, stddev: float) -> None:
+        """Add a measurement of the table over these columns, each value with the given standard deviation."""
+        precision = max(stddev, TINY) ** -2.0
+        before, mean = self.facts.get(axes, (0.0, 0.0))
+        both = before + precision
+        self.facts[axes] = both, (before * mean + precision * values) / both
+        self.precision += precision
+
+    def add_all(self, tables: Marginals, values: Array, stddev: Array) -> None:
+        """Add joint measurements of several tables, with standard deviations (m,) that are equal within a table."""
+        for axes, table in tables.slices.items():
+            self.add(axes, values[table], float(stddev[table.start]))
+
+    def keep(self, junction: JunctionTree) -> None:
+        """Drop the tables that no clique holds."""
+        self.facts = {axes: fact for axes, fact in self.facts.items() if junction.home(axes) is not None}
+
+    @property
+    def evidence(self) -> Evidence:
+        """All measured tables with their averaged answers and standard deviations."""
+        y = np.concatenate([mean for _, mean in self.facts.values()])
+        sigma = np.concatenate([np.full(len(mean), precision**-0.5) for precision, mean in self.facts.values()])
+        return Evidence(Marginals.over(self.workload.domain, self.facts), y, sigma)
+
+
+def tables_of(workload: Workload) -> tuple[Marginals, slice] | None:
+    """The marginal tables of a workload, and the slice of their answers among all; None if there are none."""
+    return next(((w, place) for w, place in workload.members if isinstance(w, Marginals)), None)
+
+
+def tables_read(workload: Workload, who: str = "this algorithm") -> Marginals:
+    """The tables from which all queries are computed; InputError, naming the algorithm, where there are none."""
+    if workload.base is None:
+        raise InputError(f"{who} needs queries on marginal tables; for a query matrix choose measure=query")
+    return workload.base
+
+
+def columns_read(workload: Workload) -> list[int]:
+    """The numbers of the columns whose tables some query is computed from, in rising order."""
+    return sorted({a for w, _ in workload.members if w.base for axes in w.base.axes for a in axes})
+
+
+def singles_of(workload: Workload) -> Marginals:
+    """The 1-way tables of every column whose tables some query is computed from."""
+    return Marginals.over(workload.domain, [(a,) for a in columns_read(workload)])
+
+
+def shares_of(alone: Evidence) -> list[Array]:
+    """The share of every category by noisy 1-way tables drawn to even ones: the nearest distribution, floored."""
+    return [floored(part) for part in drawn_even(alone)]
+
+
+def floored(y: Array) -> Array:
+    """The distribution (k,) nearest to y (k,), with no share of nearly 0."""
+    shares = np.maximum(nearest(y), FLOOR)
+    return shares / shares.sum()
+
+
+def drawn_even(alone: Evidence) -> list[Array]:
+    """The noisy 1-way tables, each drawn to even shares by as much as noise makes it uneven; cells may be below 0.
+
+    1/k + c (y − mean y), with the c for which the distribution D_c nearest to it has the least squared error by Stein's
+    unbiased estimate, ‖D_c − y‖² + 2σ² c (cells above 0 − 1) − kσ². c is 0, 0.05..1 times 1/k : (1/k + σ²), as shares
+    of k categories have a mean square distance of at most 1/k from the uniform: were noise larger than all there is,
+    its largest cell would else get all. Source: Stein 1981.
+    """
+    out = []
+    for part in alone.workload.tables:
+        own, variance = alone.y[part], alone.sigma[part.start] ** 2
+        k = len(own)
+        steps = np.linspace(1, 0, 21) / (1 + k * variance)
+        drawn = np.array([1 / k + c * (own - own.mean()) for c in steps])
+        near = np.array([nearest(y) for y in drawn])
+        risks = ((near - own) ** 2).sum(axis=1) + 2 * variance * steps * ((near > 0).sum(axis=1) - 1)
+        out.append(drawn[risks.argmin()])
+    return out
+
+
+def nearest(y: Array) -> Array:
+    """The distribution (k,) nearest to y (k,) in ‖·‖₂: max(y − t, 0) with the t that makes it sum to 1.
+
+    Noise on empty cells falls away, where cutting at 0 alone would leave half of it. Source: Held, Wolfe, Crowder 1974.
+    """
+    y = y - y.max()  # moves t alone, and keeps the 1 beside noise however large
+    falling = np.sort(y)[::-1]
+    shifts = (np.cumsum(falling) - 1) / np.arange(1, len(y) + 1)
+    return np.maximum(y - shifts[np.flatnonzero(falling > shifts)[-1]], 0.0)
+
+
+def summed(evidence: Evidence, workload: Workload) -> Evidence:
+    """Noisy answers of `workload`, summed from larger noisy tables and averaged by precision.
+
+    A cell of table A is the sum of Π_{S∖A} d_i cells of a table S ⊇ A, so its variance is that many times larger.
+    """
+    found = tables_of(evidence.workload)
+    if workload is evidence.workload or not found or not isinstance(workload, Marginals):
+        return evidence
+    source, place = found
+    noisy, sigma = evidence.y[place], evidence.sigma[place]
+    y, precision = np.zeros(workload.m), np.zeros(workload.m)
+    for axes, table in workload.slices.items():
+        for larger, shape, part in source.layout:
+            if set(axes) <= set(larger):
+                gone = tuple(i for i, a in enumerate(larger) if a not in axes)
+                weight = 1 / (sigma[part.start] ** 2 * math.prod(shape[i] for i in gone))
+                y[table] += weight * noisy[part].reshape(shape).sum(axis=gone).ravel()
+                precision[table] += weight
+    return Evidence(workload, y / precision, 1 / np.sqrt(precision))

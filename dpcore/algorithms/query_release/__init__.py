@@ -1,0 +1,1 @@
+"""Algorithms that answer linear queries about a table and give synthetic rows."""

@@ -1,0 +1,129 @@
+"""DPFW: Frank-Wolfe on the entropy-regularised dual of query release. Sees a Curator, never records."""
+
+import math
+
+import numpy as np
+
+from ...core.parameters import param
+from ...core.types import Rng, by_name
+from ...privacy.accounting import Budget, Charge, Choice, Plan
+from ...privacy.curators.table_curator import TableCurator
+from ...privacy.statistics import SignedErrors
+from ...problems import QueryRelease, query_words
+from ..algorithm import Algorithm, Step, Steps, model_cells
+from .shared import step_schedules
+from .shared.initial_model import grounded, model_setup
+
+FEWEST_ROUNDS, MOST_ROUNDS = 12, 3000  # limits of the default rule
+
+
+@by_name
+class DPFW(Algorithm):
+    """Select the worst-answered query, add a little of it to the potential q, answer from D = softmax(q/α); repeat.
+
+    The dual point q ∈ conv(Q ∪ −Q) starts at 0, the uniform distribution (from a public start D_0, D ∝ D_0 exp(q/α)).
+    Each round selects a signed query by s · ⟨q_j, P_n − D⟩, of sensitivity Δ = max_j (hi_j − lo_j)/n, with the
+    exponential mechanism: ε₀-bounded-range, so T rounds cost T ε₀²/8 in zCDP, less composed optimally; at δ = 0 with
+    permute-and-flip, T ε₀ in pure DP. Nothing else touches records.
+
+    Where cells cannot be listed, 1-way tables and a tree are found first (`ground`): D_0 is their product, and what is
+    selected are cells of the tree's tables.
+
+    schedule "practical": γ_t = 2/(t + 2), released is the mean of the second half of the D_t. "paper": constant γ and T
+    of Algorithm 1 as corrected in `theory.schedules`, released is one D_t drawn uniformly. Raises InputError for a
+    parameter out of range. Source: Micali, Lezane, Betken 2025, Algorithm 1, with these corrections: Gumbel noise 2Δ/ε₀
+    instead of Laplace Δ/ε₀ (only 2ε₀-DP for a set closed under negation), γ ≤ 1, an accountant instead of their
+    composition.
+    """
+
+    schedule: str = param("practical", "step sizes, rounds and output", choices=("practical", "paper"))
+    rounds: int | None = param(
+        None, "number of selections", symbol="T", low=1, high=1_000_000, log=True,
+        auto="n, k, m and the budget: where selection noise, growing with √T, overtakes the optimisation error",
+    )  # fmt: skip
+    alpha: float | None = param(
+        None, "smoothness: small follows the selections closely, large stays near uniform", symbol="α",
+        low=1e-5, high=10, log=True, auto="n, k, m and the budget: step and entropy error balanced at these rounds",
+    )  # fmt: skip
+
+    cells: int | None = model_cells()
+
+    graphical = True
+
+    def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
+        """The charges of T equal selections that use the whole budget, and α; T and α from public numbers
+        unless given.
+        """
+        stand = model_setup(problem, budget, self.cells, "dpfw")
+        left = stand.left
+        choices = self._paper(problem, left) if self.schedule == "paper" else self._practical(problem, left)
+        rounds = choices[0].value
+        charge = Charge("select", stand.selections(rounds), rounds, SignedErrors)
+        star = Choice("alpha_star", _alpha_star(problem, left), "α* of eq. (8), corrected, to compare with")
+        return Plan(budget, (charge, *stand.charges), (*choices, star, *self.given("schedule"), *stand.choices))
+
+    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
+        """Steps of one selection each; the last one releases the output of the schedule."""
+        T, alpha, spend = plan["rounds"], plan["alpha"], plan.spend("select")
+        ground = grounded(problem, plan, curator, self.cells)
+        workload, reader = ground.workload, ground.reader
+        paper = self.schedule == "paper"
+        chosen = int(rng.integers(T)) if paper else T  # which iterate D_0 … D_{T-1} the paper's output is
+        D = ground.prior
+        output, total, averaged = D, D, 0
+        u, scale = np.zeros_like(D), 1.0  # q = scale · u, so that a step touches the support of one query only
+        for t in range(T):
+            if t == chosen:
+                output = D
+            index = curator.select(SignedErrors(workload, reader.answers(D)), spend)
+            j, s = index % workload.m, 1 if index < workload.m else -1
+            gamma = step_schedules.frank_wolfe_step(rounds=T, alpha=alpha) if paper else 2 / (t + 2)
+            scale *= 1 - gamma
+            if scale < 1e-100:
+                u, scale = u * scale, 1.0
+            ground.model.add_query(u, workload, j, gamma * s / scale)
+            _, D = ground.normalise(u, scale / alpha)
+            if not paper:
+                averaged += t + 1 > T / 2
+                total = total + D if averaged > 1 else D
+                output = total / averaged if averaged > 1 else D
+            released = D if paper and t + 1 < T else output
+            note = f"{'more' if s > 0 else 'less'} {query_words(workload, j)}"
+            yield Step(t + 1, ground.model.release(released), note)
+
+    def _practical(self, problem: QueryRelease, budget: Budget) -> tuple[Choice, Choice]:
+        """The practical T* = √(log k)/u (its Σε twin at δ = 0) and α = ½ √(T*/log k)/T.
+
+        The shapes minimise a/√T + b√T (a/√T + bT for δ = 0) and 1/(αT) + α log k; the constants 1 and ½ were fitted on
+        four public tables.
+        """
+        log_k = math.log(max(problem.domain.size, 2))
+        if budget.delta > 0:
+            best = math.sqrt(log_k) / _loss(problem, budget)
+        else:  # ε₀ = ε/T: selection noise 2ΔT log(2m)/ε, against u√(T/2) above
+            noise = problem.width / problem.effective_n * math.log(2 * problem.workload.m) / budget.epsilon
+            best = (math.sqrt(log_k) / (4 * math.sqrt(2) * noise)) ** (2 / 3)
+        limits = f"{FEWEST_ROUNDS}..{MOST_ROUNDS}"
+        why = f"selection noise overtakes the optimisation error at T = {best:.3g}, kept in {limits}"
+        rounds = self.settled("rounds", round(min(max(best, FEWEST_ROUNDS), MOST_ROUNDS)), why)
+        alpha = 0.5 * math.sqrt(max(best, FEWEST_ROUNDS) / log_k) / rounds.value
+        why = "½ √(T*/log k)/T: step size and entropy error balanced at these rounds"
+        return rounds, self.settled("alpha", min(max(alpha, 1e-5), 10.0), why)
+
+    def _paper(self, problem: QueryRelease, budget: Budget) -> tuple[Choice, Choice]:
+        """The α* and T of Algorithm 1 as corrected; at δ = 0, ρ is pure DP's ε²/2."""
+        alpha = self.settled("alpha", _alpha_star(problem, budget), "α* of eq. (8), corrected")
+        T = min(step_schedules.frank_wolfe_rounds(loss=_loss(problem, budget), alpha=alpha.value), 1_000_000)
+        return self.settled("rounds", T, "T of Algorithm 1, corrected"), alpha
+
+
+def _loss(problem: QueryRelease, budget: Budget) -> float:
+    """The loss u of selections that share ρ, by which the schedules go: see `schedules.selection_noise`."""
+    n, m = problem.effective_n, problem.workload.m
+    return step_schedules.selection_noise(n=n, m=m, width=problem.width, rho=budget.rho)
+
+
+def _alpha_star(problem: QueryRelease, budget: Budget) -> float:
+    """The regularisation α* of eq. (8), corrected, kept within 1e-5..10."""
+    star = step_schedules.frank_wolfe_alpha(loss=_loss(problem, budget), k=problem.domain.size)
+    return min(max(star, 1e-5), 10.0)

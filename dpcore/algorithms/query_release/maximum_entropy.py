@@ -1,0 +1,138 @@
+"""Gaussian noise on every answer once, then the maximum-entropy fit. Sees a Curator, never records."""
+
+import math
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import groupby
+
+import numpy as np
+
+from ...core.parameters import param
+from ...core.types import Array, Rng, by_name
+from ...models.listed_cells import Cells
+from ...models.tree_model import Tree
+from ...privacy.accounting import Budget, Charge, Choice, Plan, gaussian_share
+from ...privacy.curators.table_curator import TableCurator
+from ...privacy.measurement import deviation
+from ...privacy.statistics import Answers
+from ...problems import QueryRelease
+from ...queries import Marginals, Union, Workload
+from ..algorithm import Algorithm, Step, model_cells
+from ..pooled_measurements import TINY, Evidence, columns_read, singles_of, tables_of, tables_read
+from .shared.clique_selection import chosen_tables, measure_chosen, model_of
+from .shared.maximum_entropy_fit import staged, stages_of
+
+CHOSEN = 0.35  # factor on alpha where a tree was chosen: each of its fewer tables carries more information
+WHY_ALPHA = "in units of μ·n, so that the prior weighs alike at every ε"
+
+
+@by_name
+class GaussianMaxEnt(Algorithm):
+    """Measure all answers once with the whole budget, then fit D by regularised maximum entropy.
+
+    The only touch of records is one Gaussian release of the workload's answers (Δ₂ derived in `Answers`:
+    √(2 · tables)/n for marginals), or of tables that give them with less noise (`Workload.measured`, from public
+    numbers), exactly μ-GDP with noise σ = Δ₂/μ. All the rest is post-processing:
+
+        base    D_0 = product of the noisy 1-way marginals (uniform where no tables are measured), or a public start
+        stage 1 D_1 = argmin_D ½ Σ_j (⟨q_j, D⟩ − y_j)²/σ_j² + 0.6 α μ n KL(D ‖ D_0) on the lower-way marginals
+                (pairs, for 3-way tables) summed out of the noisy ones, those of pairs and more with σ_S²/w_S for
+                σ_S², w_S the share of ‖y_S − D_0‖² that is more than noise (`signals`)
+        stage 2 D_2 = argmin_D the same on all answers, with α μ n KL(D ‖ D_1)
+
+    each through its smooth dual, strongly concave in the noise-scaled residuals φ: log D = log base − Σ_j (φ_j/σ_j) q_j
+    /(αμn) − log Z, with gradient φ + (y − answers(D))/σ. α scales with μn so that one value serves every ε and n; the
+    default was chosen on two public tables. D is held on listed cells, or on a junction tree over the measured tables
+    where that is small. Where neither is possible tables are chosen in batches (`measure_chosen`), with CHOSEN · α and
+    all w_S = 1.
+    Raises InputError at δ = 0.
+    Source: not in the papers; the baseline to beat. Log-linear fits: McKenna, Sheldon, Miklau 2019.
+    """
+
+    alpha: float = param(0.8, "smoothness, the entropy weight in units of μ·n", symbol="α", low=0.05, high=20, log=True)
+    cells: int | None = model_cells("10⁶ in the cliques of a tree")
+    rounds: int = param(200, "iterations of the fit at the most, per stage", symbol="T", low=1, high=10_000, log=True)
+
+    graphical = True
+
+    def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
+        """The charge of one Gaussian measurement; where tables are chosen, the charges of `chosen_tables`."""
+        measured, model = self._setting(problem)
+        stages = 2 if model is None else len(stages_of(measured))
+        most = Choice("iterations", self.rounds * stages, f"at most {self.rounds} in each of {stages} stages")
+        alpha = Choice("alpha", self.alpha * (CHOSEN if model is None else 1), WHY_ALPHA)
+        shown = Choice("rounds", 2 * stages, "the first and the last iteration of every stage are shown")
+        if model is None:
+            tables = tables_read(problem.workload, "gaussian_maxent")
+            spends, choices = chosen_tables(tables, problem.effective_n, budget, self.cells)
+            return Plan(budget, spends, (shown, most, alpha, *choices))
+        rounds, of = (replace(most, name="rounds"),), "all there are"
+        if not isinstance(model, Cells):
+            rounds, of = (shown, most), "of the tree that holds all measured tables"
+        cells = Choice("cells", model.size, of)
+        spend = gaussian_share(budget)
+        noise = deviation(Answers(measured), spend, problem.effective_n)
+        sigma = Choice("sigma", noise, "noise on an answer, bΔ₂/(nμ)")
+        charge = Charge("measure", spend, statistic=Answers(measured))
+        return Plan(budget, (charge,), (*_substitute(problem.workload, measured), *rounds, cells, alpha, sigma))
+
+    def answer_noise(self, problem: QueryRelease, plan: Plan) -> float | None:
+        """The standard deviation of the independent Gaussian noise on every answer asked, as measured and published.
+
+        None where the answers asked follow from others that are measured in their place, or some of them only.
+        """
+        measured, model = self._setting(problem)
+        return plan["sigma"] if model is not None and measured is problem.workload else None
+
+    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Iterator[Step]:
+        """Steps of one iteration of the fit each; the first one uses the whole budget."""
+        measured, model = self._setting(problem)
+        chosen = model is None
+        if model is None:
+            tables = tables_read(problem.workload, "gaussian_maxent")
+            pool, model = measure_chosen(tables, problem.effective_n, plan, curator, problem.log_start)
+            evidence, weight = pool.evidence, plan["alpha"] * math.sqrt(2 * pool.precision)
+        else:
+            spend = plan.spend("measure")
+            m = curator.measure(Answers(measured), spend)
+            evidence = Evidence(measured, m.values, np.full(len(m.values), max(m.stddev, TINY)))
+            weight = plan["alpha"] * spend.mu * problem.effective_n
+        start = problem.log_start
+        iterates = staged(evidence, weight, self.rounds, model, start, weighed=not chosen)  # type: ignore[arg-type]
+        shown = iterates if isinstance(model, Cells) else thinned(iterates)
+        for t, (D, note) in enumerate(shown, start=1):
+            yield Step(t, model.release(D), note)
+
+    def _setting(self, problem: QueryRelease) -> tuple[Workload, Tree | None]:
+        """The workload to measure, and the model for it; see `model_of`."""
+        measured = _measured(problem.workload)
+        return measured, model_of(problem, measured, self.cells)
+
+
+def thinned(iterates: Iterator[tuple[Array, str]]) -> Iterator[tuple[Array, str]]:
+    """The first and the last iterate of every stage, because all answers of a wide domain take long."""
+    for _, stage in groupby(iterates, key=lambda iterate: iterate[1]):
+        yield next(stage)
+        yield from deque(stage, maxlen=1)  # noqa: B031 - its rest
+
+
+def _measured(workload: Workload) -> Workload:
+    """The workload to measure: the tables or the queries that the workload names.
+
+    Queries on tables that are not measured get their 1-way tables beside them, for the base, unless Δ₂² then doubles.
+    """
+    measured = workload.measured
+    if not columns_read(measured) or tables_of(measured):
+        return measured
+    single = singles_of(measured)
+    return Union([single, measured]) if Answers(single).l2 <= Answers(measured).l2 else measured
+
+
+def _substitute(asked: Workload, measured: Workload) -> tuple[Choice, ...]:
+    """The choice that says which queries are measured in place of those asked."""
+    if measured is asked:
+        return ()
+    count = f"{len(measured.tables)} marginal table{'s' * (len(measured.tables) > 1)}"
+    words = count if isinstance(measured, Marginals) else f"{count} and queries, {measured.m} answers in all"
+    return (Choice("measured", words, "the answers asked follow from these with less noise, by public variances"),)

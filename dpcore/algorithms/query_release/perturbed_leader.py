@@ -1,0 +1,124 @@
+"""FEM and sepFEM: select the worst-answered query, answer with follow-the-perturbed-leader. Sees a Curator."""
+
+import math
+
+import numpy as np
+
+from ...core.errors import InputError
+from ...core.parameters import param
+from ...core.types import Rng, by_name
+from ...models.releases import Records
+from ...privacy.accounting import Budget, Charge, Plan, equal_selections
+from ...privacy.curators.table_curator import TableCurator
+from ...privacy.statistics import SignedErrors
+from ...problems import QueryRelease, query_words
+from ...queries import Marginals, Union, Workload
+from ..algorithm import Algorithm, Step, Steps
+from .shared.best_response import Counter, Oracle
+from .shared.select_and_measure import balanced_rounds
+
+RULE = {False: (4.0, 1 / 2), True: (0.18, 1 / 2)}  # T = constant · signal^power, by whether δ = 0; fitted on two tables
+FEWEST_ROUNDS, MOST_ROUNDS = 10, 400  # limits of the rule
+LISTED, PROGRAMS = 20, 900  # rows a round where cells are listed; where not, rows a run, each an integer program
+STEADY = 7.0  # scale of the random scores = √T/STEADY
+WINDOW = 10.0  # recent rows: a tenth of the rounds
+
+
+@by_name
+class FEM(Algorithm):
+    """Select the worst-answered query; answer all selected ones with rows that are best up to random scores; repeat.
+
+    Round t draws s rows x = argmax_x Σ_{τ<t} s_τ q_τ(x) + scale · Σ_i E_{i,x_i}, with fresh standard exponential
+    E_{i,v} for every column i and value v: follow-the-perturbed-leader on one-hot coordinates, all public. Then one
+    signed query is selected by s · (⟨q, P_n⟩ − answer of the rows), ε₀-bounded-range with Δ = max_j (hi_j − lo_j)/n, so
+    T rounds cost T ε₀²/8 in zCDP, less composed optimally, or T ε₀ in pure DP. Released is the union of rows.
+
+    judged "recent": errors are those of all rows so far, the older the less (a round counts 1 − 10/T as much as the
+    next one), which takes the noise of s random rows out of the selection; "round": of this round's rows, as published.
+    output "tail": the rows of the last three quarters of the rounds; "all": of every round, as published.
+    An oracle that runs out of time costs accuracy, not privacy.
+    Source: Vietri, Tian, Bun, Steinke, Wu 2020, FEM, with bounded range in place of their composition.
+    """
+
+    rounds: int | None = param(
+        None, "number of selections", symbol="T", low=1, high=20_000, log=True,
+        auto="n and the budget: selection noise grows with √T, the leader's regret falls with it",
+    )  # fmt: skip
+    samples: int | None = param(
+        None, "rows a round", symbol="s", low=1, high=1000, log=True,
+        auto="20 where combinations can be listed, 900/T where every row is an integer program",
+    )  # fmt: skip
+    scale: float | None = param(
+        None, "mean of the random scores: large explores, small follows the selections", low=1e-3, high=1e3, log=True,
+        auto="√T/7, as regret asks for √T",
+    )  # fmt: skip
+    judged: str = param(
+        "recent", "whose errors are selected by: of recent rows, or this round's", choices=("recent", "round")
+    )
+    output: str = param(
+        "tail", "rows released: of the last three quarters of rounds, or of all", choices=("tail", "all")
+    )
+    seconds: float = param(0.25, "time limit of one best response, in seconds", low=1e-6, high=3600, log=True)
+
+    noise = "exponential"
+
+    def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
+        """The charges of T equal selections; T, s and the scale from n, k and the budget unless given."""
+        listed = Oracle(self._asked(problem)).enumerates
+        best = balanced_rounds(problem, budget, RULE[budget.delta == 0], MOST_ROUNDS, FEWEST_ROUNDS)
+        rounds = self.settled("rounds", best.value, best.why)
+        why = "combinations are listed" if listed else f"every row is an integer program, {PROGRAMS} a run or fewer"
+        samples = self.settled("samples", LISTED if listed else max(1, PROGRAMS // rounds.value), why)
+        scale = self.settled("scale", math.sqrt(rounds.value) / STEADY, "√T/7: as regret asks for √T")
+        charge = Charge("select", equal_selections(budget, rounds.value), rounds.value, SignedErrors)
+        return Plan(budget, (charge,), (rounds, samples, scale, *self.given("judged", "output", "seconds")))
+
+    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
+        """Steps of s rows and one selection each."""
+        workload, T, s = self._asked(problem), plan["rounds"], plan["samples"]
+        oracle, spend, size = Oracle(workload, self.seconds), plan.spend("select"), sum(problem.domain.shape)
+        weights, recent, rows = np.zeros(workload.m), np.zeros(workload.m), []
+        share = 1.0 if self.judged == "round" else min(WINDOW / T, 0.5)
+        for t in range(1, T + 1):
+            scores = rng.standard_exponential((s, size)) if self.noise == "exponential" else rng.laplace(size=(s, size))
+            found = oracle.argmax(weights, rng, plan["scale"] * scores)
+            rows.append(found.codes)
+            counter = Counter(workload)
+            counter.add(found.codes)
+            recent = recent + (1.0 if t == 1 else share) * (counter.sums / s - recent)
+            index = curator.select(SignedErrors(workload, recent), spend)
+            j, sign = index % workload.m, 1 if index < workload.m else -1
+            weights[j] += sign
+            released = rows if self.output == "all" else rows[t // 4 :]
+            note = f"{'more' if sign > 0 else 'less'} " + query_words(workload, j)
+            if found.late:
+                note += f"; time limit reached for {found.late} of {s} rows"
+            yield Step(t, Records.of(problem.domain, np.concatenate(released)), note)
+
+    def _asked(self, problem: QueryRelease) -> Workload:
+        """The workload that selections are made from."""
+        return problem.workload
+
+
+@by_name
+class SepFEM(FEM):
+    """FEM with Laplace scores on the queries of a separator set, a set of queries that tells any two cells apart.
+
+    On a product of columns the indicators 1[x_i = v] are one, so the scores act on one-hot coordinates as in FEM, with
+    scale · Laplace(1) in place of exponential ones. The separators belong to Q: those that the workload lacks are added
+    to what is selected from, as a public matter. Raises InputError for queries given as a matrix, which say nothing of
+    columns. Source: Vietri, Tian, Bun, Steinke, Wu 2020, sepFEM.
+    """
+
+    noise = "laplace"
+
+    def _asked(self, problem: QueryRelease) -> Workload:
+        """The workload with the 1-way tables that it lacks; InputError for a query matrix."""
+        workload = problem.workload
+        if workload.base is None:
+            raise InputError(
+                "sepfem needs queries on columns that tell any two combinations apart; a query matrix has none"
+            )
+        there = {axes for w, _ in workload.members if isinstance(w, Marginals) for axes in w.axes}
+        missing = [[name] for i, name in enumerate(workload.domain.names) if (i,) not in there]
+        return Union([workload, Marginals(workload.domain, missing)]) if missing else workload

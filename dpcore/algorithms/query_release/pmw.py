@@ -1,0 +1,124 @@
+"""PMW: queries arrive in order, only badly answered ones cost. Sees a Curator, never records."""
+
+import math
+
+import numpy as np
+
+from ...core.parameters import param
+from ...core.types import Array, Rng, by_name
+from ...privacy.accounting import Budget, Charge, Choice, Plan, Pure, select_and_measure
+from ...privacy.curators.table_curator import TableCurator
+from ...privacy.statistics import AbsoluteErrors, SomeAnswers, sparse_scales
+from ...problems import QueryRelease, query_words
+from ..algorithm import Algorithm, Step, Steps, model_cells
+from .shared.initial_model import grounded, model_setup
+from .shared.select_and_measure import Rules, asked_statistic, measured_rounds, past_of
+
+SHARE = {"query": 0.15, "marginal": 0.5}  # share of the budget for measurements; all constants fitted on two tables
+RULE: Rules = {  # U = constant · signal^power, by what is measured and whether δ = 0
+    ("query", False): (0.2, 2 / 3), ("marginal", False): (2, 1 / 2),
+    ("query", True): (0.1, 1 / 2), ("marginal", True): (0.5, 1 / 2),
+}  # fmt: skip
+FEWEST, MOST = 3, 400  # updates of the rule
+HIGHEST = 0.3  # level of the first of several passes
+LEVEL = 0.25  # of the last pass, in units of log(m passes) times the noise of a comparison
+
+
+@by_name
+class PMW(Algorithm):
+    """Answer queries from D as they arrive; measure only where a noisy comparison says that D is wrong.
+
+    Query j arrives; the sparse vector asks whether |⟨q_j, P_n⟩ − ⟨q_j, D⟩| is above a level, with noise Lap(Δ/(nε₁))
+    on the level, kept until the next "above", and Lap(2Δ/(nε₂)) on each error, Δ = max_j (hi_j − lo_j), ε₁ + ε₂ = ε₀
+    and ε₁ : ε₂ = 1 : 2^⅔. While it is not, the answer ⟨q_j, D⟩ is free. Where it is, the query (or its whole table) is
+    measured, D is reweighted until it explains all measurements as `mwem` does, and answers the query anew. After U
+    updates the rest is unchecked.
+
+    A threshold is paid for when it is drawn, ε₀-DP in all up to its "above": U of them and U measurements cost U
+    randomised responses of ε₀ and one Gaussian release of μ√U, composed optimally; at δ = 0, with Laplace noise of ε',
+    U (ε₀ + ε'). Fewer updates cost less: the plan is an upper bound. With several passes the same queries arrive again,
+    at levels that fall geometrically from 0.3 to `threshold`, so that the largest errors are mended first. A step
+    releases D; what was said to the free queries before it are the answers of the step before.
+    Where cells cannot be listed, 1-way tables and a tree are found first (`ground`): D_0 is their product, and the
+    queries that arrive are cells of the tree's tables.
+    Raises InputError for "marginal" where a query is not read off a marginal table. Source: Hardt, Rothblum 2010, with
+    the replay of Hardt, Ligett, McSherry 2012 and a threshold per update from Dwork, Roth 2014, section 4.2.
+    """
+
+    updates: int | None = param(
+        None, "updates at the most, each uses budget", symbol="U", low=1, high=100_000, log=True,
+        auto="n, m and the budget: where the noise of an update overtakes what another one gains",
+    )  # fmt: skip
+    passes: int = param(10, "how often the queries are asked, the level falling from pass to pass", low=1, high=100)
+    threshold: float | None = param(
+        None, "level of the last pass: an error above it costs an update", low=1e-6, high=1.0, log=True,
+        auto="the noise on an error, and how many errors are compared",
+    )  # fmt: skip
+    order: str = param("workload", "the order in which queries arrive", choices=("workload", "random"))
+    measure: str = param(
+        "query", "what an update measures: the query, or its whole table", choices=("query", "marginal")
+    )
+
+    cells: int | None = model_cells()
+
+    graphical = True
+    adaptive = True
+
+    def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
+        """The charges of U thresholds and as many measurements; U and the last level unless given."""
+        workload, n = problem.workload, problem.effective_n
+        stand = model_setup(problem, budget, self.cells, "pmw")
+        best, share = measured_rounds(problem, stand.left, RULE, self.measure, MOST, FEWEST), SHARE[self.measure]
+        U = self.settled("updates", best.value, best.why)
+        compare, measure = select_and_measure(stand.left, U.value, share, kind=Pure)
+        noise = math.hypot(*sparse_scales(workload.width / n, compare.epsilon))
+        lowest = LEVEL * math.log(workload.m * self.passes + 1) * noise
+        why = f"{LEVEL:g} log(m passes) times the noise of a comparison, {noise:.3g}: few are above by chance"
+        charges = (
+            Charge("above_threshold", compare, U.value, AbsoluteErrors),
+            Charge("measure", measure, U.value, SomeAnswers),
+        )
+        choices = (
+            Choice("rounds", U.value + self.passes, "a step for every update and every end of a pass"),
+            U,
+            self.settled("threshold", min(max(lowest, 1e-6), 1.0), why),
+            *self.given("passes", "order", "measure"),
+            Choice("share", share, "of the budget for measurements, the rest for thresholds: fitted on two tables"),
+        )
+        return Plan(budget, (*charges, *stand.charges), (*choices, *stand.choices))
+
+    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
+        """Steps that each process the stream up to the next update, or to the end of a pass."""
+        left, compare, spend = plan["updates"], plan.spend("above_threshold"), plan.spend("measure")
+        ground = grounded(problem, plan, curator, self.cells)
+        workload, reader = ground.workload, ground.reader
+        past, D = past_of(self.measure, ground), ground.prior
+        order = rng.permutation(workload.m) if self.order == "random" else np.arange(workload.m)
+        answers = reader.answers(D)
+        t = 0
+        for number, level in enumerate(levels(plan["threshold"], self.passes), start=1):
+            queue = order
+            while len(queue):
+                place = curator.above_threshold(AbsoluteErrors(workload, queue, answers[queue], level), compare)
+                free = len(queue) if place is None else place
+                queue = queue[free:]
+                note = f"{free} free, then none above until the end of pass {number}"
+                if place is not None:
+                    j, queue, left = int(queue[0]), queue[1:], left - 1
+                    m = curator.measure(asked_statistic(workload, self.measure, j), spend)
+                    D = past.explain(D, j, m.values, m.stddev)
+                    answers = reader.answers(D)
+                    note = f"{free} free, then update on: {query_words(workload, j)}"
+                    if not left:
+                        note += f"; the last one, {len(queue)} unchecked"
+                    elif not len(queue):
+                        note += f", the end of pass {number}"
+                t += 1
+                yield Step(t, ground.model.release(D), note)
+                if not left:
+                    return
+
+
+def levels(last: float, passes: int) -> Array:
+    """The error level of each pass, falling geometrically to the last one."""
+    return np.geomspace(max(HIGHEST, last), last, passes) if passes > 1 else np.array([last])

@@ -1,0 +1,113 @@
+"""Unbiased, consistent answers to all tables at once, with the least noise. Sees a Curator, never records."""
+
+import math
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from ...core.errors import InputError
+from ...core.parameters import param
+from ...core.types import Array, Rng, by_name
+from ...models.releases import Release, UnbiasedAnswers
+from ...models.tree_model import Tree
+from ...privacy.accounting import Budget, Charge, Choice, Plan, gaussian_share
+from ...privacy.curators.table_curator import TableCurator
+from ...privacy.measurement import deviation
+from ...privacy.noise_grid import on_steps, step
+from ...privacy.statistics import Residuals
+from ...problems import QueryRelease
+from ...queries import Marginals
+from ...queries.residual_spaces import centred, spaces_of
+from ..algorithm import Algorithm, Step, Steps
+from ..pooled_measurements import TINY, Evidence, tables_read
+from .shared.clique_selection import model_of
+from .shared.maximum_entropy_fit import staged
+from .shared.optimal_noise import optimum
+
+FIT_ROUNDS, ALPHA = 200, 0.8  # iterations and prior of a non-negative fit, as in gaussian_maxent
+
+
+@by_name
+class Residual(Algorithm):
+    """Measure the part of each table beyond its margins, once, with the noise split to keep the answers' error least.
+
+    The only touch of records is one Gaussian release of `Residuals` (Δ₂ derived there) with σ = Δ₂/(nμ), exactly μ-GDP.
+    The weights come from `theory.optimal_noise`: no other unbiased Gaussian release of these tables has a smaller total
+    variance. A table is the sum of its parts, so that tables agree on what they share, and cells have exact variances
+    and covariances, whatever the number of columns: nothing is fitted, and nothing is held but the tables.
+
+        y       = r_S ⊗(n_l I − J) table_S + N(0, σ²), for all sets S inside some table
+        part_S  = ⊗(I − J/n_l) y_S/(r_S k_S)                    the noise outside of the space is taken off
+        table_M = 1/k_M + Σ_{S ⊆ M} part_S, spread evenly over the other columns of M
+
+    Cells may be below 0: that is what unbiased means. With fit = nonnegative a maximum-entropy distribution is fitted
+    to the tables asked for, as far as one can be held; it is biased, and better where the noise is large.
+    Raises InputError at δ = 0 and for queries that are not read off tables.
+    Source: Xiao, He, Zhang, Kifer 2023 (ResidualPlanner, added records); the split under replaced records is derived in
+    `optimum`.
+    """
+
+    fit: str = param(
+        "none", "what is released: the unbiased answers themselves, or a non-negative fit to them, which is biased",
+        choices=("none", "nonnegative"),
+    )  # fmt: skip
+
+    def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
+        """The charge of one Gaussian measurement with the whole budget."""
+        tables = tables_read(problem.workload, "residual")
+        spend = gaussian_share(budget)
+        spaces, best = spaces_of(tables), optimum(tables)
+        scale = np.sqrt(best.information * spaces.cells)  # √(t_S k_S) is what a part is multiplied by
+        weights = on_steps(scale / (scale.max(initial=0.0) or 1.0) / spaces.cells, step(problem.n))
+        asked = Residuals(tables, np.minimum(weights, 1 / spaces.cells))
+        if self.fit == "nonnegative":
+            fit_model(problem, tables)  # or it is refused, before anything is charged
+        rmse = math.sqrt(best.upper / tables.m) / (problem.effective_n * spend.mu)
+        choices = (
+            Choice("rounds", 1 + (self.fit != "none"), "all is measured at once, and then fitted where that is asked"),
+            Choice("fit", self.fit, "counts below 0 stay" if self.fit == "none" else "no count below 0, hence biased"),
+            Choice("spaces", int(spaces.count.sum()), "tables and their margins, each apart from what it sums up"),
+            Choice("sigma", deviation(asked, spend, problem.effective_n), "noise on the weighted parts, bΔ₂/(nμ)"),
+            Choice("rmse", rmse, "of all counts of the tables, exactly"),
+        )
+        return Plan(budget, (Charge("measure", spend, statistic=asked),), choices)
+
+    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
+        """One step with the answers, and where it is asked for, a second one with the fit to them."""
+        asked, spend = plan.charge("measure").statistic, plan.spend("measure")
+        measured = curator.measure(asked, spend)
+        answers = unbiased(asked, measured.values, measured.stddev)
+        fit = partial(nonnegative, problem, asked.workload, answers, ALPHA * spend.mu * problem.effective_n)
+        answers = replace(answers, fit=fit)
+        yield Step(1, answers, "unbiased answers")
+        if self.fit == "nonnegative":
+            yield Step(2, fit(), "a non-negative fit to them")
+
+
+def unbiased(asked: Residuals, values: Array, stddev: float) -> UnbiasedAnswers:
+    """The parts of all tables from noisy `values` (Σ k_S,) of `asked`, with noise of one standard deviation."""
+    domain, parts, variances, start = asked.workload.domain, [np.zeros(0)], [], 0
+    sets = spaces_of(asked.workload).type_of
+    for S, kind in sets.items():
+        sizes = domain.shape_of(S)
+        end, factor = start + math.prod(sizes), float(asked.weights[kind]) * math.prod(sizes)
+        parts.append(centred(values[start:end].reshape(sizes) / factor).ravel())
+        variances.append((stddev / factor) ** 2)
+        start = end
+    return UnbiasedAnswers(domain, tuple(sets), np.concatenate(parts), np.array(variances), None)
+
+
+def nonnegative(problem: QueryRelease, tables: Marginals, answers: UnbiasedAnswers, weight: float) -> Release:
+    """The maximum-entropy fit to unbiased answers: no cell is below 0, so it is biased; InputError where too large."""
+    model = fit_model(problem, tables)
+    errors = np.maximum(answers.standard_errors(tables), TINY)
+    *_, (D, _) = staged(Evidence(tables, answers.answers(tables), errors), weight, FIT_ROUNDS, model)
+    return model.release(D)
+
+
+def fit_model(problem: QueryRelease, tables: Marginals) -> Tree:
+    """The model that a fit is stored in; InputError where cells are too many and no tree over all tables is small."""
+    if (model := model_of(problem, tables, None)) is None:
+        raise InputError("these tables fit no distribution that could be held; their unbiased answers need none")
+    return model

@@ -1,0 +1,1 @@
+"""What several algorithms of query release share: models, fits, selection, schedules."""

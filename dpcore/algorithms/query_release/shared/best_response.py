@@ -1,0 +1,197 @@
+"""Public best responses: the cell that maximises a weighted sum of queries.
+
+Nothing here is private: weights and noise come from what was already released. A worse answer costs accuracy only.
+"""
+
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import block_array, csr_array
+
+from ....core.errors import InputError
+from ....core.types import Array, Rng, frozen
+from ....problems import require_enumerable
+from ....queries import Workload
+
+ENUMERATED = 1_000_000  # cells up to which one pass over all of them (10 ms) beats an integer program
+TIE = 1e-9  # relative difference below which two cells are equally good
+GAP = 1e-6  # relative gap at which an integer program counts as solved
+Solved = tuple[Array, float, bool]
+
+
+@frozen
+class BestResponses:
+    """Best responses: `codes` (c, d), their `values` (c,), and the number that the time limit cut short."""
+
+    codes: Array
+    values: Array
+    late: int = 0
+
+
+class Oracle:
+    """The oracle for argmax over cells x of Σ_j w_j q_j(x), optionally plus a public score of each (column, value).
+
+    Up to 1e6 cells, and for explicit matrices up to what can be enumerated, by looking at all of them. Beyond, by an
+    integer program over one-hot variables x_{i,v} with Σ_v x_{i,v} = 1 and one variable z a table cell of weight ≠ 0;
+    values that no such cell names are one variable a column. When `seconds` are over, the better of the best point
+    found and of a coordinate ascent counts, and is counted as late. Without scores, ties are broken at random among the
+    cells looked at, and among values that no weighted cell names.
+    Raises InputError for an explicit matrix over more cells than can be enumerated.
+    """
+
+    def __init__(self, workload: Workload, seconds: float = 0.25, *, enumerated: int = ENUMERATED) -> None:
+        self.workload, self.seconds = workload, seconds
+        self.shape = workload.domain.shape
+        self.enumerates = workload.domain.size <= enumerated
+        if workload.base is None:
+            require_enumerable(workload.domain)
+            self.enumerates = True
+
+    def argmax(self, weights: Array, rng: Rng, scores: Array | None = None) -> BestResponses:
+        """The best responses to weights (m,): one, or one for each row of scores (c, Σ_i d_i), columns side
+        by side.
+        """
+        if self.enumerates:
+            return self._enumerate(weights, rng, scores)
+        parts = _Conjunctions(self.workload, weights)
+        rows = [None] if scores is None else list(scores)
+        found = [parts.solve(row, self.seconds, rng) for row in rows]
+        codes, values, late = zip(*found, strict=True)
+        return BestResponses(np.array(codes), np.array(values), sum(late))
+
+    def _enumerate(self, weights: Array, rng: Rng, scores: Array | None) -> BestResponses:
+        """The best responses, found by looking at every cell."""
+        values = self.workload.adjoint(weights)
+        if scores is None:
+            top = float(values.max())
+            cells = np.array([rng.choice(np.flatnonzero(values >= top - TIE * max(1.0, abs(top))))])
+            found = values[cells]
+        else:
+            cells, found = np.empty(len(scores), dtype=np.int64), np.empty(len(scores))
+            ends = np.cumsum(self.shape)[:-1]
+            for i, row in enumerate(scores):
+                field = reduce(np.add.outer, np.split(row, ends)).ravel()
+                field += values
+                cells[i] = field.argmax()
+                found[i] = field[cells[i]]
+        return BestResponses(self.workload.domain.codes_of(cells), found)
+
+
+class Counter:
+    """Sums of query values over public rows, kept as table cells: one row costs one addition a table."""
+
+    def __init__(self, workload: Workload) -> None:
+        self.workload = workload
+        self._sums = np.zeros(workload.base.m if workload.base else workload.m)
+
+    def add(self, codes: Array) -> None:
+        """Add public rows (r, d) to the counts."""
+        tables = self.workload.base
+        if tables is None:
+            counts = np.bincount(self.workload.domain.index(codes), minlength=self.workload.domain.size)
+            self._sums += self.workload.answers(counts.astype(float))
+            return
+        for axes, shape, table in tables.layout:
+            np.add.at(self._sums, table.start + np.ravel_multi_index(tuple(codes[:, a] for a in axes), shape), 1.0)
+
+    @property
+    def sums(self) -> Array:
+        """The sums Σ q_j(x) over all rows (m,)."""
+        return self.workload.read(self._sums) if self.workload.base else self._sums
+
+
+class _Conjunctions:
+    """A weighted sum of table cells as a function of one-hot rows x (Σ_i d_i), columns side by side.
+
+    `named` (N, Σ_i d_i) says which values each of the N cells asks for, and `size` (N,) how many.
+    """
+
+    def __init__(self, workload: Workload, weights: Array) -> None:
+        tables = workload.base
+        if tables is None:
+            raise InputError("a best response to an explicit query matrix needs combinations that can be enumerated")
+        weights = workload.spread(weights)
+        chosen = np.flatnonzero(weights)
+        self.weights, self.shape = weights[chosen], workload.domain.shape
+        self.starts = np.cumsum([0, *self.shape[:-1]])
+        firsts = np.array([table.start for table in tables.tables])
+        table, named = np.searchsorted(firsts, chosen, side="right") - 1, [np.zeros((2, 0), dtype=int)]
+        for t in np.unique(table):
+            own = np.flatnonzero(table == t)
+            found = np.unravel_index(chosen[own] - firsts[t], tables.shapes[t])
+            named += [(own, self.starts[axis] + values) for axis, values in zip(tables.axes[t], found, strict=True)]
+        self.named = _ones(*np.concatenate(named, axis=1), width=sum(self.shape))
+        self.size = self.named.sum(axis=1)
+        self.rows, self.low, self.high = self._rules(table)
+
+    def _rules(self, table: Array) -> tuple[Any, Any, Any]:
+        """The constraints low ≤ rows (x, z) ≤ high, with a variable z for each cell; `table` (N,) holds the cells."""
+        count, width = self.named.shape
+        up, down = self.weights > 0, self.weights < 0
+        # z may be 1 only if its values are taken; cells of one table exclude each other, so they share a constraint.
+        # In the order of their values, which the solver is quicker with.
+        (cell, value), kinds = self.named.multiply(up[:, None]).nonzero(), table.max(initial=0) + 1
+        pairs, group = np.unique(value * kinds + table[cell], return_inverse=True)
+        # z of a negative weight must be 1 if all its values are taken.
+        rows = block_array([
+            [_ones(np.repeat(np.arange(len(self.shape)), self.shape), np.arange(width), width), None],
+            [-_ones(np.arange(len(pairs)), pairs // kinds, width), _ones(group, cell, count)],
+            [self.named[down], -_ones(np.arange(down.sum()), np.flatnonzero(down), count)],
+        ])  # fmt: skip
+        high = np.concatenate([np.ones(len(self.shape)), np.zeros(len(pairs)), self.size[down] - 1])
+        return rows.tocsc(), np.where(np.arange(len(high)) < len(self.shape), 1, -np.inf), high
+
+    def solve(self, scores: Array | None, seconds: float, rng: Rng) -> Solved:
+        """The best cell (d,), its value, and whether the time limit cut the search short."""
+        each = np.zeros(sum(self.shape)) if scores is None else scores
+        order, free = rng.random(len(each)) if scores is None else scores, self.named.sum(axis=0) == 0
+        # Of a column's values that no cell names, the best one, or any, stands for all.
+        kept = np.append(self._one_hot(np.where(free, order, -np.inf)) + ~free, np.ones(len(self.weights))) > 0
+        result = milp(
+            -np.append(each, self.weights)[kept],
+            constraints=LinearConstraint(self.rows[:, kept], self.low, self.high), bounds=Bounds(0, 1),
+            integrality=np.arange(len(kept))[kept] < len(each),
+            options={"time_limit": seconds, "mip_rel_gap": GAP},
+        )  # fmt: skip
+        found, late = order, result.status != 0
+        if result.x is not None:
+            found = np.zeros(len(kept))
+            found[kept] = result.x
+        x = self._one_hot(found[: len(each)])
+        if late:
+            others = (self._ascend(x, each), self._ascend(self._one_hot(rng.random(len(x))), each))
+            x = max((x, *others), key=lambda x: self._value(x, each))
+        return np.flatnonzero(x) - self.starts, self._value(x, each), late
+
+    def _of_column(self, x: Array) -> Array:
+        """The sums of x over the values of each column, written to each of its values."""
+        return np.repeat(np.add.reduceat(x, self.starts), self.shape)
+
+    def _one_hot(self, order: Array) -> Array:
+        """The row with each column's value of the highest order."""
+        x = np.zeros(len(order))
+        x[self.starts + [part.argmax() for part in np.split(order, self.starts[1:])]] = 1
+        return x
+
+    def _value(self, x: Array, each: Array) -> float:
+        """The weighted sum of the queries at a row, with its scores."""
+        return float(self.weights[self.named @ x == self.size].sum() + each @ x)
+
+    def _ascend(self, x: Array, each: Array) -> Array:
+        """The end of a search that takes the best change of a single column until none is better."""
+        while True:
+            missing = self.size - self.named @ x
+            there, one_more = (self.named.T @ (self.weights * (missing == k)) for k in (0, 1))
+            gains = each + np.where(x > 0, there, one_more)
+            gains -= self._of_column(gains * x)
+            if gains.max() <= TIE:
+                return x
+            best = np.arange(len(x)) == gains.argmax()
+            x = np.where(self._of_column(best) > 0, best, x)
+
+
+def _ones(rows: Array, columns: Array, width: int) -> Any:
+    """The sparse matrix of that width with ones at these places."""
+    return csr_array((np.ones(len(rows)), (rows, columns)), shape=(rows.max(initial=-1) + 1, width))

@@ -1,0 +1,214 @@
+"""The least noise of any unbiased Gaussian release of a workload: a bound for every unbiased algorithm.
+
+Such a release draws N(0, Σ) on linear functions of the records and answers linearly, unbiased. All of it is the
+information X = AᵀΣ⁻¹A (k, k) about counts. Answers W have total variance tr(W X⁺ Wᵀ), and the release is μ-GDP with
+μ² = max (e_z − e_z')ᵀ X (e_z − e_z') over records that may replace each other. To minimise one at μ = 1 is convex.
+"""
+
+import math
+from functools import reduce
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from scipy.optimize import minimize
+
+from ....core.types import Array, Axes, frozen
+from ....privacy.accounting import Budget, gaussian_share
+from ....queries import Explicit, Marginals, Workload
+from ....queries.residual_spaces import ResidualSpaces, spaces_of
+
+CLOSE = 1e-9  # relative distance of the bounds from below and from above at which the search ends
+MOST_SEARCHES = 200
+MOST_ROWS = 1000  # largest Gram matrix whose eigenvalues are computed
+ALIKE = 0.05  # difference of logarithms up to which errors are called equal
+WORST_KEPT = 1e-12  # weight of a pair of records below which it is left out of the search
+_FOUND: "WeakKeyDictionary[Workload, float | None]" = WeakKeyDictionary()  # as a chart asks again at every ε
+
+
+@frozen
+class Optimum:
+    """The least total variance Σ_j Var of n · answers at μ = 1, in counts². `information` is t_S of every type.
+
+    No unbiased Gaussian release has less than `lower`. `upper` is that of independent noise of variance 1/(t_S k_S) on
+    an orthonormal basis of each residual space, within the table of counts on its columns S, of k_S cells; it equals
+    `lower` up to 1e-9 where all pairs can be compared.
+    """
+
+    spaces: ResidualSpaces
+    information: Array
+    lower: float
+    upper: float
+
+
+def optimum(tables: Marginals) -> Optimum:
+    """The least total variance of all cells of marginal tables, and the noise that reaches it.
+
+    The problem is convex and does not change when the values of a column are permuted, so that averaging X over all
+    such permutations loses nothing: X = Σ_S τ_S E_S with the projections E_S on residual spaces. With t_S = τ_S/k a
+    pair that agrees on A costs Σ_S t_S b_S(A), b_S(A) = 2 (d_S − Π_{l∈S} (n_l [l ∈ A] − 1)), and a table M of k_M cells
+    sees (k/k_M) d_S/τ_S of the space S ⊆ M: in all Σ_S d_S w_S/t_S, w_S = Σ_{M ⊇ S} 1/k_M. S = ∅ costs nothing, as n
+    is public.
+    For any weights λ_A that sum to 1, Σ_S t_S b_S(λ) ≤ 1 for b_S(λ) = Σ_A λ_A b_S(A), and by Cauchy's inequality
+
+        Σ_S d_S w_S/t_S ≥ (Σ_S √(d_S w_S b_S(λ)))²,  with equality at t_S = √(d_S w_S/b_S(λ))/Σ.
+
+    The right side is concave in λ, and its largest value is the optimum. Where t breaks max_A ≤ 1 by a factor 1 + g,
+    t/(1 + g) keeps it, so that the optimum lies between the two, within 1 + g. A are added until g ≤ 1e-9.
+    Where they are too many to be compared, a hill is climbed for the worst, and max_A is bounded term by term.
+    Source: replacement derived here; residual spaces: Xiao, He, Zhang, Kifer 2023; Lebeda, Nikolov, Tang 2025.
+    """
+    spaces = spaces_of(tables)
+    c = spaces.count * spaces.d * spaces.inverse_cells
+    if not len(c):
+        return Optimum(spaces, np.zeros(0), 0.0, 0.0)
+    every = tuple(len(columns) for columns in spaces.classes)
+    active = [every, *(tuple(j - (g == i) for g, j in enumerate(every)) for i in range(len(every)))]
+    weights = np.full(len(active), 1 / len(active))
+    for _ in range(MOST_SEARCHES):
+        moves = np.array([spaces.moves(pattern) for pattern in active])
+        weights, total, t = _balanced(c, moves, weights)
+        worst, most = _worst(spaces, t, active[int(np.argmax(moves @ t))])
+        if most <= 1 + CLOSE or worst in active:
+            break
+        kept = weights > WORST_KEPT
+        active = [pattern for pattern, keep in zip(active, kept, strict=True) if keep] + [worst]
+        weights = np.append(0.99 * weights[kept], 0.01)
+    if spaces.listed:
+        room = max(most, 1.0)
+        return Optimum(spaces, np.asarray(t / room), total**2, total**2 * room)
+    b = 2 * spaces.count * spaces.widest
+    safe = float(np.sqrt(c * b).sum())
+    return Optimum(spaces, np.array(np.sqrt(c / b) / safe, dtype=float), total**2, safe**2)
+
+
+def least_variance(workload: Workload) -> float | None:
+    """The total variance of n · answers at μ = 1 below which no unbiased Gaussian release goes, in counts².
+
+    Attained for marginal tables whose patterns can be listed (`optimum`); for other queries, a matrix W on cells or on
+    tables, the SVD bound. None where its Gram matrix is too large.
+
+    With λ even over all pairs of the k cells, Σ λ (e_z − e_z')(e_z − e_z')ᵀ = (2/(k − 1)) C, C = I − J/k. All X allowed
+    have tr(CX) ≤ (k − 1)/2, so that by Cauchy's inequality tr(W X⁺ Wᵀ) ≥ (2/(k − 1)) ‖WC‖², ‖·‖ the sum of singular
+    values. Source: Li, Miklau 2013, for added records; C and the pairs derived here.
+    """
+    if workload not in _FOUND:
+        _FOUND[workload] = optimum(workload).lower if isinstance(workload, Marginals) else _svd_bound(workload)
+    return _FOUND[workload]
+
+
+def least_rmse(workload: Workload, budget: Budget, n: float) -> float | None:
+    """The smallest RMSE, as shares, of any unbiased Gaussian release: √(least variance/m)/(nμ).
+
+    `n` is n/b where b records may be replaced. None where no Gaussian noise keeps the promise (δ = 0), and where the
+    bound is not computed. A fit that borrows strength is biased, and may be below it.
+    """
+    if budget.delta == 0 or (variance := least_variance(workload)) is None:
+        return None
+    return math.sqrt(variance / workload.m) / (n * gaussian_share(budget).mu)
+
+
+def against_line(rmse: float, least: float) -> str:
+    """A sentence that compares a root mean square error with the least of any unbiased Gaussian release."""
+    if min(rmse, least) <= 0:
+        return "nothing is uncertain here" if rmse <= least else "no noise is needed here, and there is an error"
+    ratio = rmse / least
+    if abs(math.log(ratio)) < ALIKE:
+        return "as little as any unbiased method could have"
+    if ratio < 1:
+        return f"{_times(1 / ratio)} × below what any unbiased method could do, because answers support each other"
+    return f"{_times(ratio)} × above the least that an unbiased method could have"
+
+
+def _times(ratio: float) -> str:
+    """A ratio in words of two digits, or as a whole number from 10 on."""
+    return f"{ratio:.2g}" if ratio < 10 else f"{ratio:,.0f}"
+
+
+def _balanced(c: Array, moves: Array, start: Array) -> tuple[Array, float, Array]:
+    """The λ that maximises Σ_S √(c_S (λ moves)_S) over the simplex, that sum z, and t = √(c/b)/z."""
+
+    def root(weights: Array) -> tuple[float, Array]:
+        b = np.maximum(weights @ moves, 1e-300)
+        return float(np.sqrt(c * b).sum()), np.sqrt(c / b)
+
+    def negative(weights: Array) -> tuple[float, Array]:
+        total, slope = root(weights)
+        return -math.log(total), -(moves @ slope) / (2 * total)
+
+    found = minimize(
+        negative,
+        start,
+        jac=True,
+        method="SLSQP",
+        bounds=[(0, 1)] * len(start),
+        constraints=[{"type": "eq", "fun": lambda x: x.sum() - 1, "jac": lambda x: np.ones(len(x))}],
+        options={"ftol": 1e-15, "maxiter": 500},
+    )
+    weights = np.maximum(found.x, 0)
+    weights /= weights.sum()
+    total, slope = root(weights)
+    return weights, total, slope / total
+
+
+def _worst(spaces: ResidualSpaces, t: Array, start: Axes) -> tuple[Axes, float]:
+    """The type of pair with the largest change, and that change; a local maximum where types cannot be listed."""
+    if spaces.listed:
+        moved = spaces.moved(t)
+        return tuple(int(j) for j in np.unravel_index(moved.argmax(), moved.shape)), float(moved.max())
+    here, most = start, float(spaces.moves(start) @ t)
+    while True:
+        around = [
+            (*here[:g], j, *here[g + 1 :])
+            for g, columns in enumerate(spaces.classes)
+            for j in (here[g] - 1, here[g] + 1)
+            if 0 <= j <= len(columns)
+        ]
+        values = [float(spaces.moves(pattern) @ t) for pattern in around]
+        best = int(np.argmax(values))
+        if values[best] <= most * (1 + 1e-12):
+            return here, most
+        here, most = around[best], values[best]
+
+
+def _svd_bound(workload: Workload) -> float | None:
+    """The lower bound (2/(k − 1)) ‖WC‖²; None where no matrix is small enough for its singular values."""
+    gram, k = _gram(workload), workload.domain.size
+    if gram is None:
+        return None
+    values = np.maximum(np.linalg.eigvalsh(gram), 0)
+    return 0.0 if k == 1 else 2 * (k / (k - 1)) * float(np.sqrt(values).sum()) ** 2
+
+
+def _gram(workload: Workload) -> Array | None:
+    """The matrix (1/k) W C Wᵀ, or a smaller one with the same nonzero eigenvalues; None where it is too large."""
+    if isinstance(workload, Explicit):
+        W = workload.matrix - workload.matrix.mean(axis=1, keepdims=True)
+        return None if min(W.shape) > MOST_ROWS else (W @ W.T if len(W) <= W.shape[1] else W.T @ W) / W.shape[1]
+    if workload.base is None:
+        return None if max(workload.m, workload.domain.size) > MOST_ROWS else _gram(_listed(workload))
+    if workload.base.m > MOST_ROWS:
+        return None
+    seen = _overlaps(workload.base)
+    matrix = workload.matrix
+    if workload.m <= MOST_ROWS:
+        return np.asarray(matrix @ (matrix @ seen).T)
+    values, vectors = np.linalg.eigh(seen)
+    root = vectors * np.sqrt(np.maximum(values, 0))
+    return root.T @ (matrix.T @ (matrix @ root))
+
+
+def _listed(workload: Workload) -> Explicit:
+    """The workload's queries as a matrix over all cells."""
+    return Explicit(workload.domain, np.array([workload.adjoint(one) for one in np.eye(workload.m)]))
+
+
+def _overlaps(tables: Marginals) -> Array:
+    """The matrix (1/k) Q C Qᵀ of all cells' indicators Q: shares of the domain common to two cells, centred."""
+    shape = tables.domain.shape
+    seen = [np.ones((tables.m, n)) for n in shape]  # which values of a column each cell takes: all, where it has none
+    for axes, sizes, table in tables.layout:
+        for axis, code in zip(axes, np.unravel_index(np.arange(math.prod(sizes)), sizes), strict=True):
+            seen[axis][table] = np.eye(shape[axis])[code]
+    out = reduce(np.multiply, [values @ values.T / values.shape[1] for values in seen])
+    own = np.diag(out)
+    return out - own[:, None] * own

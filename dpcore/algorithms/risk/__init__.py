@@ -1,0 +1,1 @@
+"""Algorithms that minimise an empirical risk."""

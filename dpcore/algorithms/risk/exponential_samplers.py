@@ -1,0 +1,215 @@
+"""The regularised exponential mechanism, and its rivals that draw from a density."""
+
+import math
+from typing import Any, ClassVar
+
+from ...core.errors import InputError
+from ...core.parameters import param
+from ...core.types import Array, Rng, by_name
+from ...models.releases import Parameter
+from ...privacy.accounting import BoundedRange, Budget, Charge, Choice, Plan, equal_draws, regularised_stages
+from ...privacy.curators.risk_curator import RiskCurator
+from ...privacy.samplers import AUTOMATIC, SAMPLERS, choose
+from ...privacy.samplers.alternating import schedule
+from ...privacy.statistics import PlainRisk, RankError, RegularisedRisk
+from ...problems import RiskMinimisation
+from ...problems.losses import PiecewiseLinear
+from ..algorithm import Algorithm, Step, Steps
+from . import risk_bounds as theory
+
+THETA = 0.01
+
+
+@by_name
+class OneDraw(Algorithm):
+    """The base of algorithms that draw one parameter from a density, and release it as a point of K."""
+
+    problem = RiskMinimisation
+    sampler_name = ""  # of the curator's samplers; the one that the plan chose where there is no name
+    note: ClassVar[str]  # with names of choices to fill in
+
+    def target(self, problem: RiskMinimisation, plan: Plan) -> Any:  # noqa: ARG002 - for others
+        """The density to draw from: the one that the plan charges for."""
+        return plan.charge("draw").statistic
+
+    def steps(self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: Rng) -> Steps:
+        """One step with the draw."""
+        name = self.sampler_name or plan["sampler"]
+        x = curator.draw_parameter(self.target(problem, plan), name, plan.spend("draw"))
+        yield Step(1, Parameter(problem.names, problem.region.project(x)), self.note.format_map(plan))
+
+
+@by_name
+class RegularizedExponential(Algorithm):
+    """Draw x ∝ exp(−k(F(x) + μ‖x − c‖²/2)) on K; with m stages, again with c the last draw and a larger μ.
+
+    Each of m stages is s/√m-GDP by k = (μ + strength)(s n/(√m G))² (`RegularisedRisk`), together s-GDP, and within τ/m
+    of its law; (1 + e^ε)τ = θδ is charged beside them. Stage j = 0 … m − 1 expects the optimum within r^j R of its c,
+    so its μ is r^−j times that of the first; r (`theory.learning.shrink`) and the rest are fixed beforehand.
+    Raises InputError for δ = 0, μ = 0 without strong convexity, and where no sampler serves.
+    Source: Gopi, Lee, Liu 2022, Theorems 6.2 and 6.8, calibrated exactly; stages are an extension.
+    """
+
+    calibration: str = param("erm", "which risk μ is chosen for: the empirical one, or the population's",
+                             choices=("erm", "sco"))  # fmt: skip
+    mu: float | None = param(
+        None, "weight of the regulariser μ‖x − c‖²/2, of the first stage", symbol="μ", low=0, high=1e9, log=True,
+        auto="n, d, G, R and s: the smallest bound on the chosen risk",
+    )  # fmt: skip
+    stages: int = param(
+        1, "draws, each centred at the one before and held more tightly; 0: as many as n, d and s suggest",
+        symbol="m", low=0, high=6,
+    )  # fmt: skip
+    theta: float = param(THETA, "share of δ that pays for the sampler's error", symbol="θ", low=0, high=0.5)
+    sampler: str = param("auto", "how to draw; all have the same law", choices=("auto", *AUTOMATIC))
+
+    problem = RiskMinimisation
+
+    def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
+        """The charges of m equal draws; μ of the first stage from the theory at its own s/√m, k from μ."""
+        n, d, G, R = problem.effective_n, problem.d, problem.G, problem.R
+        _, s = regularised_stages(budget, 1, self.theta)
+        m = self.stages or theory.stages(n=n, d=d, s=s)
+        r = theory.shrink(n=n, d=d, s=s, smooth=problem.loss.curvature < math.inf)
+        spend, s = regularised_stages(budget, m, self.theta)
+        numbers = {"n": n, "d": d, "G": G, "R": R, "s": spend.mu}
+        best = (theory.erm_mu if self.calibration == "erm" else theory.sco_mu)(**numbers)
+        strong = problem.loss.strength > 0
+        why = "strongly convex: none needed" if strong else "smallest risk bound"
+        weight = self.settled("mu", 0.0 if strong else best, why)
+        mu = weight.value
+        target = _target(problem, problem.region.centre, mu)
+        target.check()
+        tau, k = budget.sampler_error(spend.failure), target.k(n, spend)
+        name = choose(target, tau) if self.sampler == "auto" else self.sampler
+        SAMPLERS[name].check(target, k, tau, problem.n)
+        if strong:
+            bound = d / k + mu * R * R / 2
+        else:
+            bound = (theory.erm_bound if self.calibration == "erm" else theory.sco_bound)(**numbers, mu=mu)
+        choices = (
+            Choice("rounds", m, "one draw a stage"),
+            Choice("stages", m, "given" if self.stages else "a rule of thumb from n, d and s"),
+            *self.given("calibration"),
+            Choice("sampler", name, "the first that serves" if self.sampler == "auto" else "given"),
+            Choice("s", s, "GDP parameter of the whole: the largest at (1 − θ)δ"),
+            Choice("theta", self.theta, "share of δ that pays for the sampler's error"),
+            Choice("tau", tau * m, "total variation the sampler may be off by: θδ/(1 + e^ε)"),
+            Choice("G", problem.G, "rows' losses differ by a G-Lipschitz function"),
+            weight,
+            Choice("k", k, "the sharpest density that s/√m pays for"),
+            Choice("mu_star", best, "smallest bound on the chosen risk"),
+            Choice("stage_s", spend.mu, "GDP parameter of one stage: s/√m"),
+            Choice("stage_tau", tau, "sampler error of one stage: τ/m"),
+            Choice("stage_radii", [R * r**j for j in range(m)], f"{r:.3g} of the one before, from n, d and s"),
+            Choice("risk_bound", bound, "expected excess risk of the first stage, at the most"),
+        )
+        return Plan(budget, (Charge("draw", spend, m, RegularisedRisk),), choices)
+
+    def steps(self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: Rng) -> Steps:
+        """Steps of one draw each; μ grows as the radius shrinks."""
+        spend, x = plan.spend("draw"), problem.region.centre
+        for t, radius in enumerate(plan["stage_radii"], 1):
+            mu = plan["mu"] * problem.R / radius
+            x = curator.draw_parameter(_target(problem, x, mu), plan["sampler"], spend)
+            yield Step(t, Parameter(problem.names, x), f"centred within {radius:.3g}, μ = {mu:.3g}")
+
+
+def _target(problem: RiskMinimisation, centre: Array, mu: float) -> RegularisedRisk:
+    """The density of the regularised risk, held near `centre` with weight μ."""
+    return RegularisedRisk(problem.loss, problem.region, mu, problem.location, centre)
+
+
+@by_name
+class AlternatingSampler(OneDraw):
+    """The same law as regularized_exponential in one stage, by the paper's own sampler: single records, one at a time.
+
+    s-GDP and within τ of its law, as there; T and η of the chain are fixed from public numbers, and only its last state
+    is released. n ≤ 200. Source: Gopi, Lee, Liu 2022, Algorithms 1 and 2.
+    """
+
+    mu: float | None = param(
+        None, "weight of the regulariser μ‖x − c‖²/2", symbol="μ", low=0, high=1e9, log=True,
+        auto="n, d, G, R and s: the smallest bound on the empirical risk",
+    )  # fmt: skip
+    theta: float = param(THETA, "share of δ that pays for the sampler's error", symbol="θ", low=0, high=0.5)
+
+    sampler_name, note = "alternating", "{chain:,} steps of the chain"
+
+    def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
+        """The charge of one draw, planned like regularized_exponential's."""
+        inner = RegularizedExponential(mu=self.mu, theta=self.theta).plan(problem, budget)
+        target = _target(problem, problem.region.centre, inner["mu"])
+        SAMPLERS["alternating"].check(target, inner["k"], inner["tau"], problem.n)
+        T, eta = schedule(target, inner["k"], inner["tau"])
+        kept = tuple(c for c in inner.choices if c.name not in ("sampler", "calibration"))
+        choices = (*kept, Choice("chain", T, "steps of the chain for τ"), Choice("eta", eta, "step size of the chain"))
+        return Plan(budget, inner.charges, choices)
+
+    def target(self, problem: RiskMinimisation, plan: Plan) -> RegularisedRisk:
+        """The density of regularized_exponential, in one stage."""
+        return _target(problem, problem.region.centre, plan["mu"])
+
+
+@by_name
+class Exponential(OneDraw):
+    """Draw x ∝ exp(−kF(x)) on a bounded K, k = ε₀n/(2RG): ε₀-bounded range, hence ε₀-DP with δ = 0 (`PlainRisk`).
+
+    2R is the diameter of K. ε₀ is ε, or what δ > 0 allows if that is more; 0.01 δ then pays for the sampler's error.
+    At δ = 0 it is drawn on a public grid, without rounding (`samplers.lattice`). Raises InputError on R^d, and where
+    no sampler serves: with δ = 0 nothing pays for an error, and beyond two dimensions, but for means within a box, no
+    exact sampler is certain to end, whatever the records, so none is started. Source: McSherry, Talwar 2007; Bassily,
+    Smith, Thakurta 2014.
+    """
+
+    note = "k = {k:.4g}"
+
+    def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
+        """The charge of one draw with the whole budget."""
+        target = PlainRisk(problem.loss, problem.region, problem.location)
+        target.check()
+        failure = THETA * budget.delta
+        given = equal_draws(Budget(budget.epsilon, budget.delta - failure), 1)
+        spend = BoundedRange(given.epsilon, failure)
+        k, tau = target.k(problem.effective_n, spend), budget.sampler_error(failure)
+        pure = budget.delta == 0
+        name = "grid" if pure else choose(target, tau)
+        SAMPLERS[name].check(target, k, tau, problem.n)
+        why = "on a public grid, without rounding" if pure else "the first that serves"
+        choices = (
+            Choice("rounds", 1, "one draw"),
+            Choice("sampler", name, why),
+            Choice("epsilon_0", spend.epsilon, "bounded range: ε, or what δ allows if that is more"),
+            Choice("k", k, "ε₀n/(2RG)"),
+            Choice("G", problem.G, "rows' losses differ by a G-Lipschitz function"),
+            Choice("tau", tau, "total variation the sampler may be off by"),
+            Choice("risk_bound", problem.d / k, "expected excess risk, at the most: d/k"),
+        )
+        return Plan(budget, (Charge("draw", spend, statistic=target),), choices)
+
+
+@by_name
+class RankExponential(OneDraw):
+    """Draw x with probability density ∝ exp(−ε₀|#{z ≤ x} − qn|/2) on the column's public range (`RankError`).
+
+    Ranks move by at most 1, so it is ε₀-bounded range and ε₀-DP, at δ = 0 too: it is drawn on a public grid, without
+    rounding (`samplers.ranks`). Raises InputError for anything but a quantile of one
+    column. Source: Smith 2011, Algorithm 2.
+    """
+
+    sampler_name, note = "rank", "k = {k:.4g}"
+
+    def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
+        """The charge of one draw with the whole budget; InputError for any problem but a quantile."""
+        if not isinstance(problem.loss, PiecewiseLinear) or problem.loss.width:
+            raise InputError("rank_exponential is for a quantile of one column")
+        target = RankError(problem.loss, problem.region, problem.location)
+        target.check()
+        spend = equal_draws(budget, 1)
+        SAMPLERS["rank"].check(target, target.k(problem.effective_n, spend), 0.0, problem.n)
+        choices = (
+            Choice("rounds", 1, "one draw"),
+            Choice("epsilon_0", spend.epsilon, "bounded range: ε, or what δ allows if that is more"),
+            Choice("k", target.k(problem.effective_n, spend), "ε₀n/2, on shares of rows"),
+        )
+        return Plan(budget, (Charge("draw", spend, statistic=target),), choices)

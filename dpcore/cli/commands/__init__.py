@@ -1,0 +1,1 @@
+"""The commands, one file each: its docstring is its help."""

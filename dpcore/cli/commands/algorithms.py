@@ -1,0 +1,55 @@
+"""List the algorithms, what they are for and their parameters.
+
+Two examples:
+  python -m dpcore algorithms
+  python -m dpcore algorithms --markdown
+"""
+
+import json
+from argparse import Namespace
+from dataclasses import asdict
+from typing import Any
+
+from ... import ALGORITHMS
+from ...core.parameters import Param, parameters
+from ...core.types import Json
+from ..arguments import flag
+
+ARGUMENTS = ()
+EITHER = (flag("--markdown", "a Markdown table"), flag("--json", "everything, machine-readable"))
+
+
+def execute(chosen: Namespace) -> None:
+    """Print the list of algorithms."""
+    if chosen.json:
+        print(json.dumps({name: _facts(cls) for name, cls in ALGORITHMS.items()}, indent=2))
+    elif chosen.markdown:
+        print(markdown())
+    else:
+        for name, cls in ALGORITHMS.items():
+            print(f"{name}: {cls.about.summary}")
+            for p in parameters(cls):
+                print(f"    {p.name} = {_default(p)}  ({p.range}) {p.doc}")
+
+
+def markdown() -> str:
+    """The algorithms as a Markdown table."""
+    lines = ["| name | what it does | use it when | not when | parameters | source |", "|---|---|---|---|---|---|"]
+    for name, cls in ALGORITHMS.items():
+        about = cls.about
+        settings = "; ".join(f"`{p.name}` = {_default(p)} ({p.range})" for p in parameters(cls)).replace("|", "or")
+        words = (about.summary, about.use_when, about.avoid_when, settings, about.source)
+        lines.append(f"| `{name}` | " + " | ".join(words) + " |")
+    return "\n".join(lines)
+
+
+def _default(p: Param) -> str:
+    return "auto" if p.default is None else str(p.default)
+
+
+def _facts(cls: Any) -> Json:
+    listed = [
+        {"name": p.name, "type": p.kind.__name__, "default": p.default, "range": p.range, "doc": p.doc, "auto": p.auto}
+        for p in parameters(cls)
+    ]
+    return {"problem": cls.problem.__name__, "enumerates": cls.enumerates, **asdict(cls.about), "parameters": listed}

@@ -1,0 +1,128 @@
+"""Propose a schema for a table; bounds stay null, unless they are measured with --private, or filled in with --peek.
+
+A schema is public: it says what is public knowledge about the columns, so it must not be taken from the data.
+
+  {"columns": {
+    "sex":    {"kind": "categorical", "values": ["Female", "Male"]},
+    "age":    {"kind": "integer", "low": 17, "high": 90, "bins": 8, "out_of_range": "clip"},
+    "income": {"kind": "numeric", "edges": [0, 10000, 30000, 100000], "missing": "category"},
+    "joined": {"kind": "integer", "low": 2000, "high": 2030, "bins": 6, "read": "year of d/m/y"}},
+   "constraints": [
+    {"impossible": {"age": {"to": 17}, "sex": ["Male"]}},
+    {"within": ["city", "county"], "which": {"Lyon": "Rhône"}},
+    {"order": ["first_year", "last_year"]}]}
+
+Missing values and values out of range are refused unless the column says "missing": "category" or
+"out_of_range": "clip". Columns that are not in the schema are never read. "read" says how a value is read first: year,
+month, weekday or hour of y-m-d, d/m/y or m/d/y; "amount, decimal point" or "amount, decimal comma"; "any case"; or of
+codes "first character", "first 2 characters" and so on, up to 6. A plain file {"name": size, ...} of integer codes
+works too.
+
+Constraints say which combinations cannot occur. {"from": 20, "to": 29} names the bins that lie wholly there, null
+the missing values. No synthetic row breaks a constraint. A real row that breaks one is counted as it is.
+
+What nobody knows may be written "values": "private" or "bounds": "private" (with "bins": 16, or "private" for bins of
+about as many rows each). run, sweep and release then measure it first, with part of the same budget.
+
+Two examples:
+  python -m dpcore schema people.csv > schema.json
+  python -m dpcore schema people.csv --private --epsilon 1 --delta 1e-6 --ledger l.sqlite > schema.json
+"""
+
+import json
+from argparse import Namespace
+from io import BytesIO
+from typing import Any
+
+import pandas as pd
+
+from ... import Budget, InputError, read_json
+from ...data.readers import read
+from ...release.ledger.ledger_store import Store
+from ...release.measured_schema import published_schema
+from ...release.request import SchemaRequest
+from ...schema.inference.infer_schema import propose
+from ...schema.schema_json import format_from_json
+from ...schema.text_format import UNSTATED, TextFormat
+from ..arguments import DELTA, EPSILON, PERSON, argument, flag, ledger, real
+from ..output_files import Progress, of_ledger, tell
+from ..table_arguments import table_fields
+
+MANY = 10_000_000  # cells that take seconds to look at
+
+ARGUMENTS = (
+    argument("table", "TABLE", "a .csv, .tsv or .parquet file"),
+    argument("--epsilon", None, f"{EPSILON}, with --private", type=real),
+    argument("--delta", None, f"{DELTA}, with --private", type=real),
+    argument("--file", "JSON", 'how a text file is written: \'{"encoding": "windows-1252"}\''),
+    *ledger(required=False),
+    *PERSON,
+)
+EITHER = (
+    flag("--peek", "fill in bounds and values from the data: NOT protected"),
+    flag("--private", "measure kinds, bounds and values privately, and pay"),
+)
+
+
+def execute(chosen: Namespace) -> None:
+    """Print the schema to stdout, and the remaining tasks to stderr."""
+    if chosen.private:
+        _measure(chosen)
+        return
+    if chosen.epsilon is not None or chosen.delta is not None or chosen.ledger:
+        raise InputError("--epsilon, --delta and --ledger go with --private")
+    found = read(chosen.table, format=_stated(chosen))
+    schema = _proposed(found.frame, chosen) | ({"file": said} if (said := found.format.to_json()) else {})
+    print(json.dumps(schema, indent=2, ensure_ascii=False))
+    if "file" in schema and chosen.file is None:
+        tell("note", f"the file seems to be {found.how}, by all of its rows: check that this is so")
+    if chosen.peek:
+        tell("note", "bounds and values were filled in from the data, which is not protected; the schema says so")
+    else:
+        tell("note", "kinds were guessed from the data: check that they are public knowledge")
+        tell("note", "fill in every null (bounds and values are public knowledge, not taken from the data)")
+
+
+def _stated(chosen: Namespace) -> TextFormat | None:
+    """The text file's format, as `--file` states it; None where it is not given."""
+    return (
+        None
+        if chosen.file is None
+        else format_from_json(read_json(BytesIO(chosen.file.encode(errors="surrogateescape")), "--file"))
+    )
+
+
+def _proposed(frame: pd.DataFrame, chosen: Namespace) -> dict[str, Any]:
+    """The proposed schema, with progress by columns after a first line where even one column takes long."""
+    rows, columns = frame.shape
+    if frame.size >= MANY:
+        tell("note", f"{chosen.table}: looking at {rows:,} rows of {columns:,} columns, which takes a while")
+    progress = Progress()
+
+    def told(done: int) -> None:
+        progress.say(lambda seconds: f"{done:,} of {columns:,} columns done, {seconds:.0f} s")
+
+    try:
+        return propose(frame, peek=chosen.peek, told=told)
+    except MemoryError:
+        advice = "try a file with fewer rows of it, or with fewer columns"
+        raise InputError(f"{chosen.table}: the table needs more memory than there is; {advice}") from None
+    finally:
+        progress.clear()
+
+
+def _measure(chosen: Namespace) -> None:
+    if chosen.epsilon is None or chosen.delta is None or not chosen.ledger:
+        raise InputError("--private needs --epsilon, --delta and --ledger")
+    of, format = of_ledger(chosen), _stated(chosen) or UNSTATED
+    table = read(chosen.table, format=format)
+    request = SchemaRequest(
+        **table_fields(table, chosen.table, format),
+        format=format,
+        budget=Budget(chosen.epsilon, chosen.delta),
+        **of,
+    )
+    with published_schema(request, Store(chosen.ledger, create=True)) as (schema, found):
+        print(json.dumps(schema, indent=2, ensure_ascii=False), flush=True)
+    for one in found:
+        tell("note", f"{one.column.name!r}: {one.words}")

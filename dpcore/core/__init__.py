@@ -1,0 +1,1 @@
+"""What every room uses: errors, types, numbers, parameters, where a value came from."""

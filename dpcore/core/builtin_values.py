@@ -1,0 +1,59 @@
+"""Values from other code, rebuilt from parts that run no code of their own.
+
+A number, an array or an object may be of a class of its own: its arithmetic is then somebody's code, and would run on
+whatever it is combined with.
+"""
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from .errors import InputError
+from .types import Array, Kinds
+
+EXACT = (type(None), bool, int, float, str)
+
+
+def plain(value: Any, kinds: Kinds = ()) -> Any:
+    """An equal value of built-in types and read-only arrays; InputError for a value that has none.
+
+    A dataclass whose type is one of `kinds` is made anew from its fields, so that its own checks run once more and
+    nothing else that was put on the instance comes along; fields that no comparison reads take their defaults.
+    """
+    kind = type(value)
+    if kind in EXACT:
+        return value
+    if kind in kinds:
+        return kind(**{f.name: plain(vars(value)[f.name], kinds) for f in fields(kind) if f.init and f.compare})
+    for base, made in MADE.items():
+        if issubclass(kind, base):
+            return made(value)
+    if issubclass(kind, tuple):
+        return tuple(plain(part, kinds) for part in tuple.__iter__(value))
+    if kind is slice:
+        return slice(plain(value.start), plain(value.stop), plain(value.step))
+    raise InputError(f"a {kind.__name__} is where a number, a text or an array is needed")
+
+
+def array(value: Any) -> Array:
+    """A read-only copy, of whole numbers or else of floats, and of no subclass; InputError for other contents."""
+    whole = np.asarray(value)  # of a subclass its numbers alone
+    if whole.dtype.kind not in "biuf":
+        raise InputError(f"an array of type {whole.dtype} is where real numbers are needed")
+    out = np.array(whole, dtype=float if whole.dtype.kind == "f" else np.int64)
+    out.flags.writeable = False
+    return out
+
+
+MADE = {Array: array, np.bool_: bool, int: int, np.integer: int, float: float, np.floating: float}
+
+
+def unchanging(value: Array) -> Array:
+    """The same numbers in memory that no code can open for writing: a copy, unless they already are."""
+    owner: Any = value
+    while type(owner) is Array:
+        owner = owner.base
+    if type(owner) is bytes and value.dtype == float:
+        return value[...]
+    return np.ndarray(value.shape, float, value.astype(float, copy=False).tobytes())

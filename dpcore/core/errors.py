@@ -1,0 +1,83 @@
+"""Errors that a person can act on, and the single line that states them.
+
+A message may quote what a person brought: it is for the eyes of whoever brought it. A log is not: what is logged names
+the kind of an error and its place in the program, never its words.
+"""
+
+import json
+import re
+import traceback
+from pathlib import Path
+
+QUOTED, LONGEST = 200, 1000  # characters shown of one value, and of one message
+LONG_VALUE = re.compile(rf"""(?<!\w)(['"])(?P<quoted>.{{{QUOTED},}}?)\1(?!\w)|(?P<bare>\S{{{QUOTED + 1},}})""")
+
+
+class InputError(ValueError):
+    """The error for something that a person typed, chose or uploaded; it names the thing, its value and the limit."""
+
+
+class BudgetError(InputError):
+    """The error for a charge that the budget or the plan does not allow; nothing was touched."""
+
+
+class OverspendError(BudgetError):
+    """The error for a release that a data set's total budget does not allow; nothing was touched or charged."""
+
+
+class PrivacyWarning(UserWarning):
+    """The warning about an allowed setting that promises less than a reader may think."""
+
+
+def check_rows(n: int, name: str = "the table") -> None:
+    """Raise InputError for a table of fewer than two rows, whose shares would say nothing or everything."""
+    if n < 2:
+        raise InputError(f"{name} has {n or 'no'} row{'s' * (not n)}; at least 2 are needed")
+
+
+def in_words(error: Exception) -> str:
+    """The message for a person about an error that ended some work; for a bug its kind only: its text may be data."""
+    if isinstance(error, FileNotFoundError):
+        return "the table is no longer here"
+    if isinstance(error, InputError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return "not enough memory for this domain; choose fewer columns or coarser bins"
+    return f"unexpected {type(error).__name__}; please report it"
+
+
+def written_out(text: object) -> str:
+    """The text with characters that could control a terminal escaped: controls, line ends, marks of direction."""
+    shown = (c if c.isprintable() else json.dumps(c)[1:-1].replace("\x7f", r"\u007f") for c in str(text))
+    return "".join(shown)
+
+
+def shortened(text: str, most: int = 60) -> str:
+    """The text, cut to `most` characters."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def one_line(message: object) -> str:
+    """The message as one printable line, shortened, with control characters escaped."""
+    text = str(message)
+    if len(text) > 4 * LONGEST:
+        text = text[: 3 * LONGEST] + "…" + text[-LONGEST:]
+    text = re.sub(r"[ \t\r\n]+", " ", text).strip()
+    text = written_out(text)
+    text = LONG_VALUE.sub(_cut, text)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 300]} … {text[-297:]}"
+
+
+def _cut(found: re.Match) -> str:
+    if found["bare"]:
+        return found["bare"][: QUOTED - 1] + "…"
+    return found[1] + found["quoted"][: QUOTED - 1] + "…" + found[1]
+
+
+def place_of_error(error: BaseException) -> str:
+    """The kind of an error and its place in the program, for a log; neither contains data."""
+    frames = traceback.extract_tb(error.__traceback__)
+    home = Path(__file__).parents[1]
+    own = [frame for frame in frames if home in Path(frame.filename).parents] or frames
+    where = f" in {Path(own[-1].filename).name}, line {own[-1].lineno}" if own else ""
+    return f"{type(error).__name__}{where}"

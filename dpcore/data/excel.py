@@ -1,0 +1,275 @@
+"""Read the first sheet of an Excel file as a stream, counting as it goes.
+
+The XML goes through a parser that keeps nothing but the cell at hand, so memory and time are bounded by what is kept
+of a table: a sheet of a few bytes may claim two corner cells or a row 2·10⁹, and a tree of its elements takes a hundred
+times its size.
+"""
+
+import os
+import posixpath
+import re
+import zipfile
+from collections.abc import Iterator
+from datetime import datetime
+from itertools import islice
+from typing import Any, BinaryIO
+from xml.parsers import expat
+
+from ..core.errors import InputError
+from ..core.types import Watch, unwatched
+
+MOST_BYTES = 400_000_000  # limit for all parts together, unpacked
+MOST_SMALL = 30_000_000  # limit for a part that is neither the sheet nor its texts
+MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384  # limits of the format itself
+MOST_CELLS = 20_000_000  # most cells of the rectangle from the first cell to the last
+MOST_TEXTS, MOST_CHARACTERS = 10_000_000, 200_000_000  # shared by cells
+LONGEST_CODE = 1000  # characters of a number format
+CHUNK = 1 << 16
+MOST_DIRECTORY, DIRECTORY_END, TAIL = 5_000_000, b"PK\5\6", 65_557  # bytes; how the end of a zip file begins
+SECTIONS = ("cellXfs", "cellStyleXfs", "dxfs")  # sections of the styles part
+WANTED = ("Relationship", "sheet", "workbookPr", "numFmt", "xf", *SECTIONS)
+MOST_WANTED = 200_000
+WHOLE = re.compile(r"-?[0-9]{1,300}")
+CELL = re.compile(r"\$?([A-Za-z]{1,3})\$?([0-9]{1,10})")
+TOO_LONG = "its texts are more than are read; save it as CSV or Parquet"
+Row = list[Any]
+
+
+def first_sheet(file: BinaryIO, told: Watch) -> list[Row]:
+    """The rows of the first sheet, all as long as its longest row, empty cells "" and errors None.
+
+    Whole numbers are int, dates and times what openpyxl makes of them, formulas their last value. `told` hears which
+    share of the sheet is read. InputError for what is no such file, for one that is larger than is read, and for one
+    column that ends with an empty cell: whether that is a row must not depend on what the cell says.
+    """
+    _check_directory(file)
+    with zipfile.ZipFile(file) as packed:  # which gives no more bytes than it says there are
+        if (size := sum(part.file_size for part in packed.infolist())) > MOST_BYTES:
+            raise InputError(f"unpacks to {size:,} bytes, at most {MOST_BYTES:,} are read; save it as CSV or Parquet")
+        rows, last = _rows(packed, _Book(packed), told)
+    while rows and not rows[-1]:
+        rows.pop()
+    width = max(map(len, rows), default=0)
+    if width == 1 and last > len(rows):
+        raise InputError(
+            f"row {last:,} is an empty value below all others: a sheet with one column does not show whether "
+            "that is a row; write NA into it, or delete the row"
+        )
+    return [row + [""] * (width - len(row)) for row in rows]
+
+
+class _Book:
+    """The other parts of an Excel file that a sheet needs: names, shared texts, date formats, the first day."""
+
+    def __init__(self, packed: zipfile.ZipFile) -> None:
+        from openpyxl.styles.numbers import builtin_format_code, is_date_format, is_timedelta_format
+        from openpyxl.utils.datetime import MAC_EPOCH, WINDOWS_EPOCH
+
+        names = set(packed.namelist())
+        root = _relations(packed, "_rels/.rels", names)
+        main = next((path for kind, path in root.values() if kind == "officeDocument"), "xl/workbook.xml")
+        folder, name = posixpath.split(main)
+        relations = _relations(packed, f"{folder}/_rels/{name}.rels", names)
+        sheets, first_day = [], WINDOWS_EPOCH
+        for tag, attributes in _elements(packed, main):
+            if tag == "sheet":
+                key = next((v for k, v in attributes.items() if k.endswith("/relationships id")), "")
+                kind, path = relations.get(key, ("", ""))
+                sheets += [path] * (kind == "worksheet" and path in names)
+            elif tag == "workbookPr" and attributes.get("date1904") in ("1", "true"):
+                first_day = MAC_EPOCH
+        if not sheets:
+            raise InputError("it has no sheet")
+        self.sheet, self.first_day = sheets[0], first_day
+        parts = {kind: path for kind, path in relations.values() if path in names}
+        self.texts = _shared_texts(packed, parts["sharedStrings"]) if "sharedStrings" in parts else []
+        codes: dict[str, str] = {}
+        styles: list[str] = []
+        inside = ""
+        for tag, attributes in _elements(packed, parts["styles"]) if "styles" in parts else ():
+            inside = tag if tag in SECTIONS else inside
+            if tag == "numFmt":
+                codes[attributes.get("numFmtId", "")] = attributes.get("formatCode", "")[:LONGEST_CODE]
+            elif tag == "xf" and inside == "cellXfs":
+                styles.append(attributes.get("numFmtId", "0"))
+        formats = {s: codes.get(s) or builtin_format_code(int(s)) for s in set(styles)}
+        self.dates = {i for i, s in enumerate(styles) if is_date_format(formats[s])}
+        self.durations = {i for i, s in enumerate(styles) if is_timedelta_format(formats[s])}
+
+    def value(self, cell: dict[str, str], text: str) -> Any:
+        """The value of a cell with these attributes and this text; "" for an empty one.
+
+        None for an error, and for a cell that contradicts its kind, which refuses no other.
+        """
+        kind = cell.get("t", "n")
+        if kind in ("str", "inlineStr") or not text:
+            return text
+        try:
+            if kind == "s":
+                return self.texts[_whole(text)]
+            if kind == "b":
+                return bool(int(text))
+            if kind == "d":
+                return datetime.fromisoformat(text)
+            return None if kind == "e" else self._number(text, _whole(cell.get("s", "0")))
+        except (IndexError, OverflowError, ValueError):
+            return None
+
+    def _number(self, text: str, style: int) -> Any:
+        from openpyxl.utils.datetime import from_excel
+
+        number = int(text) if WHOLE.fullmatch(text) else float(text)
+        if style in self.dates:
+            return from_excel(number, self.first_day, timedelta=style in self.durations)
+        return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
+def _shared_texts(packed: zipfile.ZipFile, name: str) -> list[str]:
+    """The texts that cells share, by number: one for each `si` element."""
+    texts: list[str] = []
+    parts: list[str] = []
+    for event, what in _events(packed, name, MOST_BYTES):
+        if event == "=t":
+            parts.append(what)
+        elif event == "/si":
+            texts.append("".join(parts).replace("x005F_", ""))
+            parts.clear()
+            if len(texts) > MOST_TEXTS:
+                raise InputError(TOO_LONG)
+    return texts
+
+
+def _rows(packed: zipfile.ZipFile, book: _Book, told: Watch) -> tuple[list[Row], int]:
+    """The rows of the sheet, each up to its last cell, and the number of the last row with a cell."""
+    rows: list[Row] = []
+    cell: dict[str, str] = {}
+    parts: list[str] = []
+    row = column = width = last = 0
+    for event, what in _events(packed, book.sheet, MOST_BYTES, told):
+        if event == "c":
+            cell, column = what, _column(what, row, column)
+        elif event == "=v" or (event == "=t" and cell.get("t") == "inlineStr"):
+            parts.append(what)
+        elif event == "/c":
+            value = book.value(cell, "".join(parts))
+            parts.clear()
+            last = max(last, row)
+            if value != "" and row:
+                cells = rows[row - 1]
+                cells += [""] * (column - len(cells))
+                cells[column - 1] = value
+                width = max(width, column)
+                if len(rows) * width > MOST_CELLS:  # empty ones included; rows below the last value are not kept
+                    spans = f"{len(rows):,} rows and {width:,} columns"
+                    raise InputError(f"the sheet spans {spans}, at most {MOST_CELLS:,} values are read; save it as CSV")
+        elif event == "row":
+            before, column = row, 0
+            row = _whole(what["r"]) if "r" in what else row + 1
+            if not 1 <= row <= MOST_ROWS:
+                raise InputError(f"row {row:,} is outside 1..{MOST_ROWS:,}")
+            rows.extend([] for _ in range(row - len(rows)))
+            if row <= before:  # it would be written over another one
+                raise InputError(f"row {row:,} comes after row {before:,}")
+    return rows, last
+
+
+def _column(attributes: dict[str, str], row: int, before: int) -> int:
+    """The number of a cell's column, from its place, or else the one after the cell before."""
+    column = before + 1
+    if "r" in attributes:
+        found = CELL.fullmatch(attributes["r"])
+        if not found:
+            raise InputError(f"{attributes['r'][:40]!r} is not the place of a value")
+        column = 0
+        for letter in found[1].upper():
+            column = 26 * column + ord(letter) - 64
+    if column > MOST_COLUMNS:
+        raise InputError(f"column {column:,} of row {row:,} is beyond {MOST_COLUMNS:,}")
+    return column
+
+
+def _whole(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 20):
+        raise InputError(f"{text[:40]!r} is not the number of a row")
+    return int(text)
+
+
+def _check_directory(file: BinaryIO) -> None:
+    """Raise InputError for an implausibly long list of parts, which opening the file would read whole."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(size - TAIL, 0))
+    tail = file.read(TAIL)
+    at = tail.rfind(DIRECTORY_END)
+    if at >= 0 and int.from_bytes(tail[at + 12 : at + 16], "little") > MOST_DIRECTORY:
+        raise InputError("the list of its parts is too long for an Excel file")
+    file.seek(0)
+
+
+def _relations(packed: zipfile.ZipFile, name: str, names: set[str]) -> dict[str, tuple[str, str]]:
+    """The kind and path of the parts that a part refers to, by key."""
+    out: dict[str, tuple[str, str]] = {}
+    base = posixpath.dirname(posixpath.dirname(name))
+    for tag, found in _elements(packed, name) if name in names else ():
+        if tag == "Relationship":
+            path = posixpath.normpath(posixpath.join("/", base, found.get("Target", ""))).lstrip("/")
+            out[found.get("Id", "")] = found.get("Type", "").rpartition("/")[2], path
+    return out
+
+
+def _elements(packed: zipfile.ZipFile, name: str) -> list[tuple[str, dict[str, str]]]:
+    """The wanted tags and attributes of a small part, in order."""
+    wanted = (event for event in _events(packed, name, MOST_SMALL) if event[0] in WANTED)
+    found = list(islice(wanted, MOST_WANTED + 1))
+    if len(found) > MOST_WANTED:
+        raise InputError(f"it has more than {MOST_WANTED:,} sheets or formats")
+    return found
+
+
+def _events(packed: zipfile.ZipFile, name: str, most: int, told: Watch = unwatched) -> Iterator[tuple[str, Any]]:
+    """What a part says, in order, by tags without namespaces.
+
+    An element that begins is its tag and attributes, its end is "/" and the tag; the text in `v` and `t` elements,
+    without phonetic readings, is "=" and the tag, and some of the text.
+    """
+    if (size := packed.getinfo(name).file_size) > most:
+        raise InputError(f"its part {name[:80]!r} unpacks to more than {most:,} bytes")
+    heard: list[tuple[str, Any]] = []
+    inside, phonetic, characters = "", False, 0
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal inside, phonetic
+        tag = tag.rpartition(" ")[2]
+        phonetic = phonetic or tag == "rPh"
+        inside = "=" + tag if tag == "v" or (tag == "t" and not phonetic) else ""
+        heard.append((tag, attributes))
+
+    def end(tag: str) -> None:
+        nonlocal inside, phonetic
+        inside, tag = "", tag.rpartition(" ")[2]
+        phonetic = phonetic and tag != "rPh"
+        heard.append(("/" + tag, None))
+
+    def data(text: str) -> None:
+        nonlocal characters
+        if inside:
+            heard.append((inside, text))
+            characters += len(text)
+            if characters > MOST_CHARACTERS:
+                raise InputError(TOO_LONG)
+
+    parser = expat.ParserCreate(namespace_separator=" ")
+    parser.buffer_text = True
+    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, data
+    parser.StartDoctypeDeclHandler = _no_entities
+    with packed.open(name) as part:
+        while chunk := part.read(CHUNK):
+            parser.Parse(chunk, False)
+            told(part.tell() / size)
+            yield from heard
+            heard.clear()
+    parser.Parse(b"", True)
+    yield from heard
+
+
+def _no_entities(*_: Any) -> None:
+    raise InputError("it declares a document type, which no Excel file does")

@@ -1,0 +1,118 @@
+"""The one place that opens a user's files: regular or uploaded ones, of limited size."""
+
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+import pandas as pd
+
+from ..core.errors import InputError
+
+MOST_COLUMNS = 20_000
+Source = str | Path | BinaryIO
+KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+@contextmanager
+def explained(label: str, kind: str) -> Iterator[None]:
+    """A context that turns any error of a reader of a `kind` of file into an InputError that begins with `label`.
+
+    The error behind it is left out, as it may quote what is in the file.
+    """
+    try:
+        yield
+    except InputError as error:
+        raise type(error)(str(error) if str(error).startswith(label) else f"{label}: {error}") from None
+    except ImportError:
+        raise InputError(f"{label}: Excel files need openpyxl (pip install openpyxl); or save as CSV") from None
+    except MemoryError:
+        raise InputError(f"{label}: needs more memory than there is") from None
+    except Exception as error:
+        raise InputError(f"{label}: not readable as {kind}: {_why(error)}") from None
+
+
+@contextmanager
+def opened(source: Source, most: int) -> Iterator[BinaryIO]:
+    """The `source`, opened for reading from its start, with at most `most` bytes.
+
+    Only regular files are opened: a pipe would wait for a writer, a device may have no end. What was brought as an open
+    file is measured, and left open. Raises InputError, without the name of the file, which the caller knows.
+    """
+    if not isinstance(source, (str, Path)):
+        source.seek(0)
+        _check_size(source.seek(0, os.SEEK_END), most)
+        source.seek(0)
+        yield source
+        return
+    try:
+        _check_regular(os.stat(source), most)
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        descriptor = os.open(source, flags)
+    except FileNotFoundError:
+        raise InputError("there is no such file") from None
+    except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(getattr(error, "strerror", None) or "that is no name of a file") from None
+    with os.fdopen(descriptor, "rb") as file:
+        _check_regular(os.fstat(descriptor), most)  # again: another file may stand there by now
+        yield file
+
+
+def content(source: Source, most: int) -> bytes:
+    """The bytes of `source`, at most `most`; InputError as `opened` raises it."""
+    with opened(source, most) as file:
+        try:
+            found = file.read(most + 1)  # files of /proc say that they are empty
+        except OSError as error:
+            raise InputError(error.strerror or "not readable") from None
+    _check_size(len(found), most)
+    return found
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Raise InputError for a header of too many columns, or with a column twice."""
+    if len(names) > MOST_COLUMNS:
+        raise InputError(f"has {len(names):,} columns, at most {MOST_COLUMNS:,} are read")
+    if (again := pd.Index(names).duplicated()).any():
+        raise InputError(f"column {names[int(again.argmax())]!r} is in the header twice")
+
+
+def _check_regular(found: os.stat_result, most: int) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        raise InputError(f"{KINDS.get(stat.S_IFMT(found.st_mode), 'something else')}, not a file")
+    _check_size(found.st_size, most)
+
+
+def _check_size(size: int, most: int) -> None:
+    if size > most:
+        raise InputError(f"holds {size:,} bytes, at most {most:,} are read")
+
+
+def _why(error: Exception) -> str:
+    """The reason why a text file could not be read, in everyday words; empty for most other files."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg} in line {error.lineno}, column {error.colno}"
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not UTF-8 text"
+    said = str(error)
+    if isinstance(error, RecursionError) or "Exceeds the limit" in said:
+        return "it is nested too deeply, or a number is too long"
+    if found := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", said):
+        return f"line {found[2]} has {found[3]} values, the header has {found[1]}"
+    if found := re.search(r"EOF inside string starting at row (\d+)", said):
+        return f"a value in quotes that begins in line {int(found[1]) + 1} has no end"
+    if "Buffer overflow" in said or "out of memory" in said:
+        return "a value or a line has no end"
+    return "it is damaged, or a file of another kind"

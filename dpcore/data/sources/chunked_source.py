@@ -1,0 +1,47 @@
+"""The base of sources that are read and counted chunk by chunk."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...core.types import Axes, Texts, Watch, unwatched
+from ...schema.domain import Domain
+from ..fingerprint import Fingerprint
+from .source import Source, Tally, places
+from .table_counting import add, cover, narrowed
+
+
+class ReadInOrder(Source):
+    """A source that is read by its `chunks(names)`, in order, and whose fingerprint covers all its rows."""
+
+    def count(
+        self: Any, domain: Domain, tables: Sequence[Axes], watch: Watch = unwatched, *share: tuple[int, int]
+    ) -> Tally:
+        """The number n and the tables, or those of its share i of k, if it can be read in shares, chunk by chunk.
+
+        All columns of the domain are encoded, as in memory, whichever the tables ask for: what a schema refuses does
+        not depend on the questions.
+        """
+        names = [self.columns[place] for place in places(self, domain)]
+        counted = {axes: np.zeros(domain.cells(axes), dtype=np.int64) for axes in cover(tables, domain.shape)}
+        n = 0
+        for chunk in self.chunks(names, *share):
+            add(counted, [chunk.encode(column) for column in domain.columns], domain.shape)
+            n += chunk.rows
+            watch(n)
+        return Tally(n, narrowed(counted, tables, domain.shape))
+
+    def fingerprint(self: Any, key: bytes, watch: Watch = unwatched) -> str:
+        """The fingerprint of all rows and columns, read chunk by chunk."""
+        return self.fingerprints(key, watch)[0]
+
+    def fingerprints(self: Any, key: bytes, watch: Watch = unwatched) -> Texts:
+        """The fingerprint of all rows and columns, then those of its cells misread; see `Fingerprint.marks`."""
+        content = Fingerprint(self.columns, key)
+        n = 0
+        for chunk in self.chunks(self.columns):
+            content.add([chunk.cells(name) for name in self.columns])
+            n += chunk.rows
+            watch(n)
+        return content.marks()

@@ -1,0 +1,72 @@
+"""A source whose people have a limited number of rows each, with a person's rows side by side."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+
+from ...core.errors import InputError
+from ...core.types import Array, Texts, frozen
+from ..cell_hashes import persons
+from ..privacy_unit import PrivacyUnit, limit_rows
+from .chunked_source import ReadInOrder
+from .source import Chunk, Source, SourceWrapper
+
+
+@frozen
+class LimitedSource(SourceWrapper, ReadInOrder):
+    """A source with at most `most` rows of each person in the column `person`, chosen by content; see `limit_rows`.
+
+    A person's rows may go on in the next chunk. Whose rows stand apart is refused, as what is kept of a person depends
+    on all of that person's rows: so the mark of everybody seen is kept, 8 bytes each, and looked through at the end.
+    All rows that name nobody are one person's here too.
+    """
+
+    person: str
+    most: int
+    used: Texts
+
+    def chunks(self, names: Sequence[str]) -> Iterator[Chunk]:
+        """The chunks of whole people, with only the rows that are kept of them."""
+        if (there := self.columns.count(self.person)) != 1:
+            raise InputError(f"{self.name} has {there or 'no'} column {self.person!r} that identifies a person")
+        read = list(dict.fromkeys([self.person, *self.used, *names]))
+        seen, left = list[Array](), pd.DataFrame()
+        for chunk in self.source.chunks(read):
+            part = pd.DataFrame({name: chunk.cells(name) for name in read})
+            frame = pd.concat([left, part], ignore_index=True) if len(left) else part
+            who = persons(pd.Series(frame[self.person]))
+            begins = np.flatnonzero(np.append(True, who[1:] != who[:-1]))
+            done, left = int(begins[-1]), frame.iloc[begins[-1] :]
+            seen.append(who[begins[:-1]])
+            yield self._kept(frame.iloc[:done], names)
+            if len(left) > MOST:
+                raise InputError(f"{self.name}: more than {MOST:,} rows name one person, or nobody: that is no person")
+        if len(left):
+            seen.append(persons(pd.Series(left[self.person]))[:1])
+            yield self._kept(left, names)
+        if seen and not pd.Index(np.concatenate(seen)).is_unique:
+            raise InputError(
+                f"{self.name}: the rows of some value of {self.person!r} are far apart, so that they cannot be limited "
+                "part by part: sort the file by that column, or read a smaller table into memory"
+            )
+
+    def _kept(self, frame: pd.DataFrame, names: Sequence[str]) -> Chunk:
+        return Chunk(pd.DataFrame(limit_rows(frame, self.person, self.most, self.used)[list(names)]), self.name)
+
+
+MOST = 1 << 22  # rows of one person that are held at once
+
+
+def limited(source: Source, unit: PrivacyUnit, used: Sequence[str]) -> Source:
+    """The rows that count: all, or a limited number of each person; InputError for a source not read in order.
+
+    `used` are the columns by which rows are chosen.
+    """
+    if unit.person is None:
+        return source
+    if not isinstance(source, ReadInOrder):
+        raise InputError(
+            f"person={unit.person!r}: rows of one person are limited in files and in memory only, not in {source.name}"
+        )
+    return LimitedSource(source, unit.person, unit.most_rows, tuple(used))

@@ -1,0 +1,43 @@
+"""The source that a path names: a table's file or a folder of them, and when it is better read in parts."""
+
+import os
+from pathlib import Path
+
+from ...core.errors import InputError
+from ...schema.text_format import UNSTATED, TextFormat
+from ..readers import ENDINGS
+from .parquet_source import ParquetSource
+from .text_source import TextSource
+
+LARGE = {".parquet": 200_000_000, ".csv": 500_000_000, ".tsv": 500_000_000, ".txt": 500_000_000}  # bytes
+MOST_WORKERS = 8
+PARALLEL = 50_000_000  # cells from which more than one process is worth its start
+
+
+def is_large(path: str | Path) -> bool:
+    """Whether the path is a folder, or a file that takes many times its size in memory."""
+    path = Path(path)
+    try:
+        return path.is_dir() or path.stat().st_size > LARGE.get(path.suffix.lower(), 1 << 62)
+    except (OSError, ValueError):
+        return False  # the later reading explains the failure
+
+
+def source_at(
+    path: str | Path, format: TextFormat = UNSTATED, *, workers: int | None = None
+) -> ParquetSource | TextSource:
+    """The source at a path, a text file by its `format`; `workers` processes (default: one a processor) read it.
+
+    Raises InputError for a format that cannot be read in parts.
+    """
+    path = Path(path)
+    ending = path.suffix.lower()
+    if os.path.isdir(path) or ending == ".parquet":  # which a name that is too long does not make fail
+        source = ParquetSource(path)
+        if workers is None:
+            large = source.rows * len(source.columns) >= PARALLEL
+            workers = min(os.cpu_count() or 1, MOST_WORKERS) if large else 1
+        return ParquetSource(path, workers)
+    if ending not in ENDINGS or ending == ".xlsx":
+        raise InputError(f"{path}: only a folder, .parquet, .csv, .tsv and .txt can be read in parts, not {ending!r}")
+    return TextSource(path, format)

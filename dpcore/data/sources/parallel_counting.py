@@ -1,0 +1,98 @@
+"""Counting in several processes: each reads its share of the chunks, and only counts come back, once."""
+
+import multiprocessing
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import reduce
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from operator import add
+from typing import Any
+
+from ...core.errors import InputError, in_words
+from ...core.types import Axes, Watch
+from ...schema.domain import Domain
+from .chunked_source import ReadInOrder
+from .source import Source, Tally
+
+_starting = threading.Lock()
+
+
+@contextmanager
+def hidden_main() -> Iterator[None]:
+    """A context in which spawned children do not import the parent's main script, a page under a page server."""
+    with _starting:
+        main = sys.modules["__main__"]
+        hidden = {name: main.__dict__.pop(name) for name in ("__file__", "__spec__") if name in main.__dict__}
+        try:
+            main.__spec__ = None
+            yield
+        finally:
+            main.__dict__.update(hidden)
+
+
+def spawned(work: Callable[..., None], *given: Any) -> tuple[BaseProcess, Connection]:
+    """A new process that does `work(pipe, *given)`, and the other end of its pipe."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=work, args=(theirs, *given), daemon=True)
+    with hidden_main():
+        process.start()
+    theirs.close()
+    return process, ours
+
+
+def counted(source: Source, domain: Domain, tables: Sequence[Axes], watch: Watch, workers: int) -> Tally:
+    """The counts of all shares together, by `workers` processes; in this process where one is enough.
+
+    What `watch` raises ends the others too. A share whose process dies is not counted at all, and the whole is refused.
+    """
+    if workers < 2:
+        return ReadInOrder.count(source, domain, tables, watch)
+    done, found = [0] * workers, list[Tally]()
+    pipes: dict[Any, int] = {}
+    processes = []
+    try:
+        for i in range(workers):
+            process, pipe = spawned(_share, source, domain, tables, (i, workers))
+            pipes[pipe] = i
+            processes.append(process)
+        while pipes:
+            for pipe in wait(list(pipes)):
+                i = pipes[pipe]
+                try:
+                    content = pipe.recv()  # type: ignore[union-attr] - pipes are connections
+                except EOFError:
+                    raise InputError(
+                        f"{source.name}: a process that counted it ended unexpectedly; try again"
+                    ) from None
+                if isinstance(content, InputError):
+                    raise content
+                if isinstance(content, Tally):
+                    found.append(content)
+                    del pipes[pipe]
+                else:
+                    done[i] = content
+                    watch(sum(done))
+    finally:
+        for process in processes:
+            process.kill()
+        for process in processes:
+            process.join()
+    return reduce(add, found)
+
+
+def _share(pipe: Connection, source: Source, domain: Domain, tables: Sequence[Axes], share: tuple[int, int]) -> None:
+    """Send the numbers of rows counted so far, and then the counts of a share or the refusal."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle: it ends this one
+    try:
+        pipe.send(ReadInOrder.count(source, domain, tables, pipe.send, share))
+    except ConnectionError:
+        return
+    except InputError as error:
+        pipe.send(error)
+    except Exception as error:  # noqa: BLE001 - a bug must end the whole with a message
+        pipe.send(InputError(f"{source.name}: {in_words(error)}"))

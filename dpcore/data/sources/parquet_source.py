@@ -1,0 +1,152 @@
+"""Parquet files of any size, row group by row group, and folders of them."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow.parquet import ParquetFile
+
+from ...core.errors import InputError
+from ...core.types import Array, Axes, Texts, Watch, unwatched, value_object
+from ...schema.column import Column
+from ...schema.domain import Domain
+from ..file_kinds import check_kind
+from ..input_files import check_names, explained
+from ..readers import series, sound
+from .chunked_source import ReadInOrder
+from .parallel_counting import counted
+from .source import Chunk, Stamp, Tally, stamped
+
+ROWS = 1 << 18  # most rows of a chunk: row groups may be larger
+FEW = 1 << 16  # distinct cells of a chunk's column, up to which each is encoded once
+compute: Any = pc  # its functions are made when it is imported, which type checkers cannot follow
+
+
+@value_object
+class ParquetSource(ReadInOrder):
+    """A file, or all files of a folder that end in .parquet, in the order of their names; all have the same columns.
+
+    Row groups are read one by one, by `workers` processes at once. A file that changes between two readings is refused.
+    """
+
+    path: Path
+    workers: int = 1
+
+    @property
+    def name(self) -> str:
+        """The path of the file or folder, which names the source in messages."""
+        return str(self.path)
+
+    @cached_property
+    def files(self) -> tuple[Path, ...]:
+        """The Parquet files to read; InputError for a folder without any, or for subfolders named after a value."""
+        if not self.path.is_dir():
+            return (self.path,)
+        found = [
+            file
+            for file in sorted(self.path.rglob("*.parquet"))
+            if not any(part.startswith((".", "_")) for part in file.relative_to(self.path).parts)
+        ]
+        if not found:
+            raise InputError(f"{self.path}: the folder holds no file that ends in .parquet")
+        if named := next((f.parent for f in found if "=" in str(f.relative_to(self.path).parent)), None):
+            where = named.relative_to(self.path)
+            raise InputError(f"{self.path}: the folder {str(where)!r} names a column's value, which is not read")
+        return tuple(found)
+
+    @cached_property
+    def _known(self) -> tuple[Texts, list[tuple[Path, Stamp, list[int]]]]:
+        """The column names, and each file with its stamp and its rows by row group."""
+        columns: Texts | None = None
+        parts = []
+        for file in self.files:
+            with stamped(file) as (content, stamp):
+                check_kind(content, ".parquet")
+                packed = ParquetFile(content)
+                here = tuple(packed.schema_arrow.names)
+                check_names(here)
+                columns = here if columns is None else columns
+                if sorted(here) != sorted(columns):
+                    raise InputError(f"has other columns than {self.files[0].name}: {', '.join(here)}")
+                meta = packed.metadata
+                parts.append((file, stamp, [meta.row_group(g).num_rows for g in range(meta.num_row_groups)]))
+        return columns or (), parts
+
+    @property
+    def stamps(self) -> tuple[tuple[Path, Stamp], ...]:
+        """Each file and its stamp at the first reading; a file that changed is refused."""
+        return tuple((file, stamp) for file, stamp, _ in self._known[1])
+
+    @property
+    def columns(self) -> Texts:
+        """The columns of the first file, in its order."""
+        return self._known[0]
+
+    @property
+    def rows(self) -> int:
+        """The number of rows, by the files' own metadata."""
+        return sum(sum(groups) for *_, groups in self._known[1])
+
+    @property
+    def groups(self) -> int:
+        """The number of row groups, which is the largest number of shares."""
+        return sum(len(groups) for *_, groups in self._known[1])
+
+    def chunks(self, names: Sequence[str], share: tuple[int, int] = (0, 1)) -> Iterator["ArrowChunk"]:
+        """The chunks of row groups i, i + k, i + 2k, …; large groups in pieces."""
+        i, k = share
+        place = 0
+        for file, stamp, groups in self._known[1]:
+            mine = range((i - place) % k, len(groups), k)
+            place += len(groups)
+            if not mine:
+                continue
+            with stamped(file, stamp) as (content, _):
+                packed = ParquetFile(content)
+                for g in mine:
+                    yield from _pieces(packed, g, list(names), f"{file}, row group {g + 1}")
+
+    def count(self, domain: Domain, tables: Sequence[Axes], watch: Watch = unwatched) -> Tally:
+        """The number n and the tables, counted by as many processes as there are workers."""
+        return counted(self, domain, tables, watch, self.workers)
+
+
+class ArrowChunk(Chunk):
+    """Some rows of a row group, as a table of Arrow's."""
+
+    def cells(self, name: str) -> pd.Series:
+        """The cells as a table in memory has them."""
+        with explained(self.where, "parquet"):
+            return series(self.table[name])
+
+    def encode(self, column: Column) -> Array:
+        """The codes (rows,); where few cells differ, each distinct one is encoded once."""
+        cells = self.table[column.name]
+        if pa.types.is_floating(cells.type) or pa.types.is_nested(cells.type) or pa.types.is_dictionary(cells.type):
+            return super().encode(column)
+        with suppress(pa.ArrowNotImplementedError, pa.ArrowInvalid, InputError):
+            packed = cells.combine_chunks().dictionary_encode()
+            packed = packed.chunk(0) if isinstance(packed, pa.ChunkedArray) else packed
+            distinct = packed.dictionary
+            if len(distinct) <= min(FEW, self.rows):
+                missing = len(distinct)
+                if packed.null_count:
+                    distinct = pa.concat_arrays([distinct, pa.nulls(1, distinct.type)])
+                codes = column.encode(series(distinct))
+                return codes[compute.fill_null(packed.indices, missing).to_numpy(zero_copy_only=False)]
+        return super().encode(column)  # which says what is refused, and in which row
+
+
+def _pieces(packed: ParquetFile, group: int, names: list[str], where: str) -> Iterator[ArrowChunk]:
+    """A row group's chunks of limited size."""
+    rows = 0
+    with explained(where, "parquet"):
+        for batch in packed.iter_batches(ROWS, row_groups=[group], columns=names):
+            table = sound(pa.Table.from_batches([batch]))
+            yield ArrowChunk(table, where if not rows else f"{where}, rows from {rows + 1:,} on")
+            rows += table.num_rows

@@ -1,0 +1,306 @@
+"""The distinguishing game: an algorithm's leakage about one record, measured beside its promise.
+
+Two neighbouring public tables, many runs on each, and a test that sees released objects only. Whatever it finds is a
+lower bound on ε. The tables are made here, and so is the bug that the game must catch: half the sensitivity. Neither is
+within reach of a run or a release.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+from scipy.stats import beta
+
+from ...algorithms import Algorithm, registered_name
+from ...algorithms.algorithm import make_plan
+from ...core.errors import InputError
+from ...core.parameters import parameters
+from ...core.types import Array, Json, Rng, Watch, frozen, unwatched
+from ...privacy.accounting import Accounting, Budget, Plan, Sums, guarantee
+from ...privacy.curators.curator_of_problem import curator_of
+from ...privacy.curators.table_curator import TableCurator
+from ...problems import QueryRelease
+from ...queries import Marginals
+from ...schema.domain import Column, Domain, Rows
+
+RUNS, MOST_RUNS = 4000, 1_000_000  # runs on each of the two tables
+RECORDS = (10, 1000)  # a few records show selections best, many show measurements; a pilot decides
+PILOT = 300  # runs
+CONFIDENCE = 0.999
+LOOKS = 8  # steps of a run that the test sees
+BUGS = ("none", "half-sensitivity")
+ORDERS = (1.0, 1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)  # orders of the Rényi divergences that bound ρ from below
+
+
+@frozen
+class Audit:
+    """The result of the game. `promised` is the plan's own ε at δ, at most the budget's.
+
+    `epsilon_low`: with confidence 99.9% the true ε at δ is at least this, whatever the mechanism. `accounted_low`: so
+    is the ε that the plan's accounting would have to state, from a lower bound on its additive cost: sharper at small
+    δ. `false_alarms` and `hits` are the empirical trade-off curve of the test, on runs that did not shape it, over its
+    falling `thresholds`; `limit` is the largest hit rate that the promised (ε, δ) allows at each. `line` parts the runs
+    that did shape it: the mean of the thresholds that do so at least half as well as the best, which alone is noisy.
+    """
+
+    algorithm: str
+    budget: Budget
+    accounting: Accounting
+    bug: str
+    runs: int
+    records: int
+    promised: float
+    epsilon_low: float
+    accounted_low: float
+    line: float
+    thresholds: Array
+    false_alarms: Array
+    hits: Array
+    limit: Array
+
+    @property
+    def kept(self) -> bool:
+        """Whether both lower bounds stay within the promise."""
+        return max(self.epsilon_low, self.accounted_low) <= self.promised
+
+    def to_json(self) -> Json:
+        """The result as a dictionary, with the curve at about a hundred points."""
+        at = np.unique(np.linspace(0, len(self.hits) - 1, 101).astype(int))
+        curve = {name: getattr(self, name)[at].tolist() for name in ("false_alarms", "hits", "limit")}
+        facts = ("algorithm", "bug", "runs", "records", "promised", "epsilon_low", "accounted_low", "kept")
+        return {name: getattr(self, name) for name in facts} | {
+            "epsilon": self.budget.epsilon,
+            "delta": self.budget.delta,
+            "accounting": self.accounting,
+            "confidence": CONFIDENCE,
+            "curve": curve,
+        }
+
+
+def check_bug(bug: str) -> None:
+    """Raise InputError for a bug that cannot be planted."""
+    if bug not in BUGS:
+        raise InputError(f"bug={bug!r} is not one of {', '.join(BUGS)}")
+
+
+def audit(
+    algorithm: Algorithm,
+    budget: Budget,
+    *,
+    runs: int = RUNS,
+    bug: str = "none",
+    seed: int = 0,
+    progress: Watch = unwatched,
+) -> Audit:
+    """The result of `runs` games on each table; half of them shape the test, the other half are judged by it.
+
+    `progress` is told the share of the games that are played, now and then; what it raises ends the audit.
+
+    `bug` "half-sensitivity" halves all noise and every selection's scale, as a wrong sensitivity would. Raises what the
+    algorithm's plan raises, and InputError for a number of runs outside 20..1,000,000.
+    Source: Jagielski, Ullman, Oprea 2020 (Clopper–Pearson bound); Nasr et al. 2023 (bound by the accounting's cost).
+    """
+    if not 20 <= runs <= MOST_RUNS:
+        raise InputError(f"runs={runs} is outside 20..{MOST_RUNS}")
+    check_bug(bug)
+    rng = np.random.default_rng(seed)
+    games = [_Game(algorithm, budget, n, bug == "half-sensitivity", rng) for n in RECORDS]
+    game = max(games, key=lambda g: g.pilot(max(10, min(PILOT, runs // 10))))
+    game.tell, game.runs, game.played = progress, 2 * runs, 0
+    first = game.play(runs - runs // 2)
+    scores = _Test(*first)
+    shaping, judging = [scores(x) for x in first], [scores(x) for x in game.play(runs // 2)]
+    plan = game.plan
+    failure, delta = plan.sums.failure, budget.delta
+    bounds = []
+    for bound in (lambda p, q: _direct(p, q, delta), lambda p, q: _cost(p - failure, q, plan.accounting)):
+        threshold, swapped = _best_threshold(shaping, bound)
+        bounds.append(float(bound(*_rates(judging, np.array([threshold]), swapped))[0]))
+    thresholds, false_alarms, hits = curve(*judging)
+    places, wrong, right = curve(*shaping)
+    gaps = right - wrong
+    promised = plan.sums.epsilon(delta, plan.accounting)
+    return Audit(
+        algorithm=registered_name(algorithm),
+        budget=budget,
+        accounting=plan.accounting,
+        bug=bug,
+        runs=runs,
+        records=game.problem.n,
+        promised=promised,
+        epsilon_low=bounds[0],
+        accounted_low=_accounted(bounds[1], plan),
+        line=float(places[gaps >= gaps.max() / 2].mean()),
+        thresholds=thresholds,
+        false_alarms=false_alarms,
+        hits=hits,
+        limit=1 - guarantee.trade_off(false_alarms, promised, delta),
+    )
+
+
+def two_questions(n: int) -> QueryRelease:
+    """The problem of the game: two yes/no questions to n records, each counted on its own."""
+    domain = Domain(tuple(Column(name=c, kind="categorical", values=("no", "yes")) for c in ("first", "second")))
+    return QueryRelease(Marginals.all(domain, 1), n)
+
+
+def hand_over(rows: Rows, problem: QueryRelease, plan: Plan, rng: Rng, bug: bool = False) -> TableCurator:
+    """A new curator of a public table, as in runs and releases; the planted `bug` halves every sensitivity."""
+    curator = curator_of(problem, rows, plan, rng)
+    if bug:
+        object.__setattr__(curator, "_unit", 2 * curator.unit)
+    return curator
+
+
+class _Game:
+    """The game on two tables of n records that answer two yes/no questions, and differ in one record.
+
+    Of all answers to a question 80% are yes; one record says (yes, no) in the first table and (no, yes) in the other.
+
+    It moves every answer, and by as much as one record can. So far from even that selections know the sign of an error,
+    the two questions tie on the first table, where a selection tells most.
+    """
+
+    def __init__(self, algorithm: Algorithm, budget: Budget, n: int, bug: bool, rng: Rng) -> None:
+        self.algorithm, self.bug, self.rng = algorithm, bug, rng
+        self.tell: Watch = unwatched
+        self.runs, self.played = 1, 0
+        self.problem = two_questions(n)
+        self.plan = make_plan(algorithm, self.problem, budget)
+        values, fifth = np.array([[0, 1], [1, 0], [1, 1]]), n // 5
+        self.tables = [Rows(values, np.array([fifth + x, fifth - x, n - 2 * fifth])) for x in (0, 1)]
+
+    def play(self, runs: int) -> list[Array]:
+        """The features released by each run, (runs, features), for both tables."""
+        return [np.array([self._features(rows) for _ in range(runs)]) for rows in self.tables]
+
+    def pilot(self, runs: int) -> float:
+        """A rough estimate of how far the two tables can be distinguished."""
+        seen = self.play(runs)
+        _, q, p = curve(*map(_Test(*seen), seen))
+        return float(np.abs(p - q).max())
+
+    def _features(self, rows: Rows) -> Array:
+        self.played += 1
+        if self.played % 50 == 0:
+            self.tell(self.played / self.runs)
+        curator = hand_over(rows, self.problem, self.plan, self.rng, self.bug)
+        answers = [
+            step.release.answers(self.problem.workload)
+            for step in self.algorithm.steps(self.problem, self.plan, curator, self.rng)
+        ]
+        looks = np.linspace(0, len(answers) - 1, LOOKS).round().astype(int)
+        return np.concatenate([answers[i] for i in looks])
+
+
+class _Test:
+    """A function that scores runs, higher on the second table, learnt from runs on both, (runs, features) each.
+
+    Counted log odds where releases take few values, else Fisher's linear discriminant.
+    """
+
+    def __init__(self, first: Array, second: Array) -> None:
+        both = np.concatenate([first, second]).round(9)
+        self.values, place = np.unique(both, axis=0, return_inverse=True)
+        self.few = len(self.values) <= len(both) / 20
+        if self.few:
+            counts = [np.bincount(p, minlength=len(self.values)) for p in np.split(place.ravel(), [len(first)])]
+            self.odds = np.log((counts[1] + 1) / (counts[0] + 1))
+            self.known = {value.tobytes(): odds for value, odds in zip(self.values + 0.0, self.odds, strict=True)}
+            return
+        spread = np.cov(first.T) + np.cov(second.T)
+        ridge = 1e-6 * max(float(np.trace(spread)) / len(spread), 1e-300)
+        self.w = np.linalg.solve(spread + ridge * np.eye(len(spread)), second.mean(axis=0) - first.mean(axis=0))
+
+    def __call__(self, seen: Array) -> Array:
+        if self.few:
+            return np.array([self.known.get(value.tobytes(), 0.0) for value in seen.round(9) + 0.0])
+        return seen @ self.w
+
+
+def curve(first: Array, second: Array) -> tuple[Array, Array, Array]:
+    """The falling thresholds of scores on two tables, and the false alarm and hit rates of "at least the threshold"."""
+    thresholds = np.unique(np.concatenate([first, second]))[::-1]
+    return thresholds, above(first, thresholds) / max(len(first), 1), above(second, thresholds) / max(len(second), 1)
+
+
+def above(scores: Array, thresholds: Array) -> Array:
+    """The number of scores that are at least each threshold."""
+    return len(scores) - np.searchsorted(np.sort(scores), thresholds, side="left")
+
+
+def proportion(hits: Any, n: int, alpha: float) -> tuple[Any, Any]:
+    """Lower and upper bounds on a chance with `hits` successes in n, each wrong with probability `alpha`.
+
+    Source: Clopper, Pearson 1934.
+    """
+    hits = np.asarray(hits)
+    low = np.where(hits > 0, beta.ppf(alpha, np.maximum(hits, 1), n - hits + 1), 0.0)
+    return low, np.where(hits < n, beta.ppf(1 - alpha, hits + 1, np.maximum(n - hits, 1)), 1.0)
+
+
+def hit_rates(hits: Sequence[Any], of: Sequence[int], trust: float) -> tuple[Any, Any]:
+    """A lower bound on the chance of hits on the second table and an upper one on the first, jointly with `trust`."""
+    alpha = (1 - trust) / 2
+    return proportion(hits[1], of[1], alpha)[0], proportion(hits[0], of[0], alpha)[1]
+
+
+def _rates(scores: list[Array], thresholds: Array, swapped: bool) -> tuple[Array, Array]:
+    """A lower bound on the hit rate p and an upper bound on the false alarm rate q, jointly at CONFIDENCE.
+
+    Swapped: a score below the threshold speaks for the first table.
+    """
+    counts = [above(s, thresholds) for s in scores]
+    if swapped:
+        counts = [len(s) - c for s, c in zip(scores, counts, strict=True)][::-1]
+    return hit_rates(counts, [len(s) for s in scores], CONFIDENCE)
+
+
+def _best_threshold(scores: list[Array], bound: Any) -> tuple[float, bool]:
+    """The threshold, and its direction, with the largest lower bound."""
+    thresholds = np.unique(np.quantile(np.concatenate(scores), np.linspace(0.01, 0.99, 401)))
+    found = [(bound(*_rates(scores, thresholds, swapped)), swapped) for swapped in (False, True)]
+    values, swapped = max(found, key=lambda pair: pair[0].max())
+    return float(thresholds[values.argmax()]), swapped
+
+
+def _direct(p: Array, q: Array, delta: float) -> Array:
+    """The lower bound ε ≥ log((p − δ)/q)."""
+    return np.log(np.maximum((p - delta) / q, 1.0))
+
+
+def _cost(p: Array, q: Array, accounting: Accounting) -> Array:
+    """The least additive cost that allows a hit rate p at a false alarm rate q: μ², ρ or ε; 0 where p ≤ q.
+
+    μ ≥ Φ⁻¹(p) − Φ⁻¹(q); ρ ≥ D_a(Bernoulli(p) ‖ Bernoulli(q))/a for every order a; ε ≥ log(p/q).
+    """
+    told = p > q
+    p, q = np.where(told, p, 0.5), np.where(told, q, 0.5)
+    if accounting is Accounting.GDP:
+        return np.maximum(ndtri(p) - ndtri(q), 0.0) ** 2
+    if accounting is Accounting.PURE:
+        return np.log(p / q)
+    divergences = []
+    for a in ORDERS:
+        if a == 1:
+            divergences.append(p * np.log(p / q) + (1 - p) * np.log((1 - p) / (1 - q)))
+        else:
+            terms = a * np.log(p) + (1 - a) * np.log(q), a * np.log1p(-p) + (1 - a) * np.log1p(-q)
+            divergences.append(np.logaddexp(*terms) / (a - 1) / a)
+    return np.max(divergences, axis=0)
+
+
+def _accounted(cost: float, plan: Plan) -> float:
+    """The ε at δ that the plan's accounting gives for an additive cost."""
+    if cost <= 0 or plan.accounting in (Accounting.OPTIMAL, Accounting.PLD):
+        return 0.0  # these count releases; a test bounds no such number, and the direct bound is left
+    sums = Sums(cost, cost, cost, plan.sums.failure)  # only the accounting's own is read
+    return sums.epsilon(plan.budget.delta, plan.accounting)
+
+
+def short(algorithm: Any, given: Iterable[str] = ()) -> Any:
+    """The algorithm with as few rounds as it takes, unless `given` names them: the game needs many short runs."""
+    rounds = [p for p in parameters(type(algorithm)) if p.name == "rounds" and p.name not in set(given)]
+    return replace(algorithm, **{p.name: max(1, int(p.low or 0)) for p in rounds})

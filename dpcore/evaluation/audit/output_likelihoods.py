@@ -1,0 +1,99 @@
+"""Exact laws of a Curator's outputs, computed independently of it: Gaussian noise, and selections.
+
+For public tables only, whose true values may be known. A likelihood ratio between two of them is the sharpest score of
+a transcript that there is (Neyman, Pearson 1933); wrong noise makes it less sharp, never wrong.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy.stats import laplace
+
+from ...core.types import Array, frozen
+from ...privacy.accounting import Pure
+from ...privacy.measurement import noise_scale
+from ...privacy.statistics import AbsoluteErrors, Answers, CellAnswers, SomeAnswers, sparse_scales
+from ...schema.domain import Rows
+
+SELECTING = ("select", "draw_queries", "above_threshold")  # the verbs whose outcomes are few, each with a known law
+NODES = 2000  # nodes of the quadrature over a noisy threshold
+
+
+@frozen
+class Asked:
+    """A question as an algorithm asked its Curator: the verb, the statistic or score, the spend, and the rest."""
+
+    verb: str
+    question: Any
+    spend: Any
+    more: tuple = ()
+
+
+def gaussian_score(asked: Asked, first: Rows, second: Rows) -> tuple[Array, float, float]:
+    """The w, c and μ² of the log likelihood ratio log p₂(y)/p₁(y) = w · y − c of an output y under two tables.
+
+    y ~ N(a, Σ) or N(b, Σ): w = Σ⁻¹(b − a), c = w · (a + b)/2, μ² = w · (b − a). Noise on cells leaves as the queries
+    see it, Σ = σ²AAᵀ, of which the pseudo-inverse serves, as b − a is in its range.
+    """
+    statistic, n = asked.question, first.n
+    sigma = noise_scale(statistic, asked.spend, n)
+    whole = isinstance(statistic, SomeAnswers)  # a part of them is read off all answers
+    a, b = (statistic.value(Answers(statistic.workload).value(rows) if whole else rows) for rows in (first, second))
+    if not isinstance(statistic, CellAnswers):
+        return ratio(a, b, (b - a) / sigma**2)
+    A = np.column_stack([statistic.postprocess(cell) for cell in np.eye(len(a))])
+    a, b = A @ a, A @ b
+    return ratio(a, b, np.linalg.pinv(A @ A.T, rcond=1e-10, hermitian=True) @ (b - a) / sigma**2)
+
+
+def ratio(a: Array, b: Array, w: Array) -> tuple[Array, float, float]:
+    """The w, c and μ² of `gaussian_score` for means a and b, and w = Σ⁻¹(b − a)."""
+    return w, float(w @ (a + b) / 2), float(w @ (b - a))
+
+
+def selection_law(asked: Asked, rows: Rows) -> Array:
+    """The probability of every outcome of one draw; for a sparse vector the last one is "none is above".
+
+    Exponential mechanism: p_i ∝ exp(s_i/scale), scale = 2Δ/(nε₀). Permute-and-flip: with h_i = exp((s_i − max)/scale)
+    and a uniform arrival time t of each, p_i = h_i ∫ Π_{j≠i} (1 − t h_j) dt, a polynomial that Gauss–Legendre
+    quadrature integrates exactly. Sparse vector: ∫ f(ν) Π_{j<i} (1 − above_j) above_i dν over the noisy threshold.
+    """
+    score, spend, n = asked.question, asked.spend, rows.n
+    s = score.value(Answers(score.workload).value(rows))
+    if isinstance(score, AbsoluteErrors):
+        return _sparse_law(s, *sparse_scales(score.sensitivity / n, spend.epsilon))
+    scale = 2 * score.sensitivity / (n * spend.epsilon)
+    weights = np.exp((s - s.max()) / scale)
+    if not isinstance(spend, Pure):
+        return weights / weights.sum()
+    t, dt = np.polynomial.legendre.leggauss(len(s) // 2 + 1)
+    left = 1 - (t[:, None] + 1) / 2 * weights
+    others = np.column_stack([np.delete(left, i, axis=1).prod(axis=1) for i in range(len(s))])
+    return weights * (dt / 2 @ others)
+
+
+def _sparse_law(values: Array, blur: float, scale: float) -> Array:
+    """The probabilities of outcomes 0..b−1 and none, by quadrature over the threshold's noise."""
+    u = (np.arange(NODES) + 0.5) / NODES
+    nu = laplace.ppf(u, scale=blur)
+    tail = laplace.sf((nu[:, None] - values) / scale)
+    below = np.cumprod(1 - tail, axis=1)
+    before = np.column_stack([np.ones(NODES), below[:, :-1]])
+    return np.append((before * tail).mean(axis=0), below[:, -1].mean())
+
+
+def telling_outcomes(p: Array, q: Array, trials: float, z: float) -> tuple[float, Array]:
+    """The outcomes that favour p most, and the log ratio of their chances that `trials` of each would show.
+
+    Of all sets {p/q ≥ t}, the one with the largest log of (P − z sd(P))/(Q + z sd(Q)): a rare outcome that says much
+    is seen too seldom.
+    """
+    order = np.argsort(np.log(np.maximum(q, 1e-300)) - np.log(np.maximum(p, 1e-300)), kind="stable")
+    P, Q = np.cumsum(p[order]).clip(0, 1), np.cumsum(q[order]).clip(0, 1)
+    low, high = P - z * np.sqrt(P * (1 - P) / trials), Q + z * np.sqrt(Q * (1 - Q) / trials) + 1e-300
+    shown = np.where(low > 0, np.log(np.maximum(low, 1e-300) / high), -math.inf)
+    best = int(shown.argmax())
+    chosen = np.zeros(len(p), dtype=bool)
+    chosen[order[: best + 1]] = True
+    return float(shown[best]), chosen

@@ -1,0 +1,1 @@
+"""Many runs: sweeps over algorithms and budgets, in worker processes or on a cluster."""

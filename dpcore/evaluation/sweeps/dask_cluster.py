@@ -1,0 +1,193 @@
+"""The same sweep on a Dask cluster: the optional extra `cluster`.
+
+The records travel to the cluster's workers, or their counts, and errors come back: whoever runs the cluster can see
+the table. A table that is read in parts stays where it is: the workers read it themselves.
+"""
+
+import ipaddress
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from ...core.errors import InputError
+from ...core.types import Axes, Tick, Watch, frozen, unwatched
+from ...data.sources.chunked_source import ReadInOrder
+from ...data.sources.gathered_counts import Counts
+from ...data.sources.parquet_source import ParquetSource
+from ...data.sources.source import SourceWrapper, Tally
+from ...problems import QueryRelease
+from ...schema.domain import Countable, Domain
+from .sweep import POLL_SECONDS, Case, SweepPoint, run_case
+
+CONNECT_SECONDS = 10
+TIMES = 3  # that an item is sent before it is given up
+SHARES = 4  # for each worker, so that one that is slow or dies holds up little
+
+T = TypeVar("T")
+V = TypeVar("V")
+
+
+def check_address(address: str) -> str:
+    """The address of a scheduler; InputError unless it is tls://, or tcp:// on this machine.
+
+    A table must not travel in the clear.
+    """
+    parts = urlsplit(address)
+    try:
+        port = parts.port
+    except ValueError:
+        port = None
+    if parts.scheme not in ("tcp", "tls") or not parts.hostname or port is None:
+        raise InputError(f"{address[:80]!r} is not the address of a scheduler, tls://HOST:PORT or tcp://127.0.0.1:PORT")
+    if parts.scheme == "tcp" and not _loopback(parts.hostname):
+        raise InputError(f"{address[:80]!r}: rows would travel in the clear; use tls:// for another machine")
+    return address
+
+
+def _loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def connect(address: str, *, ca: str | None = None, cert: str | None = None, key: str | None = None) -> Any:
+    """A client of the scheduler at `address`, to be closed by the caller.
+
+    `ca`, `cert` and `key` name the files of certificates for tls://. Raises InputError where the extra is not
+    installed, the address is refused or nobody answers.
+    """
+    check_address(address)
+    try:
+        from distributed import Client
+        from distributed.security import Security
+    except ImportError:
+        raise InputError(
+            "a cluster needs the extra `cluster`: pip install 'privacy-utility-explorer[cluster]'"
+        ) from None
+    named = {"tls_ca_file": ca, "tls_client_cert": cert, "tls_client_key": key}
+    try:
+        security = Security(require_encryption=True, **named) if address.startswith("tls:") else None
+        return Client(address, timeout=CONNECT_SECONDS, security=security, set_as_default=False)
+    except (OSError, TimeoutError, ValueError, TypeError) as error:
+        raise InputError(
+            f"no scheduler answers at {address[:80]}: {str(error)[:200] or type(error).__name__}"
+        ) from None
+
+
+@frozen
+class OnCluster(SourceWrapper):
+    """A source of Parquet files that the workers of a cluster read and count, share by share, where they see its path.
+
+    Every share is counted once: one whose worker dies is counted again elsewhere, and only then added. Paths and the
+    schema travel to the workers, and counts come back.
+    """
+
+    client: Any
+
+    def count(self, domain: Domain, tables: Sequence[Axes], watch: Watch = unwatched) -> Tally:
+        """The counts of all shares together, added as they arrive; an error in `watch` cancels the others."""
+        workers = max(1, len(self.client.scheduler_info()["workers"]))
+        k = max(1, min(self.source.groups, SHARES * workers))
+        shared, shares = [self.source, domain, list(tables)], [(i, k) for i in range(k)]
+        found: Tally | None = None
+
+        def told() -> None:
+            watch(found.n if found else 0)
+
+        for _, tally in _worked_out(self.client, _share, shares, shared, told):
+            if tally is None:
+                raise InputError(f"{self.name}: the cluster lost a share of it; nothing was counted")
+            if isinstance(tally, str):
+                raise InputError(tally)
+            found = tally if found is None else found + tally
+        return found or Tally(0, {})
+
+
+def _share(share: tuple[int, int], source: ParquetSource, domain: Domain, tables: list[Axes]) -> Tally | str:
+    """The counts of a share, computed on a worker; a refusal returns words, as an error would be tried again."""
+    try:
+        return ReadInOrder.count(source, domain, tables, unwatched, share)
+    except InputError as error:
+        return str(error)
+
+
+def sweep_on(
+    client: Any,
+    waiting: Iterable[Case],
+    problem: QueryRelease,
+    rows: Countable,
+    *,
+    watch: Tick = lambda: None,
+) -> Iterator[SweepPoint]:
+    """The points of `sweep.sweep`, run on a cluster, in the order in which they arrive.
+
+    A run whose worker dies is run again elsewhere, and as it is seeded it gives the same numbers. Lazy: closing the
+    generator, or an exception in it, cancels what runs.
+    """
+    rows = rows.apart if isinstance(rows, Counts) else rows  # whose file is this machine's
+    sent = []
+    for case in waiting:
+        if refused := case.refused(problem):
+            yield refused
+        else:
+            sent.append(case)
+    for case, point in _worked_out(client, run_case, sent, [problem, rows], watch):
+        yield point or case.point("failed", message="the cluster lost this run")
+
+
+def _worked_out(
+    client: Any, function: Callable[..., V], items: Sequence[T], shared: list[Any], watch: Tick
+) -> Iterator[tuple[T, V | None]]:
+    """The results of `function(item, *shared)`, in order of arrival; None where the cluster lost one.
+
+    What is shared is sent out once. Whatever was on a worker that dies is sent again, with what is shared: no other
+    worker may have had it.
+    """
+    from distributed import as_completed
+
+    sent: list[Any] = []  # of what is shared, all copies
+    running: dict[Any, tuple[T, int]] = {}  # the item, and which time this is
+
+    def send(items: Iterable[T], times: int) -> list[Any]:
+        client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+        copy = client.scatter(shared, broadcast=True, hash=False)
+        sent.extend(copy)
+        begun = {client.submit(function, item, *copy, pure=False): (item, times) for item in items}
+        running.update(begun)
+        return list(begun)
+
+    done = as_completed(send(items, 1), loop=client.loop)
+    try:
+        while not done.is_empty():
+            watch()
+            batch = done.next_batch(block=False)
+            again: dict[int, list[T]] = {}
+            for future in batch:
+                if future.status in ("lost", "pending"):  # it ended, and its worker died before it was read
+                    done.add(future)
+                    continue
+                item, times = running.pop(future)
+                value = _value(future)
+                if value is not None or future.status == "error":
+                    yield item, value
+                elif times < TIMES:
+                    again.setdefault(times + 1, []).append(item)
+                else:
+                    yield item, None
+            for times, lost in again.items():
+                done.update(send(lost, times))
+            if not batch:
+                time.sleep(POLL_SECONDS)
+    finally:
+        client.cancel([*running, *sent], force=True)
+
+
+def _value(future: Any) -> Any:
+    """The result of a run; None where it was lost, also on the way from a worker that dies."""
+    try:
+        return future.result() if future.status == "finished" else None
+    except (CancelledError, OSError):
+        return None

@@ -1,0 +1,362 @@
+"""Runs of many algorithms at many budgets with many seeds, each of which becomes one point.
+
+Every point holds errors against the real records: a private peek.
+"""
+
+import hashlib
+import json
+import math
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, field, fields
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...algorithms.algorithm import Algorithm, forecast, make_plan
+from ...core.errors import InputError, PrivacyWarning, in_words
+from ...core.parameters import parameter_values
+from ...core.provenance import Tag
+from ...core.types import Array, Json, Tick, by_name
+from ...data.privacy_unit import PrivacyUnit
+from ...data.sources.gathered_counts import Counts
+from ...privacy.accounting import Budget
+from ...problems import PublicStart, QueryRelease
+from ...queries import Explicit, Marginals, TableQueries, Union, Workload
+from ...schema.cell_text import distinct
+from ...schema.domain import Countable
+from ...schema.schema_json import domain_to_json
+from ..run import Run
+from .worker_pool import JobSpec, PoolJob, SharedRows, WorkerPool
+
+MAX_POINTS = 100_000
+LOOKS = 50  # times, at most, that a run in this process lets its caller look around
+POLL_SECONDS = 0.1
+
+Key = tuple[str, float, float, int]  # algorithm, ε, δ, seed
+
+
+def is_error(value: Any) -> bool:
+    """Whether a value can be the error of a run: a number, or None where it is not defined."""
+    return value is None or isinstance(value, (int, float))
+
+
+@by_name
+class SweepPoint:
+    """One run of a sweep. `algorithm` is its name in the sweep, `settings` its parameters (None: by the plan).
+
+    state "done": `errors` are those of the last release by name, those against a population with the prefix
+    population_; `spent` is the ledger's total; `seconds` are the algorithm's own, and `memory` is its peak in bytes.
+    "refused": it cannot serve this problem at this budget, says `message`, by public numbers alone. "failed": it broke
+    off, and `message` says how.
+    """
+
+    algorithm: str
+    settings: Json
+    epsilon: float
+    delta: float
+    seed: int
+    state: str
+    message: str = ""
+    errors: dict[str, float | None] = field(default_factory=dict)
+    spent: Json = field(default_factory=dict)
+    seconds: float | None = None
+    memory: int | None = None
+    tag = Tag.PEEK
+
+    @property
+    def key(self) -> Key:
+        """The key that identifies this point within its sweep."""
+        return self.algorithm, self.epsilon, self.delta, self.seed
+
+    def to_json(self) -> Json:
+        """The point as a dictionary, as the files of a sweep hold it."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, told: Any, sound: Callable[[Any], bool] = is_error) -> "SweepPoint":
+        """The point that `to_json` wrote, with `sound` errors; InputError for anything else."""
+        number, whole = (int, float), (int, type(None))
+        kinds = (str, dict, number, number, int, str, str, dict, dict, (*number, type(None)), whole)
+        try:
+            point = cls(**told)
+            fits = all(isinstance(getattr(point, f.name), kind) for f, kind in zip(fields(cls), kinds, strict=True))
+            fits = fits and all(map(sound, point.errors.values()))
+            fits = fits and 0 < point.epsilon < math.inf and 0 <= point.delta < 1
+        except (TypeError, AttributeError):
+            fits = False
+        if not fits or point.state not in ("done", "refused", "failed"):
+            raise InputError(f"{str(told)[:80]} is not a point of a sweep")
+        return point
+
+
+@by_name
+class Case:
+    """A planned point: its algorithm, the algorithm's name, its budget and its seed."""
+
+    name: str
+    algorithm: Algorithm
+    budget: Budget
+    seed: int
+
+    @property
+    def key(self) -> Key:
+        """The algorithm, ε, δ and seed that identify the point."""
+        return self.name, self.budget.epsilon, self.budget.delta, self.seed
+
+    def point(self, state: str, **known: Any) -> SweepPoint:
+        """The point of this case in one of its states (done, refused, failed), with what else is `known` of it."""
+        return SweepPoint(
+            algorithm=self.name,
+            settings=parameter_values(self.algorithm),
+            epsilon=self.budget.epsilon,
+            delta=self.budget.delta,
+            seed=self.seed,
+            state=state,
+            **known,
+        )
+
+    def done(self, summary: Json) -> SweepPoint:
+        """The point of a finished run, from its `Run.to_json`."""
+        cost = {name: summary[name] for name in ("spent", "seconds", "memory")}
+        return self.point("done", errors=summary["final"], **cost)
+
+    def refused(self, problem: QueryRelease) -> SweepPoint | None:
+        """The point with the reason why the algorithm cannot run, from public numbers; None when it can."""
+        try:
+            make_plan(self.algorithm, problem, self.budget)
+        except InputError as error:
+            return self.point("refused", message=str(error))
+        return None
+
+
+def check_count(points: int) -> None:
+    """Raise InputError for a sweep of no points, or of too many."""
+    if not 1 <= points <= MAX_POINTS:
+        raise InputError(f"a sweep of {points:,} points is outside 1..{MAX_POINTS:,}")
+
+
+def cases(
+    algorithms: Mapping[str, Algorithm], problem: QueryRelease, budgets: Sequence[Budget], seeds: Sequence[int]
+) -> list[Case]:
+    """All points to run, in an order that shows a first one of every algorithm early.
+
+    All of the first seed come first; within a seed the middle budget, then its neighbours; within a budget the
+    algorithms by the time they are forecast to take. InputError for nothing to do, for too much and for repetitions.
+    """
+    check_count(len(algorithms) * len(budgets) * len(seeds))
+    if len(set(budgets)) < len(budgets) or len(set(seeds)) < len(seeds):
+        raise InputError("a budget or a seed of the sweep is named twice")
+    ordered = sorted(budgets, key=lambda b: (b.epsilon, b.delta))
+    middle = len(ordered) // 2
+    ordered = [ordered[i] for i in sorted(range(len(ordered)), key=lambda i: abs(i - middle))]
+    cost = {name: _seconds(algorithm, problem, ordered[0]) for name, algorithm in algorithms.items()}
+    names = sorted(algorithms, key=cost.__getitem__)
+    return [
+        Case(name=name, algorithm=algorithms[name], budget=budget, seed=seed)
+        for seed in seeds
+        for budget in ordered
+        for name in names
+    ]
+
+
+def _seconds(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> float:
+    try:
+        return forecast(algorithm, problem, budget)[0]
+    except InputError:
+        return 0.0  # it will refuse at once
+
+
+def sweep(
+    waiting: Iterable[Case],
+    problem: QueryRelease,
+    rows: Countable,
+    *,
+    pool: WorkerPool | None = None,
+    watch: Tick = lambda: None,
+) -> Iterator[SweepPoint]:
+    """The point of each case as soon as it is ready: run in this process, or by a pool's workers.
+
+    The numbers are those of a `Run` with the same seed, in both. Lazy: closing the generator, or an exception raised in
+    it, cancels what runs. A case that is refused or fails becomes a point, and the rest goes on. `watch` is called
+    now and then meanwhile, in this thread. The budgets' cautions are the caller's to show.
+    """
+    if pool is None:
+        for case in waiting:
+            yield case.refused(problem) or run_case(case, problem, rows, watch)
+        return
+    shared, running = SharedRows(rows), []
+    try:
+        for case in waiting:
+            if refused := case.refused(problem):
+                yield refused
+            else:
+                running.append((case, pool.submit(task(case, problem, shared), "sweep")))
+        while running:
+            watch()
+            running[0][1].wait(POLL_SECONDS)
+            for case, job in [pair for pair in running if pair[1].ended]:
+                running.remove((case, job))
+                yield point_of_job(case, job)
+    finally:
+        for _, job in running:
+            job.cancel()
+        shared.free()
+
+
+def task(case: Case, problem: QueryRelease, rows: SharedRows, population: Array | None = None) -> JobSpec:
+    """The job that runs a case in a pool's worker, on shared records."""
+    return JobSpec(
+        algorithm=case.algorithm,
+        problem=problem,
+        budget=case.budget,
+        seeds=(case.seed,),
+        block=rows.block,
+        population=population,
+    )
+
+
+def point_of_job(case: Case, job: PoolJob) -> SweepPoint:
+    """The point of a case whose job has ended; a cancelled one counts as failed."""
+    if job.state == "done":
+        return case.done(job.results[0].summary)
+    return case.point("failed", message=job.error or job.state)
+
+
+def run_case(case: Case, problem: QueryRelease, rows: Countable, watch: Tick = lambda: None) -> SweepPoint:
+    """The point of a case, run in this process."""
+    return run_made(case, partial(Run, case.algorithm, problem, rows, case.budget, seed=case.seed, every=seldom), watch)
+
+
+def run_made(
+    case: Case, make: Callable[[], Run], watch: Tick, found: Callable[[Run], Json] = Run.to_json
+) -> SweepPoint:
+    """The point of a case whose run `make` creates, as with a measured schema; an InputError refuses it.
+
+    `found` says what of the finished run is kept, in place of its summary. A bug ends the point with a message.
+    """
+    run = None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PrivacyWarning)
+            run = make()
+        for _ in run:
+            watch()
+        return case.done(found(run))
+    except Exception as error:  # noqa: BLE001 - a bug must end one point with a message, not the sweep
+        if run is None and isinstance(error, InputError):
+            return case.point("refused", message=str(error))
+        return case.point("failed", message=in_words(error))
+
+
+def seldom(rounds: int) -> int:
+    """The number of steps between two comparisons of a run with the truth."""
+    return max(1, math.ceil(rounds / LOOKS))
+
+
+def identity(problem: QueryRelease) -> Json:
+    """The identity of a sweep's task, from public facts only: sweeps with equal ones can be compared."""
+    return {
+        "n": problem.n,
+        "rows_per_person": problem.group,
+        "columns": list(problem.domain.names),  # their order is that of the cells
+        "schema": domain_to_json(problem.domain),
+        "queries": problem.workload.m,
+        "queries_sha256": _digest(_contents(problem.workload)),
+        "start_sha256": None if problem.start is None else _digest(_said(problem.start)),
+    }
+
+
+def rows_digest(rows: Countable) -> str:
+    """A digest of the records in any order; not for publishing, as it confirms a guess of the whole table.
+
+    All that a run sees of a table are these records, after the rows of each person were limited, in the cells of the
+    schema that `identity` names, in the order of its columns. Of records that were only counted, a digest of their
+    tables, and of the bytes of the source, as a run may count more tables of it.
+    """
+    if isinstance(rows, Counts):
+        tables = _digest(part for axes in sorted(rows.tables) for part in (np.array(axes), rows.tables[axes]))
+        source = "" if rows.source is None else rows.source.sha256
+        return hashlib.sha256(f"{tables}{source}".encode()).hexdigest() if source else tables
+    return _digest([rows.values, rows.weights])
+
+
+def table_digest(frame: pd.DataFrame, names: Sequence[str], unit: PrivacyUnit) -> str:
+    """A digest of a table as it is used where its schema is measured anew; not for publishing.
+
+    Args:
+        frame: the table as it was read.
+        names: the columns of the schema, in its order.
+        unit: the column that names people, which decides which rows count, and how many of each.
+
+    Returns:
+        The same text where headings and their order, types, cells, people and limit are the same, in any order of rows.
+
+    """
+    heads: list[Json] = []
+    columns: list[list[str | None]] = []
+    for place, name in enumerate(map(str, frame.columns)):
+        if name in (*names, unit.person):
+            cells = pd.Series(frame.iloc[:, place])
+            codes, texts = distinct(cells)
+            heads.append({"name": name, "type": str(cells.dtype)})
+            columns.append([None if code < 0 else texts[code] for code in codes.tolist()])
+    out = hashlib.sha256(json.dumps([heads, list(names), unit.person, unit.most_rows]).encode())
+    for line in sorted(map(json.dumps, zip(*columns, strict=True))):
+        out.update(f"{line}\n".encode())
+    return out.hexdigest()
+
+
+def still_to_run(planned: Iterable[Case], there: Collection[SweepPoint]) -> list[Case]:
+    """The cases without a point, or with a failed one; refused ones are final."""
+    settled = {point.key for point in there if point.state != "failed"}
+    return [case for case in planned if case.key not in settled]
+
+
+def time_left(elapsed: float, done: Iterable[SweepPoint], waiting: Iterable[Case]) -> str:
+    """The time left in words, from each algorithm's mean run time, or the mean of all for an unseen one."""
+    ran = [p for p in done if p.state == "done"]
+    if not ran:
+        return ""
+    seconds: dict[str, list[float]] = {}
+    for point in ran:
+        seconds.setdefault(point.algorithm, []).append(point.seconds or 0.0)
+    overall = sum(p.seconds or 0.0 for p in ran)
+    each = {name: sum(some) / len(some) for name, some in seconds.items()}
+    ahead = sum(each.get(case.name, overall / len(ran)) for case in waiting)
+    return f", {elapsed * ahead / max(overall, 1e-9):.0f} s left"
+
+
+def _said(start: Array | PublicStart) -> list[Array]:
+    """The arrays that identify a public start: itself, or its tables of pairs and their weights."""
+    if not isinstance(start, PublicStart):
+        return [start]
+    pairs = Marginals.all(start.domain, min(2, len(start.domain.names)))
+    return [start.answers(pairs), np.array([start.records, float(start.support)])]
+
+
+def _contents(workload: Workload) -> Iterator[Any]:
+    """The arrays that identify a workload's queries, given its schema."""
+    yield np.frombuffer(type(workload).__name__.encode(), dtype=np.uint8)
+    if isinstance(workload, Union):
+        for member, _ in workload.members:
+            yield from _contents(member)
+    elif isinstance(workload, Explicit):
+        yield workload.matrix
+    elif isinstance(workload, Marginals):
+        yield from (np.array(axes) for axes in workload.axes)
+    elif isinstance(workload, TableQueries):
+        yield from _contents(workload.base)
+        yield from (workload.matrix.data, workload.matrix.indices, workload.matrix.indptr)
+    else:
+        raise InputError(f"{type(workload).__name__} is not a set of questions that a sweep can compare")
+
+
+def _digest(arrays: Iterable[Array]) -> str:
+    out = hashlib.sha256()
+    for array in arrays:
+        kind = np.float64 if array.dtype.kind == "f" else np.int64
+        out.update(f"{array.shape}".encode() + np.ascontiguousarray(array, dtype=kind).tobytes())
+    return out.hexdigest()

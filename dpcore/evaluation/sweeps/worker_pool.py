@@ -1,0 +1,367 @@
+"""Worker processes that run jobs in turn between sessions, stream records, can be cancelled, and may die alone.
+
+Each data set is one read-only block of shared memory; a worker builds the Curator;
+only records and releases come back.
+"""
+
+import contextlib
+import math
+import signal
+import threading
+import time
+import warnings
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from multiprocessing.shared_memory import SharedMemory
+from typing import Any
+
+import numpy as np
+
+from ...accuracy.intervals.unbiased_tables import known
+from ...accuracy.promise_with_schema import promise_of_division
+from ...algorithms import Algorithm
+from ...algorithms.schema_measurement.measurement_plan import SchemaShare
+from ...core.errors import PrivacyWarning, in_words
+from ...core.types import Array, Axes, Json, by_name, frozen, value_object
+from ...data.sources.gathered_counts import Counts
+from ...data.sources.parallel_counting import spawned
+from ...models.releases import Release, UnbiasedAnswers
+from ...privacy.accounting import Budget
+from ...schema.domain import Countable, Rows
+from ..purposes import Purposes
+from ..run import Record, Run
+from .queue_forecast import Pace, seconds_before
+
+DRAWN_RECORDS = 300  # points of a convergence curve that a page draws
+REPORT_SECONDS = 0.1
+PATIENCE = 0.8  # seconds in which a worker must hear that its job is cancelled, before its process is ended
+
+
+@value_object
+class Block:
+    """The name of a block of shared memory, and how it is read: the shape and kind of its numbers.
+
+    Codes are int64, points and features float64. Where it holds counts, `tables` are the columns of each in turn.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    kind: str
+    tables: tuple[Axes, ...]
+
+
+class SharedRows:
+    """Grouped records, or counts of tables, in one `block` of shared memory; `free` gives the memory back."""
+
+    def __init__(self, rows: Countable) -> None:
+        whole = _packed(rows)
+        self._memory = SharedMemory(create=True, size=max(8, whole.nbytes))
+        np.ndarray(whole.shape, whole.dtype, self._memory.buf)[...] = whole
+        tables = tuple(rows.tables) if isinstance(rows, Counts) else ()
+        self.block = Block(self._memory.name, whole.shape, whole.dtype.name, tables)
+
+    def free(self) -> None:
+        """Give the block back to the operating system; running jobs keep their view until they end."""
+        self._memory.close()
+        with contextlib.suppress(FileNotFoundError):
+            self._memory.unlink()
+
+
+@by_name
+class JobSpec:
+    """An algorithm on a data set with a budget, once for each seed; public except for the block it names.
+
+    `every` and `path` are those of `Run`; without `every` there are as many records as a page draws. With `bounded`
+    what noisy tables say without bias comes back too, for intervals. With `schema` a part of the budget is for the
+    schema, and the algorithm has the rest. `purposes` makes of the rows what is asked of a release: `problem` is
+    of those that it does not hold out, and how each purpose is served takes the place of the summary's errors.
+    """
+
+    algorithm: Algorithm
+    problem: Any
+    budget: Budget
+    seeds: tuple[int, ...]
+    block: Block
+    population: Array | None = None
+    every: int | None = None
+    path: bool = False
+    bounded: bool = False
+    schema: SchemaShare | None = None
+    purposes: Callable[[Rows], Purposes] | None = None
+
+
+@frozen
+class Result:
+    """One finished (or cancelled) run: its summary as the command line writes it, its last release, its records.
+
+    `path`: what every step released, where the task asks for it; `known`: what noisy tables say, likewise.
+    """
+
+    summary: Json
+    release: Release
+    records: list[Record]
+    path: list[Release] = field(default_factory=list)
+    known: UnbiasedAnswers | None = None
+
+
+@dataclass(eq=False)
+class PoolJob:
+    """A submitted task: `state` is queued, running, done, cancelled or failed; the lists grow while it runs.
+
+    `seconds` were foreseen for it, None where nobody did; it `began` at a time of `time.monotonic`, and `took` as long.
+    """
+
+    task: JobSpec
+    seconds: float | None = None
+    session: str = ""
+    began: float = 0.0
+    took: float = 0.0
+    state: str = "queued"
+    error: str = ""
+    rounds: int = 0
+    records: list[Record] = field(default_factory=list)
+    results: list[Result] = field(default_factory=list)
+    _ended: threading.Event = field(default_factory=threading.Event)
+    _cancelled: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the job has ended and will add nothing more."""
+        return self._ended.is_set()
+
+    @property
+    def progress(self) -> float:
+        """The share of the work that is done, 0 to 1."""
+        if self.ended:
+            return 1.0
+        current = self.records[-1].t / self.rounds if self.records and self.rounds else 0.0
+        return min(1.0, (len(self.results) + current) / len(self.task.seeds))
+
+    def cancel(self) -> None:
+        """Ask the worker to stop between two steps; within a long step its process is ended, and there is no result."""
+        self._cancelled.set()
+
+    def wait(self, seconds: float) -> bool:
+        """Whether the job ended within `seconds`, after waiting for it."""
+        return self._ended.wait(seconds)
+
+    def end(self, state: str, error: str = "") -> None:
+        """Set the job's final state and error."""
+        self.took = time.monotonic() - self.began if self.began else 0.0
+        self.state, self.error = state, error
+        self._ended.set()
+
+
+class WorkerPool:
+    """A pool of `workers` processes, each fed by a thread. Sessions take turns; a session's jobs run in order."""
+
+    def __init__(self, workers: int = 2) -> None:
+        self._waiting: dict[str, deque[PoolJob]] = {}
+        self._turns: dict[str, int] = {}  # when a session last had its turn
+        self._turn = 0
+        self._running: set[PoolJob] = set()
+        self._changed = threading.Condition()
+        self._closed = False
+        self.pace = Pace()
+        self._threads = [threading.Thread(target=self._serve, daemon=True, name=f"pool-{i}") for i in range(workers)]
+        for thread in self._threads:
+            thread.start()
+
+    def submit(self, task: JobSpec, session: str, seconds: float | None = None) -> PoolJob:
+        """Queue a task for a session; `seconds` are what it was foreseen to take."""
+        job = PoolJob(task, seconds, session)
+        with self._changed:
+            self._waiting.setdefault(session, deque()).append(job)
+            self._changed.notify()
+        return job
+
+    def before(self, session: str, jobs: int) -> float:
+        """Return the seconds that jobs of other sessions take before so many of this one are done; roughly."""
+        with self._changed:
+            now = time.monotonic()
+            running = [
+                max(self.pace.expect(job.seconds) - (now - job.began), 0.0)
+                for job in self._running
+                if job.session != session
+            ]
+            waiting = [
+                [self.pace.expect(job.seconds) for job in queue if not job._cancelled.is_set()]
+                for name, queue in self._waiting.items()
+                if name != session
+            ]
+        return seconds_before(jobs, running, waiting, len(self._threads))
+
+    def close(self) -> None:
+        """Stop the workers; running jobs are cancelled, queued ones fail."""
+        with self._changed:
+            self._closed = True
+            for job in (job for jobs in self._waiting.values() for job in jobs):
+                job.end("failed", "the server is stopping")
+            self._waiting.clear()
+            for job in tuple(self._running):
+                job.cancel()
+            self._changed.notify_all()
+        for thread in self._threads:
+            thread.join(timeout=10)
+
+    def _next(self) -> PoolJob | None:
+        with self._changed:
+            while not self._waiting and not self._closed:
+                self._changed.wait()
+            if self._closed:
+                return None
+            session = min(self._waiting, key=lambda s: self._turns.get(s, 0))  # whose last turn is longest ago
+            job = self._waiting[session].popleft()
+            if not self._waiting[session]:
+                del self._waiting[session]
+            self._turns = {s: turn for s, turn in self._turns.items() if s in self._waiting or self._running}
+            self._turns[session] = self._turn = self._turn + 1
+            self._running.add(job)
+            job.began = time.monotonic()
+            return job
+
+    def _serve(self) -> None:
+        process, pipe = spawned(_work)
+        while job := self._next():
+            try:
+                if job._cancelled.is_set():
+                    job.end("cancelled")
+                else:
+                    _follow(job, pipe, process)
+            except (EOFError, OSError):
+                process.join(timeout=5)
+                words = f"the worker process ended unexpectedly (exit code {process.exitcode}); try again"
+                job.end("cancelled" if job._cancelled.is_set() else "failed", words)
+                pipe.close()
+                process, pipe = spawned(_work)
+            finally:
+                with self._changed:
+                    self._running.discard(job)
+                    if job.state == "done":
+                        self.pace.note(job.seconds, job.took)
+        process.kill()  # it is idle, or still starting: there is nothing to wait for
+        process.join()
+        pipe.close()
+
+
+def _follow(job: PoolJob, pipe: Connection, process: BaseProcess) -> None:
+    """Send a job to a worker and add its records to the job until the worker says how it ended."""
+    job.state = "running"
+    pipe.send(job.task)
+    told, until = False, math.inf
+    while True:
+        if not pipe.poll(0.05):
+            if job._cancelled.is_set() and not told:
+                pipe.send("cancel")
+                told, until = True, time.monotonic() + PATIENCE
+            elif time.monotonic() > until:
+                process.kill()  # no other way to end one long step
+            continue
+        kind, content = pipe.recv()
+        if kind == "stopping":
+            until = math.inf
+        elif kind == "records":
+            job.records = [*job.records, *content]
+        elif kind == "rounds":
+            job.rounds, job.records = content, []
+        elif kind == "result":
+            job.results.append(content)
+        else:
+            job.end(kind, content)
+            return
+
+
+def _work(pipe: Connection) -> None:
+    """Run tasks in a worker process until it is asked to stop: receive one, stream its results, say how it ended."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle: it stops the workers
+    warnings.simplefilter("ignore", PrivacyWarning)  # the page shows cautions itself
+    with contextlib.suppress(EOFError, BrokenPipeError):  # the server is gone, and nobody listens any more
+        while (task := pipe.recv()) is not None:
+            if task == "cancel":  # came too late for the job before
+                continue
+            try:
+                pipe.send((_run_attached(task, pipe), ""))
+            except Exception as error:  # noqa: BLE001 - a bug must end one job with a message, not the server
+                pipe.send(("failed", in_words(error)))
+
+
+def _run_attached(task: JobSpec, pipe: Connection) -> str:
+    """Run a task on a read-only view of its block, which is released afterwards."""
+    block = SharedMemory(task.block.name)
+    try:
+        whole = np.ndarray(task.block.shape, task.block.kind, block.buf)
+        whole.flags.writeable = False
+        rows = _unpacked(task, whole)
+        del whole
+        return _run_all(task, rows, pipe)
+    finally:
+        with contextlib.suppress(UnboundLocalError):
+            del rows
+        with contextlib.suppress(BufferError):  # after an error its traceback still holds a view
+            block.close()
+
+
+def _packed(rows: Countable) -> Array:
+    """The codes and weights side by side (r, d + 1), or all tables one after another, as one array."""
+    if isinstance(rows, Counts):
+        return np.concatenate(list(rows.tables.values()))
+    kind = "float64" if rows.values.dtype.kind == "f" else "int64"
+    return np.column_stack([rows.values, rows.weights]).astype(kind)
+
+
+def _unpacked(task: JobSpec, whole: Array) -> Countable:
+    """The records that `_packed` put into a block; counts lack their source, whose file only the parent reads."""
+    tables = task.block.tables
+    if not tables:
+        return Rows(whole[:, :-1], whole[:, -1])
+    domain = task.problem.domain
+    ends = np.cumsum([domain.cells(axes) for axes in tables])
+    return Counts(domain, task.problem.n, dict(zip(tables, np.split(whole, ends[:-1]), strict=True)))
+
+
+def _run_all(task: JobSpec, rows: Any, pipe: Connection) -> str:
+    heard = time.monotonic()
+    purposes = None if task.purposes is None else task.purposes(rows)
+    rows = rows if purposes is None else purposes.train
+
+    def cancelled() -> bool:
+        """Whether the parent has cancelled the job; asks it now and then only, because every look costs."""
+        nonlocal heard
+        due = time.monotonic() - heard >= REPORT_SECONDS
+        heard = time.monotonic() if due else heard
+        if due and pipe.poll() and pipe.recv() == "cancel":
+            pipe.send(("stopping", None))
+            return True
+        return False
+
+    def watch() -> None:
+        if cancelled():
+            raise InterruptedError
+
+    every = task.every or (lambda rounds: max(1, rounds // DRAWN_RECORDS))
+    how: Json = {"population": task.population, "every": every, "path": task.path, "stop": cancelled}
+    if task.schema is not None:
+        division, how["plan"] = task.schema.planned(task.algorithm, task.problem, task.budget, exact=False)
+        how["whole"] = promise_of_division(division)
+    for seed in task.seeds:
+        run = Run(task.algorithm, task.problem, rows, task.budget, seed=seed, **how)
+        pipe.send(("rounds", run.plan["rounds"]))
+        fresh, reported = [], time.monotonic()
+        for record in run:
+            fresh.append(record)
+            if time.monotonic() - reported > REPORT_SECONDS:
+                pipe.send(("records", fresh))
+                fresh, reported = [], time.monotonic()
+        if run.release is not None:
+            told = known(run.release, run.measured, task.problem.domain) if task.bounded else None
+            try:
+                summary = run.to_json() if purposes is None else purposes.summary(run, watch)
+            except InterruptedError:
+                return "cancelled"
+            pipe.send(("result", Result(summary, run.release, run.records, run.path, told)))
+        if run.stopped:
+            return "cancelled"
+    return "done"

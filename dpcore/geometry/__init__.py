@@ -1,1 +1,0 @@
-"""Points and distances: regions, transport between weighted points, samples of points."""

@@ -1,1 +1,0 @@
-"""Intervals for the answers of a release, from public numbers alone, never from a record."""

@@ -1,1 +1,0 @@
-"""Convex losses of single records, and the risks that sum them."""

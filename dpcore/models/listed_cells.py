@@ -1,0 +1,34 @@
+"""Log-linear distributions on listed cells. Sees answers, never records."""
+
+import numpy as np
+
+from ..core.types import Array
+from ..queries import Workload
+from ..schema.domain import Domain
+from .junction_tree import JunctionTree
+from .releases import Histogram
+from .tree_model import Tree
+
+
+class Cells(Tree):
+    """The family D ∝ exp(θ) over the k possible cells of a domain, one clique: θ and beliefs D are vectors (k,)."""
+
+    def __init__(self, domain: Domain) -> None:
+        super().__init__(domain, JunctionTree(domain.shape, (tuple(range(len(domain.shape))),), (-1,)))
+
+    def reader(self, workload: Workload) -> Workload:
+        """The reader of a workload's answers from beliefs: the workload, as beliefs are the distribution D."""
+        return workload
+
+    def normalise(self, theta: Array) -> tuple[float, Array]:
+        """The log normaliser and D (k,) of potentials θ (k,)."""
+        D = theta if self._zeros is None else theta + self._zeros
+        top = D.max()
+        D = D - top
+        total = np.exp(D, out=D).sum()
+        D /= total
+        return float(np.log(total) + top), D
+
+    def release(self, beliefs: Array) -> Histogram:
+        """The distribution to release, as shares of all cells."""
+        return Histogram(self.domain, beliefs)

@@ -1,0 +1,211 @@
+"""The models of algorithms that tilt a distribution: log-linear families on a junction tree.
+
+They hold any number of columns, as long as the cliques stay small; one clique of all columns is all cells (`Cells`).
+See answers, never records.
+"""
+
+from collections.abc import Collection, Iterator
+from functools import cached_property
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ..core.errors import InputError
+from ..core.types import Array
+from ..problems import PublicStart
+from ..queries import Marginals, Workload
+from ..schema.domain import Domain, projected
+from .graphical_model import Graphical, by_clique, divided, tables_under
+from .junction_tree import JunctionTree, junction_tree
+from .releases import Release
+
+
+class Support(NamedTuple):
+    """Where a model holds a query: a clique's number, its axes in an order, the query's cells, and their values.
+
+    In the clique's table with its axes in that `order` the query's columns come first, of which `cells` are the query's
+    support. The values `q` are 1.0 for an indicator.
+    """
+
+    part: int
+    order: list[int]
+    cells: tuple[Any, ...]
+    q: Array | float
+
+
+class Tree:
+    """The family D ∝ exp(Σ_C θ_C(x_C)) on a junction tree's cliques C. All θ_C, and all D_C, are one vector (size,).
+
+    Beliefs D_C fall into one table for each of the `cliques`; each sums to 1. What the
+    domain's constraints forbid has no mass, whatever θ says of it.
+
+    One pass up and one down the tree give log Z and all clique marginals exactly, in log space along separators, so
+    that no potential, however large or −∞, overflows or underflows where it matters. Source: Lauritzen, Spiegelhalter
+    1988; Jensen, Lauritzen, Olesen 1990 (division by separators).
+    Where a table of a constraint lies in no clique of `junction`, the tree is made anew so that all do.
+    """
+
+    def __init__(self, domain: Domain, junction: JunctionTree) -> None:
+        if any(junction.home(axes) is None for axes in domain.zeros):
+            junction = junction_tree(junction.shape, [*junction.cliques, *domain.zeros])
+        self.domain, self.junction = domain, junction
+        self.size, self.cliques = junction.cells, junction.cliques
+        # Of each clique: which of its axes are not the separator's.
+        pairs = list(zip(junction.cliques, junction.separators, strict=True))
+        self._own = [tuple(i for i, a in enumerate(clique) if a not in sep) for clique, sep in pairs]
+        self._readers: WeakKeyDictionary[Workload, TreeReader] = WeakKeyDictionary()
+
+    @cached_property
+    def _zeros(self) -> Array | None:
+        """The potentials (size,) of the constraints: −∞ for impossible cells, 0 elsewhere; None without
+        constraints.
+        """
+        if not self.domain.zeros:
+            return None
+        out, tree = np.zeros(self.size), self.junction
+        for axes, allowed in self.domain.zeros.items():
+            home: int = tree.home(axes)  # type: ignore[assignment]
+            tree.table(out, home)[...] += np.where(allowed.reshape(tree.spread(axes, home)), 0.0, -np.inf)
+        return out
+
+    def reader(self, workload: Workload) -> "TreeReader":
+        """The reader of a workload's answers from beliefs; InputError where a table lies in no clique."""
+        found = self._readers.get(workload)
+        if found is None:
+            found = self._readers[workload] = TreeReader(self, workload)
+        return found
+
+    def normalise(self, theta: Array) -> tuple[float, Array]:
+        """The log normaliser and beliefs (cells,) of potentials θ (cells,): each clique's marginal table,
+        summing to 1.
+        """
+        tree, count = self.junction, len(self.junction.cliques)
+        if self._zeros is not None:
+            theta = theta + self._zeros
+        sums, beliefs = list(tree.tables(theta)), np.empty(self.size)
+        out, masses = tree.tables(beliefs), [np.empty(0)] * count
+        log_z = 0.0
+        with np.errstate(divide="ignore"):
+            for i in range(count - 1, -1, -1):  # towards the root: what lies below each separator
+                top = sums[i].max(axis=self._own[i], keepdims=True)
+                top[top == -np.inf] = 0.0
+                np.exp(np.subtract(sums[i], top, out=out[i]), out=out[i])
+                masses[i] = out[i].sum(axis=self._own[i], keepdims=True)
+                message = np.log(masses[i]) + top
+                if i == 0:
+                    log_z = float(message.item())
+                else:
+                    parent = tree.parents[i]
+                    sums[parent] = sums[parent] + self._widened(message, i)
+        np.divide(out[0], masses[0], out=out[0])
+        for i in range(1, count):
+            above = self._narrowed(out[tree.parents[i]], i)
+            np.multiply(out[i], divided(above, masses[i]), out=out[i])
+        return log_z, beliefs
+
+    def potentials(self, start: PublicStart) -> Array:
+        """The potentials θ (size,) of a public distribution's projection, Π_C D_0(x_C) / Π_S D_0(x_S) over
+        separators S.
+
+        Of all distributions on the tree it is the one nearest to D_0; what lies in no clique, it does not keep.
+        """
+        tree = self.junction
+        out = start.answers(Marginals.over(self.domain, tree.cliques))
+        with np.errstate(divide="ignore"):
+            np.log(out, out=out)
+        for i, table in enumerate(tree.tables(out)):
+            if sep := tree.separators[i]:
+                above = start.answers(Marginals.over(self.domain, [sep]))
+                table -= np.log(np.where(above > 0, above, 1)).reshape(tree.spread(sep, i))
+        return out
+
+    def support(self, workload: Workload, j: int) -> Support:
+        """The clique and the cells that query j is read off, with its values; InputError where no clique holds it."""
+        axes, cells, q = workload.support(j)
+        if (part := self.junction.home(axes)) is None:
+            raise InputError(f"no clique of the model holds {' × '.join(self.domain.names[a] for a in axes)}")
+        clique = self.cliques[part]
+        if isinstance(q, Array):
+            q = q.reshape(*q.shape, *[1] * (len(clique) - len(axes)))
+        return Support(part, sorted(range(len(clique)), key=lambda i: clique[i] not in axes), cells, q)
+
+    def add_query(self, theta: Array, workload: Workload, j: int, amount: float) -> None:
+        """Add amount · q_j in place to the potentials θ (size,), touching only the support of q_j."""
+        at = self.support(workload, j)
+        self.junction.table(theta, at.part).transpose(at.order)[at.cells] += amount * at.q
+
+    def tour(self, beliefs: Array, parts: Collection[int]) -> Iterator[tuple[int, Array]]:
+        """Each of these cliques' tables once, from the root down one branch after another and up again.
+
+        What was changed is passed on along separators, by the ratio of the marginal after and before, to the next
+        clique on the way, and at the end to all. Source: Jiroušek, Přeučil 1995 (proportional fitting on trees).
+        """
+        tree, tables = self.junction, self.junction.tables(beliefs)
+        busy = set(parts)
+        for i in range(len(tree.cliques) - 1, 0, -1):  # and all on the way to them
+            if i in busy:
+                busy.add(tree.parents[i])
+
+        def visit(i: int) -> Iterator[tuple[int, Array]]:
+            if i in parts:
+                yield i, tables[i]
+            for child in tree.children[i]:
+                if child in busy:
+                    self._pass(tables, child, down=True)
+                    yield from visit(child)
+                    self._pass(tables, child, down=False)
+
+        yield from visit(0)
+        for i in range(1, len(tree.cliques)):
+            self._pass(tables, i, down=True)
+
+    def _pass(self, tables: tuple[Array, ...], i: int, *, down: bool) -> None:
+        """Make clique i agree with its parent (down), or the parent with it."""
+        parent = self.junction.parents[i]
+        above, below = self._narrowed(tables[parent], i), tables[i].sum(axis=self._own[i], keepdims=True)
+        table = tables[i if down else parent]
+        table *= divided(above, below) if down else self._widened(divided(below, above), i)
+
+    def release(self, beliefs: Array) -> Release:
+        """The distribution to release for beliefs, which answers any tables and draws rows."""
+        return Graphical(self.domain, self.junction, beliefs)
+
+    def _widened(self, message: Array, i: int) -> Array:
+        """The message of clique i about its separator, shaped to add to its parent's table."""
+        tree = self.junction
+        return message.reshape(tree.spread(tree.separators[i], tree.parents[i]))
+
+    def _narrowed(self, belief: Array, i: int) -> Array:
+        """The parent's belief on the separator of clique i, shaped to multiply the clique's table."""
+        tree, sep = self.junction, self.junction.separators[i]
+        return projected(belief, tree.cliques[tree.parents[i]], sep).reshape(tree.spread(sep, i))
+
+
+class TreeReader:
+    """A reader of a workload's answers from a tree's beliefs, and its adjoint. Every table must lie in a clique.
+
+    It does not hold the workload, which a tree remembers its reader by for as long as the workload lives.
+    """
+
+    def __init__(self, tree: Tree, workload: Workload) -> None:
+        base = tables_under(workload)
+        self._size, self._matrix, self._cells = tree.size, workload.matrix, base.m
+        self._parts, outside = by_clique(tree.junction, base)
+        if outside:
+            raise InputError(f"no clique of the model holds {' × '.join(base.columns[outside[0]])}")
+
+    def answers(self, D: Array) -> Array:
+        """The answers ⟨q_j, D⟩ (m,) from beliefs (size,)."""
+        out = np.empty(self._cells)
+        for place, local, target in self._parts:
+            out[target] = local.answers(D[place])
+        return out if self._matrix is None else self._matrix @ out
+
+    def adjoint(self, w: Array) -> Array:
+        """The potentials (cells,) that represent the function Σ_j w_j q_j on the cells."""
+        w = w if self._matrix is None else self._matrix.T @ w
+        theta = np.zeros(self._size)
+        for place, local, target in self._parts:
+            theta[place] += local.adjoint(w[target])
+        return theta

@@ -1,1 +1,0 @@
-"""Readers of typed text as questions, workloads and tasks, for the command line and the pages alike."""

@@ -1,0 +1,133 @@
+"""The curator of raw cells while a schema is measured: it counts cells of public grids, and frequent categories."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from ...core.builtin_values import plain
+from ...core.errors import BudgetError, InputError
+from ...core.types import Array, Rng, Texts, frozen
+from ...schema.column_readings import READINGS
+from ...schema.column_texts import RawCells
+from .. import mechanisms
+from ..accounting.budget import Approximate, Gaussian, Pure
+from ..accounting.budget_meter import Plan
+from ..measurement import deviation, noise_scale
+from ..statistics.column_statistics import ColumnStatistic, KindCounts, Magnitudes, TreeCounts
+from .curator import Holder
+
+COUNTED: Final = (KindCounts, Magnitudes, TreeCounts)
+
+
+@frozen
+class Frequent:
+    """The categories whose noisy counts passed, sorted by text, and those counts, each at least `threshold`.
+
+    `missing` is the noisy count of missing cells, whatever it is.
+    """
+
+    texts: Texts
+    counts: Array
+    missing: float
+    threshold: float
+    stddev: float
+
+
+@frozen
+class NoisyCounts:
+    """Noisy counts as released, and the standard deviation of the noise on each of them."""
+
+    values: Array
+    stddev: float
+
+
+def passing(spend: Gaussian | Approximate, group: int) -> tuple[float, int, float]:
+    """The noise scale, m and threshold H of `ColumnCurator.frequent`, from public numbers alone."""
+    laplace = isinstance(spend, Approximate)
+    scale = 2 * group / spend.epsilon if laplace else math.sqrt(2) * group / spend.mu
+    low = int(scale // 4)
+    return scale, low, low + group + mechanisms.tail(scale, spend.failure / group, laplace)
+
+
+class ColumnCurator(Holder):
+    """The holder of a table's raw cells: it charges a ledger before it counts cells of one column.
+
+    Args: `columns`, one `RawCells` each, of the same n rows; all else as `Holder`. Rows in which neighbours differ are
+    replaced by others.
+    """
+
+    __slots__ = ("_columns",)
+
+    def __init__(self, columns: Sequence[RawCells], n: int, plan: Plan, rng: Rng, *, group: int = 1) -> None:
+        if any(cells.n != n for cells in columns):
+            raise InputError(f"a column has not the {n} rows of the others")
+        super().__init__(n, plan, rng, group)
+        self._columns = list(columns)
+
+    def read(self, column: int, how: str) -> None:
+        """Set how a column's cells are read from now on: a public choice, which touches no cell."""
+        place = self._place(column)
+        if (how := plain(how)) not in READINGS:
+            raise InputError(f"read={str(how)[:40]!r} is no reading")
+        self._columns[place] = replace(self._columns[place], read=how)
+
+    def count(self, column: int, statistic: ColumnStatistic, spend: Gaussian | Pure) -> NoisyCounts:
+        """Noisy counts of one column on a public grid, with every count released.
+
+        - Gaussian(μ): The noise is N(0, (bΔ₂/μ)²).
+        - Pure(ε): The noise is Laplace(bΔ₁/ε).
+
+        Raises BudgetError, before any row is read, when the plan does not allow the charge.
+        """
+        if type(statistic) not in COUNTED:
+            raise BudgetError(f"{type(statistic).__name__} is not a statistic with a derived sensitivity")
+        own = plain(statistic, (type(statistic),))
+        own.check()
+        paid, unit = self._paid(spend, (Gaussian, Pure)), 1 / self._group
+        place = self._place(column)
+        self._ledger.charge("count", paid)
+        counts = own.counts(self._columns[place])
+        noisy = self._noised(counts, noise_scale(own, paid, unit), paid, self._ledger.plan.exact)
+        return NoisyCounts(noisy, deviation(own, paid, unit))
+
+    def frequent(self, column: int, spend: Gaussian | Approximate) -> Frequent:
+        """The categories of one column whose noisy count reaches a threshold, sorted by their texts alone.
+
+        `spend` has a failure δ₀ > 0. Only values with a count above m, a quarter of the noise's scale, get noise,
+        N(0, (√2 b/μ)²) for Gaussian(μ) or Laplace(2b/ε₀) for Approximate(ε₀), and leave from H = m + b + t on, with
+        P(noise ≥ t) ≤ δ₀/b. Let neighbours x and x' differ in b replaced rows. At most b values have noise with x and
+        none with x', as each of them occurs there more often, and each has a count c ≤ m + b, so that it passes with
+        probability P(noise ≥ H − c) ≤ δ₀/b: one of them with δ_x ≤ δ₀. Let P' be the law given that none does, Q' and
+        δ_x' the same of x'; both are laws of the same values, whose counts differ by √2 b and 2b at most.
+        Gaussian(μ): P = (1 − δ₀)P' + δ₀P'', Q alike, and P', Q' are μ-GDP, hence μ²/2-zCDP: a δ₀-approximate
+        μ²/2-zCDP release. Approximate(ε₀): P' ≤ e^ε₀ Q', and P(E) − e^ε₀ Q(E) ≤ δ_x + (1 − δ_x) P'(E) −
+        (1 − δ_x') P'(E) ≤ max(δ_x, δ_x') ≤ δ₀, so it is (ε₀, δ₀)-DP.
+        The count of missing values is one more, which both tables have. It is released with noise as it is.
+        Source: Vadhan 2017, Theorem 3.5; Bun, Steinke 2016, section 8.
+        """
+        paid = self._paid(spend, (Gaussian, Approximate))
+        place = self._place(column)
+        if not paid.failure > 0:
+            raise InputError(
+                "delta=0: which values a column has cannot be measured, because a single one would show; list its "
+                "values, or choose delta > 0"
+            )
+        scale, low, threshold = passing(paid, self._group)
+        self._ledger.charge("frequent", paid)
+        cells = self._columns[place]
+        texts = sorted(text for text, count in cells.categories.items() if count > low)
+        counts = np.array([*(cells.categories[text] for text in texts), cells.missing], dtype=np.int64)
+        noisy = self._noised(counts, scale, paid, self._ledger.plan.exact)
+        kept = np.flatnonzero(noisy[:-1] >= threshold)
+        deviation = scale * (1.0 if isinstance(paid, Gaussian) else math.sqrt(2))
+        return Frequent(tuple(texts[i] for i in kept), noisy[kept], float(noisy[-1]), threshold, deviation)
+
+    def _place(self, column: int) -> int:
+        """The checked index of a column."""
+        place = plain(column)
+        if type(place) is not int or not 0 <= place < len(self._columns):
+            raise InputError(f"column={str(place)[:40]} is outside 0..{len(self._columns) - 1}")
+        return place

@@ -1,0 +1,190 @@
+"""The holders of rows: each charges its ledger first and touches its rows after.
+
+There is one for each kind of problem: `table_curator`, `point_curator`, `risk_curator`; and `column_curator` for
+columns before there is a schema. A new verb is a privacy review.
+"""
+
+from collections import Counter
+from typing import Any, ClassVar
+
+from ...core.builtin_values import plain
+from ...core.errors import BudgetError, InputError
+from ...core.types import Array, Kinds, Rng
+from ...data.sources.gathered_counts import Counts
+from ...schema.domain import Countable
+from .. import exact_samplers, mechanisms, noise_grid
+from ..accounting.budget import Approximate, BoundedRange, Budget, Gaussian, Pure, Spend, SubsampledGaussian
+from ..accounting.budget_meter import Charge, Ledger, Plan
+from ..measurement import MeasuredAnswers, Measurement, MeasurementRecorder, deviation, noise_scale
+from ..statistics.statistic import Statistic
+
+PLANNED = (Budget, Charge, Gaussian, BoundedRange, Pure, Approximate, SubsampledGaussian)
+
+
+def check_readable(rows: Countable, plan: Plan) -> None:
+    """Raise InputError where a plan reads single rows but only counts of tables are known."""
+    kinds = (c.statistic if isinstance(c.statistic, type) else type(c.statistic) for c in plan.charges)
+    if isinstance(rows, Counts) and any(issubclass(kind, Statistic) and kind.one_by_one for kind in kinds):
+        rows.refuse()
+
+
+class Holder:
+    """The base of curators: a ledger of what a plan allows to be asked of n rows, and the noise generator.
+
+    Args: `n`, the public number of rows; `plan`, what may be charged; `rng`, the noise; `group`, how many rows
+    neighbours may differ in (each sensitivity is that many times larger). Selections are drawn without rounding, from
+    the bits of `rng`, and with a plan that is `exact`, or promises δ = 0, so is noise; `exactly` says which laws were
+    drawn so, and how often. Rounded noise keeps no promise at δ = 0: last bits that one row's data allow and its
+    neighbour's do not have a likelihood ratio without bound, and nothing pays for them.
+    """
+
+    __slots__ = ("_exactly", "_group", "_ledger", "_n", "_plan", "_rng")
+
+    def __init__(self, n: int, plan: Plan, rng: Rng, group: int) -> None:
+        if not 1 <= (group := plain(group)) <= n:
+            raise InputError(f"group={group} is outside 1..{n}, the number of rows")
+        self._plan = plan
+        budget, charges = plain((plan.budget, plan.charges), PLANNED)
+        self._ledger = Ledger(Plan(budget, charges, exact=bool(plan.exact) or budget.delta == 0))
+        self._n, self._group, self._rng = n, group, rng
+        self._exactly: Counter[str] = Counter()
+
+    @property
+    def plan(self) -> Plan:
+        """The plan as it was given; the ledger holds its own copy of the charges, made at the start."""
+        return self._plan
+
+    @property
+    def ledger(self) -> Ledger:
+        """A copy of the ledger as of now; changing the copy gives no budget back."""
+        return self._ledger.statement(self._plan)
+
+    @property
+    def exactly(self) -> Counter[str]:
+        """The number of times that each law was drawn exactly, without rounding."""
+        return self._exactly.copy()
+
+    @property
+    def _pure(self) -> bool:
+        """Whether δ = 0 is promised, so that all that leaves lies on a public grid and is drawn exactly."""
+        return self._ledger.plan.budget.delta == 0
+
+    def _paid(self, spend: Any, payable: Kinds) -> Any:
+        """The spend, rebuilt from plain parts and checked against the payable kinds."""
+        if type(spend) not in payable:
+            names = " or ".join(kind.__name__ for kind in payable)
+            raise BudgetError(f"{type(spend).__name__} does not pay for this; it takes {names}")
+        return plain(spend, payable)
+
+    def _noised(self, values: Array, scale: float, spend: Spend, exactly: bool) -> Array:
+        """Values plus the noise that a spend pays for, Gaussian or Laplace; the caller has charged for it.
+
+        Drawn without rounding where `exactly`, for values that are whole numbers; else in floating point.
+        """
+        source, gaussian = exact_samplers if exactly else mechanisms, isinstance(spend, Gaussian)
+        if exactly:
+            self._exactly["Gaussian noise" if gaussian else "Laplace noise"] += 1
+        return (source.gaussian if gaussian else source.laplace)(values, scale, self._rng)
+
+
+class Curator(Holder):
+    """The holder of a problem's rows: it charges a ledger, then answers with noise from its generator.
+
+    Args: `rows`, grouped rows, or counts of their tables; all else as `Holder`. A class lists in `_measures` the
+    closed set of statistics that it measures, and in `_made_of` what those are made of beside numbers and arrays: every
+    question is made anew of such parts before a row is read, so that no code but the audit's meets a row. `step`
+    says on which public grid (`privacy.grid`) answers that are no counts were counted; what has no grid gets noise in
+    floating point, in an exact plan too, and is refused at δ = 0.
+    """
+
+    _measures: ClassVar[Kinds] = ()
+    _made_of: ClassVar[Kinds] = ()
+    __slots__ = ("_measured", "_rows", "_step", "_unit")
+
+    def __init__(self, rows: Any, n: int, plan: Plan, rng: Rng, *, group: int = 1) -> None:
+        if rows.n != n:
+            raise InputError(f"the problem has n={n} rows, the table has {rows.n}")
+        check_readable(rows, plan)
+        super().__init__(rows.n, plan, rng, group)
+        self._rows = rows
+        self._unit = self._n / self._group  # sensitivities are those of one record moving in n · P_n
+        self._measured = MeasurementRecorder()
+        self._step = 1.0
+
+    @property
+    def unit(self) -> float:
+        """The unit n, or n/b where neighbours differ in a group of b rows: sensitivities are divided by it."""
+        return self._unit
+
+    @property
+    def step(self) -> float:
+        """The step of the finest grid of answers, released or selected by, that are no counts; 1 for counts alone."""
+        return self._step
+
+    @property
+    def measured(self) -> list[MeasuredAnswers]:
+        """The noisy answers released so far and their standard errors, by workload, in new arrays."""
+        return self._measured.averages()
+
+    def affords(self, spend: Spend, times: int = 1) -> bool:
+        """Whether the plan still allows `times` of `spend`; decided from charges, so no row is touched."""
+        return self._ledger.fits(spend, times)
+
+    def measure(self, statistic: Statistic, spend: Gaussian | Pure | Approximate) -> Measurement:
+        """The statistic with noise added.
+
+        Raises BudgetError, before reading rows, where the budget does not suffice, and InputError at δ = 0 for a
+        statistic without a grid.
+
+        - Gaussian(μ): The noise is N(0, (bΔ₂/(nμ))²), for neighbours that differ in b rows (of one person).
+        - Pure(ε): The noise is Laplace(bΔ₁/(nε)), for neighbours that differ in b rows (of one person).
+        - Approximate(ε₀, δ₀): The votes get noise Laplace(bΔ₁/(nε₀)) on positive shares, which are released only from
+          the threshold H = (bΔ₁/(nε₀)) log(b/(2δ₀)) + b/n on, for neighbours that differ in b rows (the group). A
+          share of c ≤ b votes that the neighbour lacks reaches H with probability ½ e^{−(H − c/n) nε₀/(bΔ₁)} ≤ δ₀/b,
+          and there are b of them at the most: δ₀. Otherwise all such shares stay 0 on both sides, and the others
+          differ by bΔ₁/n in sum: ε₀. Source: Vadhan 2017, Theorem 3.5; Gonzalez et al. 2025, 4.2, where b = 1.
+        - Exact: n · value is whole numbers of steps of a public grid (1 for counts). It gets the same noise, of scale
+          bΔ₂/μ or bΔ₁/ε, without rounding. Their sum is rounded to a public step and divided by n, which is public:
+          a function of the noisy answer, so that it keeps the same promise (`exact`).
+        """
+        own, paid = self._check(statistic, self._measures, spend)
+        if self._pure:
+            noise_grid.require(own)
+        self._ledger.charge("measure", paid)
+        own, values = self._noisy(own, paid)
+        # With it goes what was asked and paid, as given: what was made of that is held by nobody outside.
+        out = Measurement(values, deviation(own, paid, self.unit), statistic, spend)
+        self._measured.add(out, own)
+        return out
+
+    def _check(self, question: Any, known: Kinds, spend: Any, payable: Kinds | None = None) -> tuple[Any, Any]:
+        """The statistic and the spend, rebuilt and checked; `payable` is the statistic's own list unless given."""
+        if type(question) not in known:
+            raise BudgetError(f"{type(question).__name__} is not a statistic with a derived sensitivity")
+        paid = self._paid(spend, payable or type(question).payable)
+        own = self._own(question)
+        own.check()
+        return own, paid
+
+    def _own(self, question: Any) -> Any:
+        """The statistic, rebuilt from plain parts so that no caller can change it afterwards."""
+        return plain(question, (type(question), *self._made_of))
+
+    def _noisy(self, statistic: Any, spend: Gaussian | Pure | Approximate) -> tuple[Any, Array]:
+        """The statistic, on its public grid where it has one, and its values with noise; already charged."""
+        if on_grid := noise_grid.gridded(statistic):
+            statistic, step, counted = self._on_grid(statistic)
+            self._step, values = min(self._step, step), counted / step
+        else:
+            step, values = float(self._n), statistic.value(self._rows)
+        scale = noise_scale(statistic, spend, step * self.unit / self._n)
+        noisy = self._noised(values, scale, spend, on_grid and self._ledger.plan.exact)
+        if isinstance(spend, Approximate):
+            threshold = mechanisms.tail(scale, spend.failure / self._group, True) + self._group / step
+            noisy = mechanisms.thresholded(values, noisy, threshold)
+        return statistic, statistic.postprocess(noisy * step / self._n)
+
+    def _on_grid(self, statistic: Any) -> tuple[Any, float, Array]:
+        """The statistic on its grid, the grid's step, and n times its value without rounding error."""
+        own, step = statistic.on_grid(self._n)
+        return own, step, own.value(self._rows.counted)

@@ -1,0 +1,24 @@
+"""Which curator holds the rows of a problem."""
+
+from typing import Any, Final
+
+from ...core.types import Rng
+from ...problems import PointRelease, QueryRelease, RiskMinimisation
+from ..accounting.budget_meter import Plan
+from .curator import Curator
+from .point_curator import PointCurator
+from .risk_curator import RiskCurator
+from .table_curator import TableCurator
+
+CURATORS: Final[dict[type, type[Curator]]] = {
+    QueryRelease: TableCurator,
+    PointRelease: PointCurator,
+    RiskMinimisation: RiskCurator,
+}
+
+
+def curator_of(problem: Any, rows: Any, plan: Plan, rng: Rng) -> Any:
+    """A new curator of a problem's `rows`, after their number and grouping were checked against the problem."""
+    if isinstance(problem, QueryRelease):
+        return TableCurator(rows, problem.n, plan, rng, group=problem.group, domain=problem.domain)
+    return CURATORS[type(problem)](rows, problem.n, plan, rng, group=problem.group)

@@ -1,0 +1,70 @@
+"""The curator of a risk: it measures gradients and minimisers, and draws parameters."""
+
+from dataclasses import replace
+from typing import Final
+
+from ...core.builtin_values import plain
+from ...core.errors import InputError
+from ...core.types import Array
+from ...problems.losses import Logistic, PiecewiseLinear, SquaredDistance
+from ...problems.regions import Ball, Box, Space
+from .. import mechanisms
+from ..accounting.budget import Approximate, BoundedRange, Gaussian, SubsampledGaussian
+from ..measurement import Measurement, deviation
+from ..samplers import SAMPLERS, objective
+from ..statistics.density_targets import PerturbedRisk, PlainRisk, RankError, RegularisedRisk, Target
+from ..statistics.gradients import MeanGradient, RegularisedMinimiser
+from .curator import Curator
+
+DRAWN: Final = (RegularisedRisk, PlainRisk, RankError, PerturbedRisk)
+
+
+class RiskCurator(Curator):
+    """The holder of the rows over which a risk is the mean loss."""
+
+    _measures = (MeanGradient, RegularisedMinimiser)
+    _made_of = (Ball, Box, Space, PiecewiseLinear, Logistic, SquaredDistance)
+    __slots__ = ()
+
+    def measure_sample(self, statistic: MeanGradient, spend: SubsampledGaussian) -> Measurement:
+        """The clipped sum (d,) over a Poisson sample of the rows with noise N(0, (zC)²), divided by rate · n.
+
+        Every row is in the sample with probability `rate`, independently; the expected size is public, the true one
+        is not. Raises InputError for groups, and BudgetError before any row is read.
+        """
+        own, paid = self._check(statistic, (MeanGradient,), spend, (SubsampledGaussian,))
+        if self.unit != self._n:
+            raise InputError("samples of rows are priced for single rows only; rows of one person cannot be protected")
+        self._ledger.charge("measure", paid)
+        counts = self._rng.binomial(self._rows.weights, paid.rate)
+        total = own.clipped_sum(self._rows.values, counts)
+        noisy = mechanisms.gaussian(total, paid.noise_multiplier * own.clip, self._rng)
+        values = noisy / (paid.rate * self._n)
+        return Measurement(values, deviation(own, paid, self._n), statistic, spend)
+
+    def draw_parameter(self, target: Target, sampler: str, spend: Gaussian | BoundedRange | Approximate) -> Array:
+        """A parameter (d,) drawn from the target's law by a sampler.
+
+        The error of the sampler (one of `samplers.SAMPLERS`), in total variation, is part of δ; at δ = 0 the sampler
+        draws on a public grid, without rounding. The time taken depends on the rows. Raises InputError and BudgetError
+        before any row is read.
+        """
+        law, paid = self._check(target, DRAWN, spend)
+        if isinstance(law, PerturbedRisk):
+            lam, sigma = law.settle(self._n, self.unit, paid)
+            self._ledger.charge("draw", paid)
+            return objective.solve(law, self._rows, lam, sigma, paid, self._rng)
+        if (sampler := plain(sampler)) not in SAMPLERS:
+            raise InputError(f"there is no sampler {sampler!r}; the samplers are {', '.join(SAMPLERS)}")
+        error = self._ledger.plan.budget.sampler_error(paid.failure)
+        k = law.k(self.unit, paid)
+        chosen = SAMPLERS[sampler]
+        if self._pure and chosen.lost is None:
+            raise InputError(f"delta=0: the sampler {sampler} draws in floating point; take the sampler grid or rank")
+        chosen.check(law, k, error, self._n)
+        self._ledger.charge("draw", paid)
+        if chosen.lost is not None:
+            self._exactly["exponential mechanism"] += 1
+        density = law.density(self._rows, self.unit, paid)
+        density = replace(density, k=density.k * chosen.kept(law, k, self._n))
+        return chosen.draw(density, error, self._rng)

@@ -1,0 +1,169 @@
+"""The curator of tables: it measures answers of workloads, and selects and draws queries."""
+
+from dataclasses import fields, replace
+from typing import Any, Final
+
+import numpy as np
+
+from ...core.builtin_values import plain
+from ...core.errors import BudgetError
+from ...core.numbers import ROOM
+from ...core.types import Array, Kinds, Rng
+from ...queries import Workload, sealed, sealed_domain
+from ...schema.domain import Countable, Domain
+from .. import exact_samplers, mechanisms, noise_grid
+from ..accounting.budget import BoundedRange, Pure
+from ..accounting.budget_meter import Plan
+from ..statistics.query_answers import Answers, CellAnswers, SignedErrors, SomeAnswers, WeightedTables
+from ..statistics.query_draws import AcceptProbabilities
+from ..statistics.residual_answers import Residuals
+from ..statistics.selection_scores import AbsoluteErrors, TableErrors, sparse_scales
+from ..statistics.votes import CodeVotes
+from .curator import Curator
+
+SCORED: Final = (SignedErrors, TableErrors)
+STREAMED: Final = (AbsoluteErrors,)
+FINE: Final = 2.0**-20  # of a row: the step to which errors are rounded in the sparse vector
+
+
+class TableCurator(Curator):
+    """The holder of a table's rows; with a `domain`, it refuses workloads of any other domain.
+
+    All is counted on twins of workloads that nobody outside holds.
+    """
+
+    _measures = (Answers, SomeAnswers, CellAnswers, WeightedTables, Residuals, CodeVotes)
+    __slots__ = ("_counts", "_domain", "_threshold")
+
+    def __init__(
+        self, rows: Countable, n: int, plan: Plan, rng: Rng, *, group: int = 1,
+        domain: Domain | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(rows, n, plan, rng, group=group)
+        self._domain = None if domain is None else sealed_domain(domain)
+        self._counts: dict[Workload, tuple[Workload, Array, float]] = {}  # by the twin
+        self._threshold: tuple[Pure, float, float] | None = None  # paid and not used up: spend, Δ, its noise
+
+    def select(self, score: SignedErrors | TableErrors, spend: BoundedRange | Pure) -> int:
+        """The index of a nearly largest score, chosen with noise of scale 2bΔ/(nε₀), b rows of one person.
+
+        - Pure(ε₀): Permute-and-flip, which is ε₀-DP.
+        - BoundedRange(ε₀): The exponential mechanism.
+
+        Raises BudgetError, before any row is read, when the plan does not allow the charge.
+        """
+        paid, scores, scale = self._scored("select", score, SCORED, spend, (BoundedRange, Pure))
+        if isinstance(paid, BoundedRange):
+            return int(self._drawn(scores, scale, 1)[0])
+        self._exactly["permute-and-flip"] += 1
+        return mechanisms.permute_and_flip(scores, scale, self._rng)
+
+    def draw_queries(self, score: SignedErrors, spend: BoundedRange, times: int = 1) -> Array:
+        """Independent signed queries (times,), each with probability ∝ exp(η · score), η = n ε₀/(2bΔ).
+
+        Neighbours differ in b rows (of one person). Each is a draw of the exponential mechanism, ε₀-bounded-range as
+        derived above, and has a cost of its own: they are independent given the public sums, so ρ = times · ε₀²/8.
+        Raises BudgetError, before any row is read, when the plan does not allow all the charges.
+        """
+        times = plain(times)
+        _, scores, scale = self._scored("draw_queries", score, (SignedErrors,), spend, (BoundedRange,), times)
+        return self._drawn(scores, scale, times)
+
+    def keep_draws(self, score: AcceptProbabilities, spend: BoundedRange) -> Array:
+        """Bits (s,), one for each drawn query: True, with the probability above, to keep it.
+
+        The bits are released. Each is B-bounded-range and has a cost of its own. Raises BudgetError, before any
+        row is read, when the plan does not allow all of them, or when `spend` is below B for this number of rows.
+        """
+        score, spend = self._check(score, (AcceptProbabilities,), spend, (BoundedRange,))
+        if spend.epsilon < (needs := score.needs(self.unit)):
+            raise BudgetError(f"keep_draws needs ε₀={needs:.6g} a bit, ε₀={spend.epsilon:.6g} is paid")
+        lost = score.lost(self._n)  # which raises before the charge
+        self._ledger.charge("keep_draws", spend, len(score.drawn))
+        self._exactly["coins"] += len(score.drawn)
+        workload, counts, _ = self._true_counts(score.workload)
+        return mechanisms.coins(score.rounded(workload, lost).value(counts / self._n), self._rng)
+
+    def above_threshold(self, errors: AbsoluteErrors, spend: Pure) -> int | None:
+        """The index in a batch of the first query whose error exceeds the level, by sparse vector; else None.
+
+        One noisy threshold, ν ~ Laplace(bΔ/(nε₁)), serves any number of queries, each with noise Laplace(2bΔ/(nε₂)),
+        for neighbours that differ in b rows (of one person), up to and with the first one above
+        (`mechanisms.first_above`); ε₀ = ε₁ + ε₂ is divided between both. While none is, the threshold stays in here for
+        the next batch, whose queries, answers and level may depend on what was released before; after one is, the next
+        call costs anew. Nothing else may be asked while it is in use, so that uses compose one after the other. Raises
+        BudgetError, before any row is read, when the plan does not allow the charge, or the threshold in use was paid
+        for by another spend or sensitivity.
+        """
+        errors, spend = self._check(errors, STREAMED, spend, (Pure,))
+        known = self._threshold
+        if known is None:
+            self._ledger.charge("above_threshold", spend)
+        elif known[:2] != (spend, errors.sensitivity):
+            raise BudgetError(f"the threshold in use was planned for {known[0]} at sensitivity {known[1]:g}")
+        values, blur, scale = self._blurred(errors, spend)
+        draw = exact_samplers.laplace if self._ledger.plan.exact else mechanisms.laplace
+        if known is None:
+            if draw is exact_samplers.laplace:
+                self._exactly["sparse vector"] += 1
+            known = self._threshold = (spend, errors.sensitivity, float(draw(np.zeros(1), blur, self._rng)[0]))
+        place = mechanisms.first_above(draw(values, scale, self._rng), known[2])
+        if place is not None:
+            self._threshold = None
+        return place
+
+    def _scored(
+        self, verb: str, score: Any, known: Kinds, spend: Any, payable: Kinds, times: int = 1
+    ) -> tuple[Any, Array, float]:
+        """The spend, charged before any row is read, the scores of exact counts, and the scale 2Δ/(unit ε₀) of a draw.
+
+        What rounding adds to a score, e at the most and from public numbers, adds 2e to Δ.
+        """
+        score, paid = self._check(score, known, spend, payable)
+        self._ledger.charge(verb, paid, times)
+        workload, counts, _ = self._true_counts(score.workload)
+        whole, room = score.in_counts(workload, self._n)
+        delta = (whole.sensitivity + 2 * room) * ROOM if whole.sensitivity > 0 else 0.0
+        return paid, whole.value(counts), 2 * delta / (self.unit / self._n * paid.epsilon)
+
+    def _drawn(self, scores: Array, scale: float, times: int) -> Array:
+        """Indices (times,) drawn by the exponential mechanism."""
+        self._exactly["exponential mechanism"] += times
+        return mechanisms.exponential(scores, scale, times, self._rng)
+
+    def _blurred(self, errors: AbsoluteErrors, spend: Pure) -> tuple[Array, float, float]:
+        """The errors as exact counts in steps of a public grid, and both noise scales in steps.
+
+        Rounding to the nearest step moves each error by half of it at most, so that between neighbours they move by at
+        most one step more.
+        """
+        workload, counts, _ = self._true_counts(errors.workload)
+        n = self._n
+        whole, room = errors.in_counts(workload, n)
+        delta = (whole.sensitivity + 2 * room + FINE) * ROOM
+        blur, scale = sparse_scales(delta * n / self.unit, spend.epsilon)
+        return np.rint(whole.value(counts) / FINE), blur / FINE, scale / FINE
+
+    def _on_grid(self, statistic: Any) -> tuple[Any, float, Array]:
+        if not statistic.of_answers:
+            return super()._on_grid(statistic)
+        workload, counts, step = self._true_counts(statistic.workload)
+        own = replace(statistic, workload=workload)
+        return own, step, own.value(counts)
+
+    def _true_counts(self, twin: Workload) -> tuple[Workload, Array, float]:
+        """A workload with its entries on the grid, its n · ⟨q_j, P_n⟩ without error, and the grid's step; once each."""
+        if twin not in self._counts:
+            own, step = noise_grid.workload_on_grid(twin, self._n)
+            self._step = min(self._step, step)
+            self._counts[twin] = (own, own.answers_of_rows(self._rows.counted), step)
+        return self._counts[twin]
+
+    def _own(self, question: Any) -> Any:
+        if self._threshold and type(question) not in STREAMED:
+            raise BudgetError("a threshold is in use: nothing else may be asked before a query is above it")
+        parts = {f.name: vars(question)[f.name] for f in fields(question)}
+        if "workload" not in parts:
+            return super()._own(question)
+        twin = sealed(parts.pop("workload"), self._domain)
+        return type(question)(workload=twin, **{name: plain(part) for name, part in parts.items()})

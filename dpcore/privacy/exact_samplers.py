@@ -1,0 +1,112 @@
+"""Gaussian and Laplace noise without rounding: real numbers, of which only the nearest step of a public grid is seen.
+
+A float near a noisy answer may not be reachable from every count, so that its last bits tell the count. Here a whole
+number plus real noise is rounded once, correctly, to a grid that depends on public numbers alone. The result is a
+function of the sum and of nothing else, so that it keeps whatever the real law promises: μ-GDP and ε-DP.
+
+The noise is ±K(k + x) steps of the grid, with a whole number k and a uniform x in [0, 1) of which 40 bits are drawn
+first. Floating point settles nearly all draws from these, with room for its rounding; where it does not, x gets more
+bits and the arithmetic more digits until they do.
+"""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ..core.errors import InputError
+from ..core.numbers import ROOM
+from ..core.types import Array, Rng
+from .exact_bernoulli import BITS, MORE, flips, settled
+
+WHOLE = 2.0**53  # up to which a float is every whole number
+SMALLEST, LARGEST = 2.0**-100, 2.0**58  # scales between which whole numbers and 64 bits hold every step
+STEPS = 2**20  # grid steps in the scale of the noise, at least
+FIRST = 40  # bits of x that are drawn at once
+Exponent = Callable[[Any, Any], Any]  # of k and x, in floats or fractions
+SLACK = 2.0**-30  # relative error of an acceptance probability: x is known to 2^-40 of a slope of at most 2^8
+
+
+def gaussian(counts: Array, scale: float, rng: Rng) -> Array:
+    """Whole numbers `counts` plus independent N(0, scale²) noise, each sum rounded to a step of a public grid.
+
+    μ-GDP with μ = Δ₂/scale for counts of ℓ2-sensitivity Δ₂. The deviation is larger by 10⁻⁶ of it at most. Raises
+    InputError for a scale that is too large. Source: Karney 2016, Algorithm N: k ≥ 0 by e^{−k/2}, x uniform, and both
+    are kept with probability exp(−(k(k − 1) + x(2k + x))/2), which makes e^{−(k + x)²/2} of them.
+    """
+    return _noisy(counts, scale, rng, 0.5, lambda k, x: (k * (k - 1) + x * (2 * k + x)) / 2)
+
+
+def laplace(counts: Array, scale: float, rng: Rng) -> Array:
+    """Whole numbers `counts` plus independent Laplace noise, each sum rounded to a step of a public grid.
+
+    ε-DP with ε = Δ₁/scale for counts of ℓ1-sensitivity Δ₁. All else as `gaussian`: k ≥ 0 by e^{−k}, kept by e^{−x}.
+    """
+    return _noisy(counts, scale, rng, 1.0, lambda k, x: x)
+
+
+def _noisy(counts: Array, scale: float, rng: Rng, rate: float, exponent: Exponent) -> Array:
+    """The counts plus ±K(k + x) steps, rounded to whole steps; e^{−rate k − exponent(k, x)} is the law of k and x."""
+    if scale == 0:  # the counts are the same for all records
+        return counts
+    if not 0 < scale < LARGEST:
+        raise InputError(f"exact noise of scale {scale:g} steps is outside [0, {LARGEST:g})")
+    part, power = math.frexp(max(scale, SMALLEST) * ROOM)  # the scale is part · 2^power, part in [½, 1)
+    step, wide = 2.0**power / (2 * STEPS), math.ceil(part * 2 * STEPS)
+    counts = np.clip(counts, -WHOLE, WHOLE)  # no two counts are farther apart for it, so no sensitivity grows
+    below = np.floor(counts / step)
+    rest = ((counts / step - below) * 2.0**FIRST).astype(np.int64) + 2 ** (FIRST - 1)  # half a step more: the nearest
+    return (below + _steps(rest.ravel(), wide, rng, rate, exponent).reshape(rest.shape)) * step
+
+
+def _steps(rest: Array, wide: int, rng: Rng, rate: float, exponent: Exponent) -> Array:
+    """The whole numbers ⌊rest/2^40 ± K(k + x)⌋ (s,), drawn until all are accepted."""
+    out, todo = np.empty(len(rest)), np.arange(len(rest))
+    while size := len(todo):
+        k, sign = _geometric(size, rate, rng), 2 * rng.integers(0, 2, size) - 1
+        x, word = rng.integers(0, 2**FIRST, size), rng.integers(0, 2**BITS, size)
+        p = np.exp(-exponent(k.astype(float), (x + 0.5) / 2.0**FIRST)) * 2.0**BITS
+        first = rest[todo] + sign * wide * x
+        cell = first >> FIRST
+        kept = (word + 1 <= p * (1 - SLACK)) & (cell == (first + sign * wide) >> FIRST)
+        refused = (word >= p * (1 + SLACK)) & (word > 0)
+        for i in np.flatnonzero(~(kept | refused)):
+            found = _settle(int(k[i]), int(x[i]), int(word[i]), int(rest[todo[i]]), int(sign[i]) * wide, rng, exponent)
+            if found is not None:
+                kept[i], cell[i] = True, found
+        out[todo[kept]] = (sign * wide * k + cell)[kept]
+        todo = todo[~kept]
+    return out
+
+
+def _geometric(size: int, rate: float, rng: Rng) -> Array:
+    """Independent whole numbers k ≥ 0 (size,), each with probability ∝ exp(−rate k)."""
+    k, alive = np.zeros(size, dtype=np.int64), np.arange(size)
+    while len(alive):
+        alive = alive[flips(np.full(len(alive), rate), rng)]
+        k[alive] += 1
+    return k
+
+
+def _settle(k: int, x: int, word: int, rest: int, slope: int, rng: Rng, exponent: Exponent) -> int | None:
+    """⌊rest/2^40 + slope · x⌋ if k and x are accepted, else None; `x` and `word` are the first bits of uniforms."""
+    bits = FIRST
+
+    def ends() -> tuple[Fraction, Fraction]:
+        """The ends of the interval that x lies in, once it has more bits."""
+        nonlocal x, bits
+        x, bits = x << MORE | int(rng.integers(0, 2**64, dtype=np.uint64)), bits + MORE
+        return Fraction(x, 2**bits), Fraction(x + 1, 2**bits)
+
+    def exponents() -> tuple[Fraction, Fraction]:
+        low, high = ends()
+        return Fraction(exponent(k, low)), Fraction(exponent(k, high))
+
+    if not settled(word, exponents, rng):
+        return None
+    while True:
+        one, other = (math.floor(Fraction(rest, 2**FIRST) + slope * end) for end in ends())
+        if one == other:
+            return one

@@ -1,0 +1,61 @@
+"""Quantiles by rank, drawn exactly on a public grid.
+
+The public interval is cut into 2^BITS cells of equal width. A row counts in the cell that it lies in, and an answer
+is the middle of a cell. Both depend on public ends and on one number each, so that no digit of an answer tells a row.
+Of rows in c cells at most, 2c + 1 pieces of the grid have one rank each: a piece is drawn with probability ∝ its
+number of cells times exp(−k|W − q|), without rounding (`mechanisms.exponential`), then one of its cells.
+
+Rounding moves the logarithm of a cell's weight by at most e = 2^−50(64 + k): that of a number of cells by 2^−52 of 28,
+the exponent by a few times 2^−53 of k. Each weight of two neighbours may be off by e, and so may each of their sums,
+so that likelihood ratios span 4e more. k is lowered by the share of ε₀ that this takes (`lost`).
+"""
+
+import numpy as np
+
+from ...core.errors import InputError
+from ...core.types import Array, Rng
+from ...problems.losses import PiecewiseLinear
+from .. import mechanisms
+from ..statistics.density_targets import Density, RankError, Target
+
+BITS = 40
+UNIT = 2.0**-50
+
+
+def refuses(target: Target) -> str | None:
+    """The reason why this sampler cannot draw from a target; None when it can."""
+    return None if isinstance(target, RankError) else "the sampler rank needs a target of ranks"
+
+
+def lost(_target: Target, k: float, n: int) -> float:
+    """The share of k that pays for rounding: 4e of ε₀ = 2k/unit, which is at least 2k/n."""
+    return 2 * UNIT * (64 + k) * n / k
+
+
+def cells(values: Array, low: float, high: float) -> Array:
+    """The cell of the public grid in which each value lies; beyond the ends the first or the last one."""
+    share = (np.clip(values, low, high) - low) / (high - low)
+    return np.minimum(np.floor(share * 2.0**BITS), 2.0**BITS - 1).astype(np.int64)
+
+
+def middle(cell: int, low: float, high: float) -> float:
+    """The middle of a cell of the public grid, from the number of the cell and public ends alone."""
+    return min(max(low + (high - low) * ((cell + 0.5) / 2.0**BITS), low), high)
+
+
+def draw(density: Density, _error: float, rng: Rng) -> Array:
+    """One exact draw (1,) from ∝ exp(−k|W(x) − q|) on the grid, W the share of rows in the cells up to that of x."""
+    risk, loss = density.risk, density.risk.loss
+    if not isinstance(loss, PiecewiseLinear):
+        raise InputError("a loss of two slopes is needed")
+    (low,), (high,) = density.region.corners
+    starts, place = np.unique(cells(risk.b, low, high), return_inverse=True)
+    W = np.append(0.0, np.cumsum(np.bincount(place, risk.counts))) / risk.n  # whole numbers, so summed without error
+    ends = np.concatenate([[0], starts, [2**BITS]])
+    size = np.diff(ends)
+    W, ends, size = W[size > 0], ends[:-1][size > 0], size[size > 0]
+    level = -loss.low / (loss.high - loss.low)
+    scores = np.log(size) - density.k * np.abs(W - level)
+    (piece,) = mechanisms.exponential(scores, 1.0, 1, rng)
+    cell = int(ends[piece] + rng.integers(size[piece]))
+    return np.array([middle(cell, float(low), float(high))])

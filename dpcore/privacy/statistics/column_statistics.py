@@ -1,0 +1,166 @@
+"""Counts of one column's raw cells on public grids, measured before there is a schema.
+
+Every row is in exactly one cell of a histogram, and in which one depends on that row's own cell of the table and
+on public things only. So replacing it takes one from a count and gives it to another: Δ₁ = 2, Δ₂ = √2; of `levels`
+histograms together Δ₁ = 2 · levels, Δ₂ = √(2 · levels). Of b rows at once, in one and the same histogram, up to b
+counts fall and b rise, or one by b: Δ₁ = 2b and Δ₂ = √2 b per level. Counts are whole numbers.
+"""
+
+import math
+from dataclasses import field
+from typing import Any
+
+import numpy as np
+
+from ...core.errors import InputError
+from ...core.types import Array, frozen, value_object
+from ...schema.column_texts import KINDS, RawCells
+from .statistic import Statistic
+
+LOWEST, HIGHEST = -30, 48  # powers of two: numbers closer to 0, or farther from it, are counted in the last cell
+MOST_LEAVES = 100_000
+FANOUT = 8  # children of a node
+
+
+def powers() -> Array:
+    """The edges of the public dyadic grid, increasing: −2^49 … −2^−30, 2^−30 … 2^49; 0 has the cell in the middle."""
+    up = 2.0 ** np.arange(LOWEST, HIGHEST + 2)
+    return np.concatenate([-up[::-1], up])
+
+
+class _Histogram(Statistic):
+    """The base of statistics that count rows in disjoint cells: one histogram, or one for each of `levels`."""
+
+    levels: Any = 1  # number of histograms
+
+    @property
+    def l1(self) -> float:
+        """The ℓ1-sensitivity Δ₁ of the counts to one replaced row."""
+        return 2.0 * self.levels
+
+    @property
+    def l2(self) -> float:
+        """The ℓ2-sensitivity Δ₂ of the counts to one replaced row."""
+        return math.sqrt(2 * self.levels)
+
+
+@value_object
+class Nodes(_Histogram):
+    """The sensitivity of a number of histograms, for a plan that does not know yet which ones they are."""
+
+    levels: int = field()  # never the 1 of the base
+
+
+@frozen
+class KindCounts(_Histogram):
+    """The numbers of missing values, whole numbers, other numbers, days in each order, and other texts (KINDS,)."""
+
+    def counts(self, cells: RawCells) -> Array:
+        """The counts (KINDS,) of values of each kind."""
+        return cells.kinds.reshape(KINDS)
+
+
+@frozen
+class Categories(_Histogram):
+    """The count of each category: a histogram over all texts, most of them empty.
+
+    A replaced row takes one from a count and gives it to another: Δ₁ = 2, Δ₂ = √2. Which texts occur at all
+    is not public, so that only `frequent`, with its threshold, releases them; it derives what that costs.
+    """
+
+
+class _Binned(_Histogram):
+    """Numbers counted in the cells of a public grid; other and missing values share the last cell."""
+
+    whole: bool
+
+    def _leaves(self, cells: RawCells, edges: Array) -> Array:
+        """The counts (edges − 1 + 1,): v is in cell i for edges[i] ≤ v < edges[i+1], else in the nearest.
+
+        With `whole` a number that is not whole counts as none.
+        """
+        v, k = cells.numbers, len(edges) - 1
+        none = np.isnan(v) | ((v != np.floor(v)) if self.whole else False)
+        place = np.clip(np.searchsorted(edges, v, side="right") - 1, 0, k - 1)
+        place = np.append(np.where(none, k, place), k)
+        return np.bincount(place, np.append(cells.counts, cells.empty), k + 1).astype(np.int64)
+
+
+@frozen
+class Magnitudes(_Binned):
+    """Counts of numbers by sign and power of two, then of everything else: the bins of `powers` and one more."""
+
+    whole: bool = False
+
+    def counts(self, cells: RawCells) -> Array:
+        """The counts (2 · 79 + 1 + 1,), in order of the numbers."""
+        return self._leaves(cells, powers())
+
+
+@frozen
+class TreeCounts(_Binned):
+    """Counts on all levels of a tree over the cells between public increasing `edges`, from the root's children down.
+
+    The last leaf is for what is no number. A row is in one node of every level: Δ₁ = 2L, Δ₂ = √(2L) for L levels.
+    """
+
+    edges: Array
+    whole: bool = False
+
+    def check(self) -> None:
+        """Raise InputError unless edges are finite and increase, and not too many."""
+        e = self.edges
+        if e.ndim != 1 or not 2 <= len(e) <= MOST_LEAVES or not np.isfinite(e).all() or not (np.diff(e) > 0).all():
+            raise InputError(f"edges of shape {e.shape} must be 2..{MOST_LEAVES:,} increasing finite numbers")
+
+    @property
+    def levels(self) -> int:
+        """The number of levels L for which FANOUT^L leaves are enough."""
+        return max(1, math.ceil(math.log(len(self.edges)) / math.log(FANOUT) - 1e-9))
+
+    def counts(self, cells: RawCells) -> Array:
+        """The counts of all levels, one after the other, the leaves (FANOUT^L,) last."""
+        leaves = np.zeros(FANOUT**self.levels, dtype=np.int64)
+        found = self._leaves(cells, self.edges)
+        leaves[: len(found)] = found
+        return np.concatenate([leaves.reshape(FANOUT**level, -1).sum(axis=1) for level in range(1, self.levels + 1)])
+
+    def fitted(self, noisy: Array, n: int) -> Array:
+        """The leaves (len(edges),) that explain noisy counts of all levels best by least squares, for a known total n.
+
+        Up: z of a node weighs its own count and the sum of its children's by their variances, 1 and Σ of theirs. Down:
+        what a parent has more than its children's z is shared out equally. Source: Hay et al. 2010, Theorem 3.
+        """
+        cuts = np.cumsum([FANOUT**level for level in range(1, self.levels)])
+        levels = np.split(np.asarray(noisy, dtype=float), cuts)
+        z, variance, out = levels[-1], 1.0, [levels[-1]]
+        for own in levels[-2::-1]:
+            below, theirs = z.reshape(-1, FANOUT).sum(axis=1), FANOUT * variance
+            z, variance = (own * theirs + below) / (1 + theirs), theirs / (1 + theirs)
+            out.append(z)
+        settled = np.array([float(n)])
+        for z in out[::-1]:
+            children = z.reshape(-1, FANOUT)
+            settled = (children + ((settled - children.sum(axis=1)) / FANOUT)[:, None]).ravel()
+        return settled[: len(self.edges)]
+
+    def deviations(self, first: Array, last: Array) -> Array:
+        """The standard deviations (k,) of Σ fitted leaves first..last − 1, for noise of deviation 1 on all counts.
+
+        A node's children are its own estimate in equal parts and z less the mean of their z, which is independent of
+        all above. So a level adds v Σ_nodes (Σ w² − (Σ w)²/FANOUT), w the part of a child that is asked for and v the
+        variance of its z. That is 0 but for nodes which hold an end of the range.
+        """
+        out, variance = np.zeros(len(first)), 1.0
+        for size in FANOUT ** np.arange(self.levels):
+            f, g = (ends % (FANOUT * size) / size for ends in (first, last))  # in children of the node
+            k, m = np.floor(f), np.floor(g)
+            left, right = (1 - f + k) ** 2 + FANOUT - 1 - k, m + (g - m) ** 2
+            apart = left - (FANOUT - f) ** 2 / FANOUT + right - g**2 / FANOUT
+            inside = np.where(k == m, (g - f) ** 2, left + right - FANOUT) - (g - f) ** 2 / FANOUT
+            out += variance * np.where(first // (FANOUT * size) == last // (FANOUT * size), inside, apart)
+            variance = FANOUT * variance / (1 + FANOUT * variance)
+        return np.sqrt(out)
+
+
+ColumnStatistic = KindCounts | Magnitudes | TreeCounts

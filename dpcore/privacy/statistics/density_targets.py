@@ -1,0 +1,270 @@
+"""The closed set of laws that a parameter is drawn from, the privacy of each derived beside it.
+
+F(x) = (1/n) Σ_i f(x; z_i) on a convex K. Replacing one row changes F by a function that is G/n-Lipschitz on K
+(`losses.difference`); b rows of a person, by b such functions: `unit` = n/b. As with noise, how sharp a density may
+be follows from what is paid.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy.special import erfcx
+
+from ...core.errors import InputError
+from ...core.numbers import bisected
+from ...core.types import Array, frozen
+from ...problems.losses import Logistic, Loss, PiecewiseLinear, SquaredDistance, sloped
+from ...problems.regions import Ball, Box, Region, Space
+from ...problems.risks import LossOnRegion, Risk
+from ...schema.domain import Rows
+from ..accounting.budget import Approximate, BoundedRange, Gaussian
+from ..minimiser import LEAST, farthest, rounding, schedule
+
+LARGE = 100.0  # beyond which a difference of normal tails is bounded, not computed
+HALVINGS = 200
+
+
+@frozen
+class Density:
+    """The density ∝ exp(−k(F(x) + μ‖x − c‖²/2)) on K. It holds the rows, so only a draw from it is released."""
+
+    risk: Risk
+    region: Region
+    k: float
+    mu: float
+    at: Array | None = None
+
+    @property
+    def centre(self) -> Array:
+        """The centre c (d,): that of K unless another was given."""
+        return self.region.centre if self.at is None else self.at
+
+    def potential(self, X: Array) -> Array:
+        """The potential k(F + μ‖x − c‖²/2) (m,) at every row of X (m, d)."""
+        return self.k * (self.risk.values(X) + self.mu * ((X - self.centre) ** 2).sum(1) / 2)
+
+
+class KnownRisk(LossOnRegion):
+    """A target made of a loss and a region; `check` refuses those whose Lipschitz constant G is not derived."""
+
+    def check(self) -> None:
+        """Raise InputError for an unknown loss or region."""
+        if type(self.loss) not in (PiecewiseLinear, Logistic, SquaredDistance) or type(self.region) not in (
+            Ball,
+            Box,
+            Space,
+        ):
+            raise InputError(f"{type(self.loss).__name__} is not a loss whose G is known here")
+        if self.location and self.loss.margin:
+            raise InputError(f"the loss {self.loss.name} takes its target for ±1; a location has none")
+        d = len(self.region.centre)
+        for name in ("x", "at"):
+            point = getattr(self, name, None)
+            if point is not None and (point.shape != (d,) or not np.isfinite(point).all()):
+                raise InputError(f"{name} of shape {point.shape} must be a finite point of d={d} coordinates")
+
+    def check_convex(self, mu: float) -> None:
+        """Raise InputError for a μ < 0, and for μ = 0 where the loss is not strongly convex: nothing holds then."""
+        if not 0 <= mu < math.inf or self.loss.strength + mu == 0:
+            raise InputError(f"mu={mu:g} must be above 0: this loss is not strongly convex, so nothing is promised")
+
+
+class _Drawn(KnownRisk):
+    """The base of laws ∝ exp(−k(F(x) + μ‖x − c‖²/2)) on K: a subclass derives k from what is paid."""
+
+    mu: Any
+    at: Any
+    k: Any  # (unit, spend): the inverse temperature k that a spend pays for
+
+    def density(self, rows: Rows, unit: float, spend: Any) -> Density:
+        """The density that these rows define."""
+        return Density(self.risk(rows), self.region, self.k(unit, spend), self.mu, self.at)
+
+
+@frozen
+class RegularisedRisk(_Drawn):
+    """A draw by the regularised risk: x ∝ exp(−k(F(x) + μ‖x − c‖²/2)) on K, at the cost of s-GDP noise.
+
+    The exponent is k(m + μ)-strongly convex (m = 1 for the squared distance, else 0), and between neighbours it differs
+    by a kG/unit-Lipschitz function. Hence the law is (kG/unit)/√(k(m + μ)) = G√k/(unit √(m + μ))-GDP, and
+    k = (m + μ)(s · unit/G)². Equality for quadratics on R^d: then it is the Gaussian mechanism. c = `at` is any public
+    point, such as an earlier draw, or the centre of K.
+    Source: Gopi, Lee, Liu 2022, Theorem 2.1.
+    """
+
+    loss: Loss
+    region: Region
+    mu: float
+    location: bool = False
+    at: Array | None = None
+    payable = (Gaussian,)
+
+    def check(self) -> None:
+        """Raise InputError also for μ = 0 without strong convexity: its draw has no Gaussian guarantee."""
+        super().check()
+        self.check_convex(self.mu)
+
+    def k(self, unit: float, spend: Gaussian) -> float:
+        """The inverse temperature k that `spend` pays for."""
+        return (self.loss.strength + self.mu) * (spend.mu * unit / self.G) ** 2
+
+
+@frozen
+class _RangedDraw(_Drawn):
+    """The base of exponential mechanisms at ε₀ on a bounded K, without a regulariser."""
+
+    loss: Loss
+    region: Region
+    location: bool = False
+    mu = 0.0
+    at = None
+    payable = (BoundedRange,)
+
+
+class PlainRisk(_RangedDraw):
+    """A draw by the risk: x ∝ exp(−kF(x)) on a bounded K, the exponential mechanism at ε₀.
+
+    Between neighbours F differs by a G/unit-Lipschitz function, whose values on K span at most G · diameter/unit; so
+    log-likelihood ratios span at most k times that, and k = ε₀ · unit/(G · diameter). Source: McSherry, Talwar 2007.
+    """
+
+    def check(self) -> None:
+        """Raise InputError also for R^d, on which this law does not exist."""
+        super().check()
+        if not self.region.bounded:
+            raise InputError("the exponential mechanism needs a bounded region: a ball or a box")
+
+    def k(self, unit: float, spend: BoundedRange) -> float:
+        """The inverse temperature k that `spend` pays for."""
+        return spend.epsilon * unit / (self.G * self.region.diameter)
+
+
+class RankError(_RangedDraw):
+    """A draw by ranks: x ∝ exp(−k|#{z_i ≤ x}/n − q|) on an interval K, the exponential mechanism at ε₀.
+
+    Rows are first moved to the steps of a public grid, each by itself, so that neighbours stay neighbours. Replacing
+    one row moves #{z_i ≤ x} by at most 1, so that the exponent moves by k/unit at most either way, ratios span
+    2k/unit, and k = ε₀ · unit/2. The sampler "rank" reads ranks and not the risk, and draws a step.
+    Source: Smith 2011, Algorithm 2; McSherry, Talwar 2007.
+    """
+
+    def check(self) -> None:
+        """Raise InputError for everything but a quantile of one column on an interval."""
+        super().check()
+        one = self.location and len(self.region.centre) == 1
+        if not one or not isinstance(self.loss, PiecewiseLinear) or self.loss.margin:
+            raise InputError("ranks are for a quantile of one column with public bounds")
+
+    def k(self, unit: float, spend: BoundedRange) -> float:
+        """The inverse temperature k that `spend` pays for."""
+        return spend.epsilon * unit / 2
+
+
+@frozen
+class PerturbedRisk(KnownRisk):
+    """The minimiser of a perturbed risk: argmin over R^d of n F(x) + Λ‖x − c‖²/2 + ⟨ξ, x⟩, ξ ~ N(0, σ² I), at (ε₀, δ₀).
+
+    For b replaced rows (n public) and a loss with |g'| ≤ L, g'' ≤ β, ‖a‖ ≤ 1, ε₂ = `share` · ε₀, ε₁ = ε₀ − ε₂. The
+    map from x to ξ = −n∇F(x) − Λ(x − c) is one to one, and the density of x is that of ξ times its determinant.
+
+    - Determinants: nH = M + φ''aaᵀ with M ⪰ ΛI, for the row replaced last, so replacing it changes the determinant
+      by 1 + β/Λ at most; Λ = β/(e^{ε₂/b} − 1) makes that e^{ε₂} for b of them.
+    - Densities: ξ' = ξ + Δ, Δ = Σ ±g'_j a_j over 2b rows, and Δ depends on ξ, the a_j do not: Z_j = ⟨ξ, a_j⟩/σ is
+      normal of variance ‖a_j‖² ≤ 1. With s = 2bL/σ and Z̄ the mean of the 2b |Z_j|, the log of the ratio is
+      (2⟨ξ, Δ⟩ + ‖Δ‖²)/(2σ²) ≤ sZ̄ + s²/2, and with that of the determinants the law's δ at ε₀ is at most
+      E(1 − e^{ε₁ − s²/2 − sZ̄})⁺ = E(1 − e^{−s(Z̄ − u)})⁺ ≤ s E(Z̄ − u)⁺, u = ε₁/s − s/2, as 1 − e^{−t} ≤ t. (· − u)⁺ is
+      convex, so that of a mean is at most the mean of those of its parts, however they hang together, and larger
+      variances only enlarge it: for u ≥ 0, δ ≤ s E(|Z| − u)⁺ = 2s(φ(u) − uΦ(−u)), Z standard normal, for any b.
+      s is the largest with u ≥ 0 for which that is at most δ₀, and σ = 2bL/s.
+    - Ends: ξ is drawn again until ‖ξ‖ ≤ σ√(d + 2√(dl) + 2l), l = ln((1 + e^ε₀)/(TAIL · δ₀)). A standard normal vector
+      is longer with probability e^−l at most (Laurent, Massart 2000, Lemma 1), so both laws change by e^−l in total
+      variation, which costs (1 + e^ε₀)e^−l = TAIL · δ₀; δ₀ above is the rest. Now all that the solver needs is public:
+      its `goal`, and its steps (`minimiser`).
+    - Residual: what is found has a gradient of n F + … of length n · goal, not 0. It is refused beforehand unless that
+      is at most RESIDUAL of 2bL, what a person's rows do, and of σ. It shifts ξ as a row's gradient does, so σ is
+      larger by 2 · RESIDUAL, for both neighbours. That it is no smooth function of ξ is left to the rounding of
+      Gaussian noise, of which it is a kind: δ > 0 here, always.
+
+    Source: Kifer, Smith, Thakurta 2012, Algorithm 1, for replacement; the privacy loss of linear learners follows one
+    normal number a row, as in Redberg, Koskela, Wang 2023; the bound over several rows is this project's.
+    """
+
+    loss: Loss
+    region: Region
+    share: float
+    location: bool = False
+    payable = (Approximate,)
+    TAIL = 0.01
+    RESIDUAL = 0.01
+    MOST_STEPS = 10**6
+    MOST_WORK = 10**12
+
+    def check(self) -> None:
+        """Raise InputError also for losses with kinks, and for the squared distance, whose slope has no bound."""
+        super().check()
+        if isinstance(self.loss, SquaredDistance) or self.loss.curvature == math.inf:
+            raise InputError(f"objective perturbation needs a smooth loss with a bounded slope, not {self.loss.name}")
+
+    def settle(self, n: int, unit: float, spend: Approximate) -> tuple[float, float]:
+        """The regularisation Λ and the noise σ that `spend` pays for; InputError where no end or bound is proved."""
+        if spend.failure == 0:
+            raise InputError("objective perturbation needs delta > 0")
+        b, first = n / unit, (1 - self.share) * spend.epsilon
+        lam = self.loss.curvature / math.expm1(min(self.share * spend.epsilon / b, 500.0))
+        shift = 2 * b * sloped(self.loss).steepest
+        sigma = shift * (1 + 2 * self.RESIDUAL) / largest_shift(first, (1 - self.TAIL) * spend.failure)
+        self._check_end(n, lam, sigma, self.RESIDUAL * min(shift, sigma), spend)
+        return lam, sigma
+
+    def longest(self, sigma: float, spend: Approximate) -> float:
+        """The length within which ξ is drawn."""
+        d = len(self.region.centre)
+        rare = float(np.logaddexp(0.0, spend.epsilon)) - math.log(self.TAIL * spend.failure)
+        return sigma * math.sqrt(d + 2 * math.sqrt(d * rare) + 2 * rare)
+
+    def goal(self, n: int, lam: float, sigma: float, spend: Approximate) -> float:
+        """The gradient length of the mean risk that is reached for all rows: 1e-10 σ/n, or what rounding leaves."""
+        tilt = self.longest(sigma, spend) / n
+        eta = rounding(sloped(self.loss), self.region.centre, mu=lam / n, n=n, tilt=tilt)
+        return max(1e-10 * sigma / n, LEAST * eta)
+
+    def _check_end(self, n: int, lam: float, sigma: float, most: float, spend: Approximate) -> None:
+        """Raise InputError, from public numbers, where a solution would take too long or be off by too much."""
+        loss, c, mu = sloped(self.loss), self.region.centre, lam / n
+        goal = self.goal(n, lam, sigma, spend)
+        advice = f"choose a smaller epsilon, a share below {self.share:g} or another algorithm"
+        if not n * goal <= most:
+            left = n * goal / most * self.RESIDUAL
+            raise InputError(
+                f"rounding might keep objective perturbation off its solution, for n={n:,} rows: by {left:.2g} of what "
+                f"a row does, at most {self.RESIDUAL:g} is allowed; {advice}"
+            )
+        far = farthest(loss, c, mu, self.longest(sigma, spend) / n)
+        rounds, steps = schedule(far, mu, loss.curvature + mu, goal)
+        if not rounds * steps <= min(self.MOST_STEPS, self.MOST_WORK / n):
+            raise InputError(
+                f"objective perturbation might need {rounds * steps:.3g} steps over n={n:,} rows, too many; {advice}"
+            )
+
+
+def largest_shift(epsilon: float, delta: float) -> float:
+    """The largest s ≤ √(2ε), rounded down, with 2s(φ(u) − uΦ(−u)) ≤ δ for u = ε/s − s/2; see `PerturbedRisk`.
+
+    In logs, as δ may be tiny: φ(u) − uΦ(−u) = φ(u)(1 − u m(u)), m = Φ(−u)/φ(u) by the scaled erfc; from u = LARGE on
+    1 − u m(u) ≤ 1/(1 + u²) takes its place (Gordon 1941), where the difference would be lost to rounding.
+    """
+
+    def log_delta(s: float) -> float:
+        u = epsilon / s - s / 2
+        mills = math.sqrt(math.pi / 2) * float(erfcx(u / math.sqrt(2)))
+        last = 1 / (1 + u * u) if u > LARGE else 1 - u * mills
+        return math.log(2 * s * last) - u * u / 2 - math.log(2 * math.pi) / 2
+
+    low, high = 0.0, math.sqrt(2 * epsilon)
+    if log_delta(high) <= math.log(delta):
+        return high
+    return bisected(lambda s: log_delta(s) <= math.log(delta), low, high, HALVINGS)[0] * (1 - 1e-9)
+
+
+Target = RegularisedRisk | PlainRisk | RankError | PerturbedRisk

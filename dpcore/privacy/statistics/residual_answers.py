@@ -1,0 +1,81 @@
+"""The parts of marginal tables beyond their margins, measured together; their sensitivity is derived here."""
+
+import math
+
+import numpy as np
+
+from ...core.errors import InputError
+from ...core.numbers import ROOM
+from ...core.types import Array, frozen
+from ...queries import Marginals
+from ...queries.residual_spaces import spaces_of
+from ...schema.domain import Rows
+from ..noise_grid import on_steps, step
+from ..public_rounding import check_range
+from .statistic import Statistic
+
+
+@frozen
+class Residuals(Statistic):
+    """The part of each table beyond its margins: r_S · (⊗_{l∈S} (n_l I − J)) table_S, J all ones, for all S asked.
+
+    `weights` are r_S, one for each type of table (`spaces_of`), 0 < k_S r_S ≤ 1 for the k_S counts of the table, so
+    that each value is an answer to a query with values in [-1, 1]. n I − J takes the mean off and multiplies by n:
+    they are k_S r_S times the part of the table on S that no smaller table knows, and whole numbers times r_S in
+    counts.
+
+    A row in count z of S moves the table by e_z − e_z', and ⊗(n_l I − J) is k_S times the projection E_S on the space
+    of S, with E_S(z, z') = Π_{l∈S} (n_l [z_l = z'_l] − 1)/k_S. So it moves the part of S by a vector of squared length
+    r_S² k_S² 2 (d_S − Π)/k_S, and all together, as the parts are orthogonal, by
+
+        Σ_S (r_S² k_S) 2 (d_S − Π_{l∈S} (n_l [l ∈ A] − 1)),
+
+    A the columns on which z and z' agree. Δ₂² is its maximum over all A, type by type (`ResidualSpaces.moved`), or
+    where those are too many the sum of each term's own maximum. Δ₁ ≤ √(number of values) Δ₂.
+    """
+
+    workload: Marginals
+    weights: Array
+
+    def on_grid(self, n: int) -> tuple["Residuals", float]:
+        """The residuals with weights on the grid: n times the value is whole numbers times the weights."""
+        if (self.weights == np.rint(self.weights)).all():
+            return self, 1.0
+        fine = step(n)
+        return Residuals(self.workload, on_steps(self.weights, fine)), fine
+
+    @property
+    def l2(self) -> float:
+        """The ℓ2-sensitivity Δ₂ to one row."""
+        spaces = spaces_of(self.workload)
+        if not len(self.weights):
+            return 0.0
+        t = self.weights**2 * spaces.cells
+        moved = spaces.moved(t).max() if spaces.listed else (2 * spaces.count * spaces.widest) @ t
+        return math.sqrt(max(float(moved), 0.0)) * ROOM
+
+    @property
+    def l1(self) -> float:
+        """An upper bound on the ℓ1-sensitivity Δ₁ to one row."""
+        spaces = spaces_of(self.workload)
+        return math.sqrt(float(spaces.count @ spaces.cells)) * self.l2
+
+    def check(self) -> None:
+        """Raise InputError unless the workload is marginal tables with fitting weights."""
+        if type(self.workload) is not Marginals:
+            raise InputError(f"{type(self.workload).__name__} is not marginal tables, whose residuals are known here")
+        cells = spaces_of(self.workload).cells
+        if self.weights.shape != cells.shape or not ((self.weights > 0) & (self.weights * cells <= 1)).all():
+            raise InputError(f"residuals of {len(cells)} types of tables need as many weights, each in (0, 1/size]")
+        check_range(float((self.weights * cells).max(initial=0)))
+
+    def value(self, rows: Rows) -> Array:
+        """The residuals of all tables (Σ k_S,); for counted rows they are whole numbers times the weights."""
+        out = []
+        for S, kind in spaces_of(self.workload).type_of.items():
+            sizes = self.workload.domain.shape_of(S)
+            table = (rows.count(S, sizes) / rows.divisor).reshape(sizes)
+            for axis, n in enumerate(sizes):
+                table = n * table - table.sum(axis=axis, keepdims=True)
+            out.append(self.weights[kind] * table.ravel())
+        return np.concatenate(out) if out else np.zeros(0)

@@ -1,0 +1,303 @@
+"""The public part of a task: its questions, the domain, and the number of records."""
+
+import math
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+
+from ..core.errors import InputError, check_rows
+from ..core.types import Array, Json, Texts, frozen
+from ..queries import Marginals, Workload
+from ..schema.domain import Domain
+from .losses import Loss, SquaredDistance
+from .regions import Bounded, Region
+from .risks import LossOnRegion
+
+MAX_CELLS = 10_000_000
+
+
+class Grouped:
+    """n records, with n public; neighbouring tables differ in up to `group` b records, all of one person."""
+
+    n: int
+    group: int
+
+    def check_group(self) -> None:
+        """Raise InputError for fewer than two rows, and for a group outside 1..n."""
+        check_rows(self.n)
+        if not 1 <= self.group <= self.n:
+            raise InputError(f"group={self.group} is outside 1..{self.n}, the number of rows")
+
+    @property
+    def effective_n(self) -> float:
+        """The number n/b by which the effect of one record is divided, as b records have b times the effect at most."""
+        return self.n / self.group
+
+
+class Answering(Protocol):
+    """A public object that answers tables: a release, or a public table."""
+
+    def answers(self, workload: Workload) -> Array:
+        """The answers (m,)."""
+        ...
+
+
+def query_words(workload: Workload, j: int) -> str:
+    """Query j as a text, such as "age = 20, sex = Female"; the caller escapes hostile text."""
+    return ", ".join(f"{column} = {value}" for column, value in workload.label(j))
+
+
+@frozen
+class PublicStart:
+    """A public distribution over a domain of any size, as a start for algorithms; it answers tables.
+
+    `source` counts as so many `records`, beside which one more is spread evenly over all cells, so that every cell
+    stays possible; with `support` the cells that the source lacks stay empty. A source is public: it is not protected,
+    and nothing is charged for it. It may be what an earlier release was.
+    """
+
+    domain: Domain
+    source: Answering
+    records: float
+    support: bool = False
+
+    def answers(self, tables: Marginals) -> Array:
+        """The public distribution's answers to tables (m,)."""
+        own = np.asarray(self.source.answers(tables), dtype=float)
+        if self.support:
+            return own
+        even = np.concatenate([np.full(size, 1 / size) for size in tables.sizes])
+        return (own * self.records + even) / (self.records + 1)
+
+    @property
+    def listed(self) -> Array:
+        """The public distribution D_0 (k,); InputError where the cells cannot be listed."""
+        require_enumerable(self.domain)
+        return self.answers(Marginals(self.domain, [self.domain.names]))
+
+
+@frozen
+class _PublicTable:
+    """The grouped records of a public table, which answer tables; see `public_start`."""
+
+    rows: Any
+
+    def answers(self, workload: Workload) -> Array:
+        """The public table's answers (m,)."""
+        return workload.answers_of_rows(self.rows)
+
+
+@frozen
+class QueryRelease(Grouped):
+    """The problem of answering all queries of a workload on n records, with n public; neighbours replace one record.
+
+    With `group` b > 1 neighbours replace up to b records (all of one person, who has b at the most): every sensitivity
+    is b times that of one record, by the triangle inequality along b single replacements.
+
+    `start`: a public distribution D_0 to start from, e.g. `public_start`; cells where it is 0 stay empty. It is listed,
+    (k,), or answers tables.
+    """
+
+    workload: Workload
+    n: int
+    group: int = 1
+    start: Array | PublicStart | None = None
+
+    def __post_init__(self) -> None:
+        self.check_group()
+        if isinstance(self.start, PublicStart):
+            if self.start.domain.columns != self.domain.columns:
+                raise InputError("the public start has another schema than the queries")
+        elif self.start is not None:
+            check_distribution(self.start, self.domain, "the public start")
+        if self.start is not None and self.domain.size <= MAX_CELLS:
+            self.prior  # noqa: B018 - raises where constraints leave nothing of it
+
+    @property
+    def domain(self) -> Domain:
+        """The domain of the workload."""
+        return self.workload.domain
+
+    @property
+    def width(self) -> float:
+        """The largest range max_q (hi − lo) of a query; 1e-9 for constant queries, which no record changes."""
+        return max(self.workload.width, 1e-9)
+
+    @property
+    def facts(self) -> Json:
+        """The facts about the problem for the summary of a run."""
+        return {
+            "n": self.n,
+            "rows_per_person": self.group,
+            "cells": self.domain.size,
+            "queries": self.workload.m,
+            "public_start": self.start is not None,
+            "constraints": len(self.domain.constraints),
+            "peeked": self.domain.peeked,
+        }
+
+    @property
+    def prior(self) -> Array:
+        """The start distribution D_0 (k,): the public start, or uniform; 0 where constraints forbid a cell."""
+        k, possible = self.domain.size, self.domain.possible_cells
+        if isinstance(self.start, PublicStart):
+            D = self.start.listed
+        else:
+            D = np.full(k, 1 / k) if self.start is None else np.array(self.start, dtype=float)
+        if possible is None:
+            return D
+        D *= possible
+        total = float(D.sum())
+        if total <= 0:
+            raise InputError("the public start has only combinations that the schema's constraints forbid")
+        return D / total
+
+    @cached_property
+    def log_start(self) -> Array | PublicStart | None:
+        """The start log D_0 (k,) of a fit without noisy tables, −∞ outside its support; None without a public start.
+
+        Where D_0 is not listed the public start itself, of which a model takes what it holds.
+        """
+        if self.start is None or isinstance(self.start, PublicStart):
+            return self.start
+        with np.errstate(divide="ignore"):
+            return np.log(self.prior)
+
+    def require_enumerable(self) -> None:
+        """Raise InputError, before memory is allocated, when the cells are too many to be enumerated."""
+        require_enumerable(self.domain)
+
+
+@frozen
+class RiskMinimisation(LossOnRegion, Grouped):
+    """Find x in K with a small empirical risk F(x) = (1/n) Σ_i f(x; z_i), f convex; n is public as in QueryRelease.
+
+    A record is (a, b): features with ‖a‖ ≤ 1 by public scaling, and a target; for a `location` b alone, with a = 1; for
+    the squared distance a point. `names` (d,) says what each coordinate of x belongs to. With `group` b > 1 neighbours
+    replace up to b records, and F differs b times as much.
+    """
+
+    loss: Loss
+    region: Region
+    n: int
+    names: Texts
+    location: bool = False
+    group: int = 1
+    peeked: bool = False
+
+    def __post_init__(self) -> None:
+        self.check_group()
+        if len(self.region.centre) != self.d:
+            raise InputError(f"the region has {len(self.region.centre)} dimensions, x has d={self.d}")
+
+    @property
+    def d(self) -> int:
+        """The number of coordinates of x."""
+        return len(self.names)
+
+    @property
+    def R(self) -> float:  # noqa: N802 - the paper's letter
+        """The radius of K about its centre c."""
+        return self.region.radius
+
+    @property
+    def steepest(self) -> float:
+        """The Lipschitz constant of f(·; z) on K."""
+        if isinstance(self.loss, SquaredDistance):
+            return max(self.loss.spread, 2 * self.region.radius)
+        return self.loss.steepest
+
+    @property
+    def facts(self) -> Json:
+        """The facts about the problem for the summary of a run."""
+        return {
+            "n": self.n,
+            "rows_per_person": self.group,
+            "d": self.d,
+            "loss": self.loss.name,
+            "region": type(self.region).__name__.lower(),
+            "G": self.G,
+            "R": self.R,
+            "names": list(self.names),
+            "peeked": self.peeked,
+        }
+
+
+@frozen
+class PointRelease(Grouped):
+    """Release points whose distribution is near that of n private ones in a region, by the distance W1.
+
+    `names` (d,) are those of the coordinates. n is public, as neighbours replace one record; with `group` b > 1 they
+    replace up to b of them (all of one person). Raises InputError for n < 2, a group that is not in 1..n, or names that
+    do not match the region.
+    """
+
+    region: Bounded
+    n: int
+    names: Texts
+    group: int = 1
+
+    def __post_init__(self) -> None:
+        if len(self.names) != self.d:
+            raise InputError(f"{len(self.names)} names do not match {self.region}, which has d={self.d} coordinates")
+        self.check_group()
+
+    @property
+    def d(self) -> int:
+        """The number of coordinates."""
+        return self.region.d
+
+    @property
+    def diameter(self) -> float:
+        """The diameter D: the largest distance of two points of the region."""
+        return self.region.diameter
+
+    @property
+    def facts(self) -> Json:
+        """The facts about the problem for the summary of a run."""
+        return {
+            "n": self.n,
+            "rows_per_person": self.group,
+            "d": self.d,
+            "region": str(self.region),
+            "diameter": self.diameter,
+        }
+
+
+def require_enumerable(domain: Domain) -> None:
+    """Raise InputError, before memory is allocated, when the cells are too many to be enumerated."""
+    k = domain.size
+    if k > MAX_CELLS:
+        beyond = k >= 10**30  # then neither can be read, nor need the bytes be a float
+        sizes = f"{len(domain.shape)} columns" if beyond else " × ".join(str(s) for s in domain.shape)
+        raise InputError(
+            (f"about 10^{math.floor(math.log10(k))}" if beyond else f"{k:,}")
+            + f" combinations ({sizes}) are more than the {MAX_CELLS:,} this algorithm can enumerate"
+            + ("" if beyond else f" ({k * 8 / 2**30:.3g} GiB an array)")
+            + "; choose fewer columns or coarser bins"
+        )
+
+
+def check_distribution(D: Array, domain: Domain, what: str) -> Array:
+    """The distribution D as floats (k,); InputError unless it is a distribution over the cells."""
+    D = np.asarray(D, dtype=float)
+    if D.shape != (domain.size,) or not (D >= 0).all() or abs(D.sum() - 1) > 1e-9:
+        raise InputError(f"{what} must be {domain.size} probabilities that sum to 1")
+    return D
+
+
+def public_start(domain: Domain, frame: pd.DataFrame, *, support: bool = False) -> Array | PublicStart:
+    """The start D_0 from a public table of the same schema: (k,), or its tables where cells cannot be listed.
+
+    One more record is spread evenly over all cells, so that every cell stays possible; with `support` the cells that
+    the public table lacks stay empty. The table must be public: it is not protected, and nothing is charged for it.
+    Raises what `Domain.encode` raises.
+    Source: Bassily et al. 2020; Liu, Vietri, Steinke, Ullman, Wu 2021 (PMW-Pub).
+    """
+    rows = domain.encode(frame)
+    if domain.size > MAX_CELLS:
+        return PublicStart(domain, _PublicTable(rows), rows.n, support)
+    counts = np.bincount(domain.index(rows.values), rows.weights, domain.size)
+    return counts / rows.n if support else (counts + 1 / domain.size) / (rows.n + 1)

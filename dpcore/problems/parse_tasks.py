@@ -1,0 +1,195 @@
+"""Learning tasks as text, and the numbers that a task learns from a table.
+
+Features are scaled by the schema's public bounds alone: numbers to −1..1, a category of two to ±1, one of more to a
+coordinate of 0 or 1 for each value but the first, against which the others are measured; with an intercept of 1, all
+divided by √(features + 1), so that ‖a‖ ≤ 1 for every possible record. A coordinate for the first value as well would
+add up with the others to the intercept: the risk would be flat along a line, on which noise has nothing to hold it and
+drives answers to the edge of K, objective perturbation's first of all.
+"""
+
+import csv
+import math
+
+import numpy as np
+import pandas as pd
+
+from ..core.errors import InputError, check_rows
+from ..core.numbers import read_number
+from ..core.types import Array, Texts
+from ..queries.parse_queries import join_names, split_names
+from ..schema.domain import Column, Domain, Rows
+from . import RiskMinimisation
+from .losses import Logistic, SquaredDistance, absolute, hinge, huber, pinball
+from .regions import Ball, Box, Region, Space, check_radius
+
+HELP = (
+    "quantile:COLUMN:0.5 (a quantile), absolute:COLUMN (a median), mean:a,b (a mean), logistic:TARGET:f1,f2 and "
+    "hinge:TARGET:f1,f2 (a classifier of a column with two values), absolute:TARGET:f1,f2, huber:TARGET:f1,f2[:WIDTH] "
+    "and quantile:TARGET:0.5:f1,f2 (a regression)"
+)
+REGIONS = ("ball", "box", "space")
+CLASSIFIER_RADIUS = 10.0
+HUBER_SHARE = 0.1  # default width of the Huber loss, as a share of the target's half range
+MOST_SCALE = 1e6  # largest multiple of the radius suggested by the bounds; beyond it rounding hides a step's effect
+INTERCEPT = "(intercept)"
+
+
+def read_task(
+    text: str,
+    domain: Domain,
+    frame: pd.DataFrame,
+    *,
+    radius: float | None = None,
+    region: str = "ball",
+    group: int = 1,
+) -> tuple[RiskMinimisation, Rows]:
+    """The problem that `text` describes (see HELP), and the records as grouped numbers, not cells.
+
+    K is a ball of `radius` R about a public centre, a box of half width R, or R^d with R a guess. R is by default half
+    the target's range for a location, that times √d for a regression, and 10 for a classifier; for a mean K is the box
+    of the columns' bounds. Raises InputError for a text that is not understood, a column that does not fit, one class
+    only, a feature that is the same in every row, a value outside its public bounds, and R ≤ 0.
+    """
+    kind, parts = _parts(text)
+    if region not in REGIONS:
+        raise InputError(f"region={region!r} is not one of {', '.join(REGIONS)}")
+    if radius is not None:
+        check_radius(radius)
+    check_rows(len(frame))
+
+    def around(centre: Array, half: float) -> Region:
+        """The region K about a centre; its radius is by default `half`."""
+        R = half if radius is None else radius
+        if not half / MOST_SCALE <= R <= half * MOST_SCALE:
+            served = f"{half / MOST_SCALE:g}..{half * MOST_SCALE:g}"
+            raise InputError(f"radius={R:g} is outside {served}, the radii served for these bounds")
+        if region == "box":
+            return Box(centre - R, centre + R)
+        return (Ball if region == "ball" else Space)(centre, R)
+
+    target, *rest = parts
+    level = read_number(rest.pop(0), "quantile", float) if kind == "quantile" and rest else None
+    features = _columns(domain, rest.pop(0)) if rest else ()
+    width = read_number(rest.pop(0), "huber width", float) if kind == "huber" and rest else None
+    classifier, mean = kind in ("logistic", "hinge"), kind == "mean"
+    wrong = level is None if kind == "quantile" else mean and features
+    if rest or wrong or (not features and (classifier or width)):
+        raise InputError(f"task {text[:80]!r} is not understood; give {HELP}")
+    columns = _columns(domain, target) if mean else (domain.column(target),)
+    names = tuple(column.name for column in columns)
+    if mean:
+        middles, halves = np.array([_range(column) for column in columns]).T
+        low, high = middles - halves, middles + halves
+        values = np.column_stack([_numbers(column, frame) for column in columns])
+        loss = SquaredDistance(tuple(low.tolist()), tuple(high.tolist()))
+        own = radius is None and region != "space"
+        K = Box(low, high) if own else around(middles, float(np.linalg.norm(halves)))
+    else:
+        (column,) = columns
+        if column in features:
+            raise InputError(f"column {column.name!r} is the target and a feature at once")
+        if classifier:
+            loss = Logistic() if kind == "logistic" else hinge()
+            b, middle, half = _labels(column, _cells(frame, column)), 0.0, CLASSIFIER_RADIUS
+        else:
+            middle, half = _range(column)
+            b = _numbers(column, frame)
+            width = HUBER_SHARE * half if width is None else width
+            loss = pinball(level) if level is not None else huber(width) if kind == "huber" else absolute()
+        if features:
+            A, names = _features(features, frame)
+            centre = np.zeros(len(names))
+            centre[-1] = middle * math.sqrt(len(features) + 1)
+            K = around(centre, half if classifier else half * math.sqrt(len(names)))
+            values = np.column_stack([A, b])
+        else:
+            K, values = around(np.array([middle]), half), b[:, None]
+    location = not (mean or features)
+    return RiskMinimisation(loss, K, len(values), names, location, group, domain.peeked), grouped(values)
+
+
+def task_text(kind: str, target: str, *, level: float | None = None, features: Texts = ()) -> str:
+    """The text that `read_task` reads as this task, with column names quoted where needed."""
+    parts = [target] + ([f"{level:g}"] if level is not None else [])
+    if features:
+        parts.append(join_names(features))
+    return f"{kind}:{join_names(parts, ':')}"
+
+
+def _parts(text: str) -> tuple[str, list[str]]:
+    kind, _, rest = text.partition(":")
+    parts = next(csv.reader([rest], delimiter=":"), [])
+    if kind not in ("quantile", "absolute", "mean", "logistic", "hinge", "huber") or not all(parts) or not parts:
+        raise InputError(f"task {text[:80]!r} is not understood; give {HELP}")
+    return kind, parts
+
+
+def _columns(domain: Domain, text: str) -> tuple[Column, ...]:
+    names = split_names(text)
+    found = tuple(map(domain.column, names))
+    if len(set(names)) < len(names):
+        raise InputError(f"a column is named twice in {text[:80]!r}")
+    return found
+
+
+def _cells(frame: pd.DataFrame, column: Column) -> pd.Series:
+    return Domain((column,)).cells_in(frame)[0][1]
+
+
+def _numbers(column: Column, frame: pd.DataFrame) -> Array:
+    """The numbers (n,) of a column, within its public bounds; InputError where one is missing."""
+    numbers = column.numbers(_cells(frame, column))
+    if absent := int(np.isnan(numbers).sum()):
+        raise InputError(f"column {column.name!r}: {absent} of {len(numbers)} values are missing; a number is needed")
+    return numbers
+
+
+def _range(column: Column) -> tuple[float, float]:
+    """The middle and half the width of the public bounds of a numeric column."""
+    low, high = column.bounds
+    if low == high:
+        raise InputError(f"column {column.name!r} is constant: its public bounds are both {low:g}")
+    return (low + high) / 2, (high - low) / 2
+
+
+def _labels(column: Column, cells: pd.Series) -> Array:
+    """The labels ±1 (n,) of a two-valued column: +1 for its second value."""
+    if column.size != 2:
+        raise InputError(f"column {column.name!r} has {column.size} values; a classifier's target needs two")
+    codes = column.encode(cells)
+    if codes.min() == codes.max():
+        raise InputError(f"column {column.name!r} holds one class only, {column.labels[int(codes[0])]!r}")
+    return codes * 2.0 - 1.0
+
+
+def _features(columns: tuple[Column, ...], frame: pd.DataFrame) -> tuple[Array, Texts]:
+    """The features A (n, d) with ‖a‖ ≤ 1, the intercept last, and the meaning of each coordinate."""
+    blocks, names = [], []
+    for column in columns:
+        cells = _cells(frame, column)
+        if column.values or column.missing == "category":
+            codes = column.encode(cells)
+            same, labels = codes.min() == codes.max(), column.labels
+            if column.size == 2:
+                blocks.append(codes[:, None] * 2.0 - 1.0)
+                names.append(f"{column.name} = {labels[1]}")
+            else:
+                blocks.append(np.eye(column.size)[codes][:, 1:])
+                names += [f"{column.name} = {label}" for label in labels[1:]]
+        else:
+            middle, half = _range(column)
+            numbers = (_numbers(column, frame) - middle) / half
+            same = numbers.min() == numbers.max()
+            blocks.append(np.clip(numbers, -1, 1)[:, None])
+            names.append(column.name)
+        if same:
+            raise InputError(f"feature {column.name!r} is constant: the same value in every row; leave it out")
+    blocks.append(np.ones((len(frame), 1)))
+    return np.hstack(blocks) / math.sqrt(len(columns) + 1), (*names, INTERCEPT)
+
+
+def grouped(values: Array) -> Rows:
+    """The distinct rows of numbers (n, p), sorted, and the count of each."""
+    counted = pd.DataFrame(values).groupby(list(range(values.shape[1])), sort=True).size()
+    distinct = np.asarray(counted.index.to_frame(index=False), dtype=float)
+    return Rows(distinct, counted.to_numpy())

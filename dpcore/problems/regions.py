@@ -1,0 +1,220 @@
+"""Public convex sets K of R^d for points and parameters, and the conversion of tables into points of such a set.
+
+Ball and Box are bounded: they know their diameter D and draw uniform points.
+"""
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..core.errors import InputError, check_rows
+from ..core.types import Array, Rng, frozen
+from ..schema.domain import Rows
+
+ROOM = 1e-9  # share of the diameter by which rounding may put a point outside
+SMALLEST, LARGEST = 1e-12, 1e15  # of a radius; coordinates beyond have neighbours that are more than 1 away
+NARROWEST = 1e-9  # side of a box over its largest coordinate, as its points are rounded
+INSIDE = 1 - 1e-14  # what is projected on a ball is inside, whatever rounding does
+
+
+class _Bounded:
+    """The base of bounded sets with a `centre` (d,), inside the ball of `radius` R = max ‖x − c‖ around it."""
+
+    centre: Any
+    radius: Any
+    bounded = True
+
+    @property
+    def d(self) -> int:
+        """The number of coordinates."""
+        return len(self.centre)
+
+    @property
+    def diameter(self) -> float:
+        """The diameter D: the largest distance of two points."""
+        return 2 * self.radius
+
+
+@frozen
+class Ball(_Bounded):
+    """The ball {x: ‖x − c‖ ≤ R} in R^d, c = `centre` (d,)."""
+
+    centre: Array
+    radius: float
+
+    def __post_init__(self) -> None:
+        check_radius(self.radius)
+
+    def __str__(self) -> str:
+        place = f"({', '.join(f'{c:g}' for c in self.centre)})" if self.centre.any() else "0"
+        return f"the ball of radius {self.radius:g} about {place}"
+
+    @property
+    def reach(self) -> float:
+        """The largest norm sup ‖x‖ of a point of the ball."""
+        return float(np.linalg.norm(self.centre)) + self.radius
+
+    @property
+    def corners(self) -> tuple[Array, Array]:
+        """The corners (low, high), each (d,), of the smallest box around the ball."""
+        return self.centre - self.radius, self.centre + self.radius
+
+    @property
+    def inner(self) -> float:
+        """The radius of the largest ball about the centre that lies inside."""
+        return self.radius
+
+    def contains(self, X: Array) -> Array:
+        """Whether each of the points X (m, d) lies in the ball (m,)."""
+        return ((X - self.centre) ** 2).sum(-1) <= self.radius**2
+
+    def project(self, X: Array) -> Array:
+        """The nearest points of the ball to X (…, d)."""
+        V = X - self.centre
+        lengths = np.linalg.norm(V, axis=-1, keepdims=True)
+        nearest = self.centre + V * (self.radius / np.maximum(lengths, self.radius) * INSIDE)
+        return np.where(self.contains(X)[..., None], X, nearest)
+
+    def uniform(self, count: int, rng: Rng) -> Array:
+        """Uniform random points (count, d) of the ball: a normal direction, and a length R u^{1/d}."""
+        X = rng.standard_normal((count, self.d))
+        X /= np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(float).tiny)
+        return self.centre + self.radius * X * rng.random((count, 1)) ** (1 / self.d)
+
+
+@frozen
+class Box(_Bounded):
+    """The box {x: low ≤ x ≤ high}, low and high (d,)."""
+
+    low: Array
+    high: Array
+
+    def __post_init__(self) -> None:
+        if not (self.low < self.high).all():
+            raise InputError("a box needs low < high in every coordinate")
+
+    def __str__(self) -> str:
+        return "the box " + " × ".join(f"[{a:g}, {b:g}]" for a, b in zip(self.low, self.high, strict=True))
+
+    @cached_property
+    def centre(self) -> Array:
+        """The centre of the box (d,)."""
+        return (self.low + self.high) / 2
+
+    @property
+    def radius(self) -> float:
+        """The radius R = max ‖x − c‖ of the ball around the box: half its diagonal."""
+        return math.dist(self.low, self.high) / 2
+
+    @property
+    def reach(self) -> float:
+        """The largest norm sup ‖x‖ of a point of the box."""
+        return float(np.linalg.norm(np.maximum(np.abs(self.low), np.abs(self.high))))
+
+    @property
+    def corners(self) -> tuple[Array, Array]:
+        """The corners (low, high) of the box, each (d,)."""
+        return self.low, self.high
+
+    @property
+    def inner(self) -> float:
+        """The radius of the largest ball about the centre that lies inside."""
+        return float((self.high - self.low).min()) / 2
+
+    def contains(self, X: Array) -> Array:
+        """Whether each of the points X (m, d) lies in the box (m,)."""
+        return np.asarray(((self.low <= X) & (self.high >= X)).all(-1))
+
+    def project(self, X: Array) -> Array:
+        """The nearest points of the box to X (…, d)."""
+        return np.clip(X, self.low, self.high)
+
+    def uniform(self, count: int, rng: Rng) -> Array:
+        """Uniform random points (count, d) of the box."""
+        return rng.uniform(self.low, self.high, (count, self.d))
+
+
+@frozen
+class Space:
+    """All of R^d. `radius` is a public guess of the distance of the optimum from c = `centre`."""
+
+    centre: Array
+    radius: float
+    bounded = False
+    diameter = reach = inner = math.inf
+
+    def __post_init__(self) -> None:
+        check_radius(self.radius)
+
+    @property
+    def corners(self) -> tuple[Array, Array]:
+        """The bounds of each coordinate, −∞ and ∞ (d,)."""
+        return np.full(len(self.centre), -np.inf), np.full(len(self.centre), np.inf)
+
+    def contains(self, X: Array) -> Array:
+        """Whether each point (m,) lies in R^d: always true."""
+        return np.ones(X.shape[:-1], dtype=bool)
+
+    def project(self, X: Array) -> Array:
+        """The points X unchanged, as every point lies in R^d."""
+        return X
+
+
+Bounded = Ball | Box
+Region = Ball | Box | Space
+
+
+def check_radius(radius: float) -> None:
+    """Raise InputError unless the radius lies in the supported range."""
+    if not SMALLEST <= radius <= LARGEST:
+        raise InputError(f"radius={radius:g} must be above 0: it is served in {SMALLEST:g}..{LARGEST:g}")
+
+
+def box(low: Sequence[float], high: Sequence[float], names: Sequence[str]) -> Box:
+    """The box with one bound for all coordinates, or one for each; InputError names the wrong coordinate."""
+    ends = []
+    for which, given in (("low", low), ("high", high)):
+        if len(given) not in (1, len(names)):
+            raise InputError(f"{len(given)} values of {which} for {len(names)} coordinates; give one, or {len(names)}")
+        ends.append(np.broadcast_to(np.array(given, dtype=float), len(names)))
+    for name, a, b in zip(names, *ends, strict=True):
+        if not -LARGEST <= a < b <= LARGEST:
+            raise InputError(f"coordinate {name!r}: low={a:g} must be below high={b:g}, both in ±{LARGEST:g}")
+        if b - a < max(SMALLEST, NARROWEST * max(abs(a), abs(b))):
+            raise InputError(f"coordinate {name!r}: low={a!r} and high={b!r} are too close to tell points apart")
+    return Box(*ends)
+
+
+def point_rows(region: Bounded, names: Sequence[str], frame: pd.DataFrame) -> Rows:
+    """The points of a region in a table of numbers, grouped: distinct values (r, d) and their counts.
+
+    `names` are the columns of the coordinates. Points outside by rounding alone are projected. Raises InputError, with
+    the row and the value, for a cell that is no finite number, a point outside, a column that is not there, or one row.
+    """
+    check_rows(len(frame))
+    place = [str(c) for c in frame.columns]
+    if absent := [name for name in names if place.count(name) != 1]:
+        raise InputError(f"the table has no single column {absent[0]!r}; its columns are {', '.join(place)}")
+    X = np.column_stack([_numbers(frame.iloc[:, place.index(name)], name) for name in names])
+    inside = region.project(X)
+    outside = np.linalg.norm(inside - X, axis=1) > ROOM * region.diameter
+    if outside.any():
+        row = int(outside.argmax())
+        where = ", ".join(f"{value:g}" for value in X[row])
+        raise InputError(f"the point ({where}) in row {row + 1} is outside {region} ({outside.sum()} of {len(X)} are)")
+    values, weights = np.unique(inside + 0.0, axis=0, return_counts=True)  # −0.0 + 0.0 is 0.0
+    return Rows(values, weights)
+
+
+def _numbers(cells: pd.Series, name: str) -> Array:
+    """The cells of a column as finite floats (n,); InputError names the first cell that is not one."""
+    numbers = np.asarray(pd.to_numeric(cells.astype(object), errors="coerce"), dtype=float)
+    bad = ~(np.abs(numbers) <= LARGEST)
+    if bad.any():
+        row = int(bad.argmax())
+        raise InputError(f"column {name!r}: {str(cells.iloc[row])[:40]!r} in row {row + 1} is not a finite number")
+    return numbers

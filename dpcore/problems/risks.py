@@ -1,0 +1,245 @@
+"""The empirical risk F(x) = Σ_i w_i f(x; z_i) of given numbers, and its smallest value on a region.
+
+It holds records, so only the privacy folder and `truth` make one.
+"""
+
+import math
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linprog, minimize
+from scipy.sparse import csr_array, eye_array, hstack
+
+from ..core.errors import InputError
+from ..core.numbers import bisected
+from ..core.types import Array
+from .losses import Loss, PiecewiseLinear, SquaredDistance, difference, sloped
+from .regions import Ball, Box, Region
+
+BLOCK = 400_000  # losses computed at once: few enough for a processor's cache
+STEPS = 500
+HALVINGS = 60
+MOST_ROWS = 2000  # up to which risks with kinks are also solved as linear programs
+WIDTHS = (
+    3e-2,
+    3e-3,
+    3e-4,
+    3e-5,
+    3e-6,
+    3e-7,
+    1e-8,
+)  # over which kinks are rounded off, in units of the range of residuals
+
+
+class Risk:
+    """The empirical risk F and its derivatives, for records `values` (r, p) that occur `weights` (r,) times.
+
+    With features, the columns are a (d,) and the target b; a is scaled into the unit ball where it is not, which
+    depends on its own record only, so that the sensitivities of `losses.difference` hold whatever was handed over. The
+    same holds for points clipped into their box. Without features (a location) the one column is b and a = 1.
+    """
+
+    def __init__(self, loss: Loss, values: Array, weights: Array, *, location: bool = False) -> None:
+        self.loss: Loss = loss
+        self.location = location
+        self.counts = np.asarray(weights, dtype=float)
+        self.n = float(np.sum(weights))
+        self.w = self.counts / self.n
+        values = np.asarray(values, dtype=float)
+        if isinstance(loss, SquaredDistance):
+            self.A, self.b = np.clip(values, loss.low, loss.high), np.zeros(len(values))
+            self.mean = self.w @ self.A
+            self.spread = float(self.w @ ((self.A - self.mean) ** 2).sum(1)) / 2
+        elif location:
+            self.A, self.b = np.ones((len(values), 1)), values[:, 0]
+        else:
+            norms = np.linalg.norm(values[:, :-1], axis=1, keepdims=True)
+            self.A = values[:, :-1] if (norms <= 1).all() else values[:, :-1] / np.maximum(norms, 1)
+            self.b = np.where(values[:, -1] > 0, 1.0, -1.0) if loss.margin else values[:, -1]
+
+    @property
+    def d(self) -> int:
+        """The number of coordinates of x."""
+        return self.A.shape[1]
+
+    def with_loss(self, loss: Loss) -> "Risk":
+        """The risk of the same records under another loss."""
+        out = object.__new__(Risk)
+        out.__dict__.update(self.__dict__, loss=loss)
+        return out
+
+    def value(self, x: Array) -> float:
+        """The risk F(x) at one point."""
+        return float(self.values(x[None])[0])
+
+    def values(self, X: Array) -> Array:
+        """The risks F (m,) at every row of X (m, d)."""
+        return self.tangents(X, slopes=False)[0]
+
+    def tangents(self, X: Array, *, slopes: bool = True) -> tuple[Array, Array]:
+        """The risks F (m,) and a subgradient (m, d) at every row of X (m, d)."""
+        if isinstance(self.loss, SquaredDistance):
+            gap = X - self.mean
+            return (gap**2).sum(1) / 2 + self.spread, gap
+        F, G = np.empty(len(X)), np.zeros(X.shape)
+        step = max(1, BLOCK // len(self.A))
+        for i in range(0, len(X), step):
+            t = self.A @ X[i : i + step].T
+            F[i : i + step] = self.w @ self.loss.value(t, self.b[:, None])
+            if slopes:
+                G[i : i + step] = (self.w[:, None] * self.loss.slope(t, self.b[:, None])).T @ self.A
+        return F, G
+
+    def gradient(self, x: Array) -> Array:
+        """A subgradient (d,) of the risk at x."""
+        return self.tangents(x[None])[1][0]
+
+    def hessian(self, x: Array) -> Array:
+        """The Hessian ∇²F (d, d) at x, for a smooth loss."""
+        if isinstance(self.loss, SquaredDistance):
+            return np.eye(self.d)
+        return (self.A.T * (self.w * self.loss.bend(self.A @ x, self.b))) @ self.A
+
+
+class LossOnRegion:
+    """A loss of records as a function of x on a region K; with `location` x is a number beside theirs."""
+
+    loss: Loss
+    region: Region
+    location: bool
+
+    @cached_property
+    def G(self) -> float:  # noqa: N802 - the paper's letter
+        """The Lipschitz constant of f(·; z) − f(·; z') on K, for all records z, z'."""
+        return difference(self.loss, location=self.location, reach=self.region.reach)
+
+    def risk(self, rows: Any) -> Risk:
+        """The risk F on the rows."""
+        return Risk(self.loss, rows.values, rows.weights, location=self.location)
+
+
+def newton(
+    risk: Risk,
+    x: Array,
+    *,
+    mu: float,
+    centre: Array,
+    tilt: Array | float = 0.0,
+    ball: Ball | None = None,
+    tolerance: float = 1e-12,
+) -> Array:
+    """The minimiser of F(x) + μ‖x − c‖²/2 + ⟨tilt, x⟩ over R^d, or a ball, for a smooth loss: damped Newton from x.
+
+    On R^d it ends when the gradient's norm is at most `tolerance`, or when rounding hides any further fall: it promises
+    nothing of what it reached, and raises nothing.
+    """
+    tilt = np.broadcast_to(np.asarray(tilt, dtype=float), x.shape)
+
+    def objective(x: Array) -> float:
+        return risk.value(x) + mu * float((x - centre) @ (x - centre)) / 2 + float(tilt @ x)
+
+    def slope(x: Array) -> Array:
+        return risk.gradient(x) + mu * (x - centre) + tilt
+
+    height, g, damping, scale = objective(x), slope(x), 0.0, risk.loss.curvature + mu
+    for _ in range(STEPS):
+        if np.linalg.norm(g) <= tolerance:
+            break
+        H = risk.hessian(x) + (mu + damping + 1e-12 * scale) * np.eye(risk.d)
+        try:
+            move = np.linalg.solve(H, -g)
+            if ball is not None and not ball.contains((x + move)[None])[0]:
+                move = _on_sphere(H, g, x, ball) - x
+        except np.linalg.LinAlgError:  # no error may leave: it would depend on the records
+            break
+        fall = -float(g @ move)
+        if fall <= 0:
+            break
+        now = objective(x + move)
+        if now > height - 1e-4 * fall:
+            ahead = slope(x + move)
+            if fall < 1e-14 * max(abs(height), 1e-300):  # below rounding: go by the gradient
+                if ball is not None or not np.linalg.norm(ahead) < np.linalg.norm(g) * 0.9:
+                    break
+            elif damping < 1e6 * scale:  # where few records bend, a quadratic is trusted too far
+                damping = max(8 * damping, 1e-6 * scale)
+                continue
+            else:
+                break
+        x, height, g = x + move, now, slope(x + move)
+        damping = damping / 8 if damping > 1e-8 * scale else 0.0
+    return x if ball is None else ball.project(x)
+
+
+def _on_sphere(H: Array, g: Array, x: Array, ball: Ball) -> Array:
+    """The minimiser over a ball of ⟨g, y − x⟩ + (y − x)ᵀH(y − x)/2 on its sphere: (H + λ)(y − m) = H(x − m) − g."""
+    scales, Q = np.linalg.eigh(H)
+    r = Q.T @ (H @ (x - ball.centre) - g)
+
+    def excess(log_lam: float) -> float:
+        return float(np.linalg.norm(r / (scales + math.exp(log_lam)))) - ball.radius
+
+    high = math.log(float(np.linalg.norm(r)) / ball.radius + 1e-300) + 1e-9
+    low = high - 1.0
+    while excess(low) < 0 and low > high - 80:
+        low -= 2
+    # Unlike a library's, this cannot fail, whatever rounding makes of the ends.
+    log_lam, _ = bisected(lambda at: excess(at) > 0, low, high, HALVINGS)
+    return ball.project(ball.centre + Q @ (r / (scales + math.exp(log_lam))))
+
+
+def smallest(risk: Risk, region: Region, *, mu: float = 0.0, centre: Array | None = None) -> Array:
+    """The minimiser (d,) over the region of F(x) + μ‖x − c‖²/2, c the region's centre unless given.
+
+    Kinks are rounded off over a width that shrinks to 1e-8 of the range of residuals, each time from the last solution,
+    so that the value found is too large by about that much at the most. Raises InputError where there is no smallest
+    value within reach: separable classes on R^d without a regulariser.
+    """
+    c = region.centre if centre is None else centre
+    loss = risk.loss
+    kinked = loss if isinstance(loss, PiecewiseLinear) and not loss.width and mu == 0 else None
+    if kinked and not kinked.margin and risk.d == 1 and (risk.A == 1).all():
+        level = -kinked.low / (kinked.high - kinked.low)
+        return region.project(np.quantile(risk.b, [level], weights=risk.w, method="inverted_cdf"))
+    scale = 2 * min(region.radius, 1e9) + float(np.ptp(risk.b))
+    widths = [0.0] if loss.curvature < math.inf else [scale * w for w in WIDTHS]
+    x = region.centre.copy()
+    for width in widths:
+        smooth = risk.with_loss(sloped(loss).smoothed(width)) if width else risk
+        if isinstance(region, Box):
+            x = _smallest_in_box(smooth, region, x, mu, c)
+        else:
+            x = newton(smooth, x, mu=mu, centre=c, ball=region if isinstance(region, Ball) else None)
+    if kinked and len(risk.w) <= MOST_ROWS:
+        exact = _exact_minimiser(risk, kinked, region)
+        if region.contains(exact[None])[0] and risk.value(exact) < risk.value(x):
+            x = exact
+    if mu == 0 and not region.bounded and np.linalg.norm(x - c) > 1e4 * region.radius:
+        raise InputError("the risk has no smallest value on R^d (separable classes?); choose a ball or mu > 0")
+    return x
+
+
+def _smallest_in_box(risk: Risk, region: Box, x: Array, mu: float, c: Array) -> Array:
+    def both(x: Array) -> tuple[float, Array]:
+        F, G = risk.tangents(x[None])
+        return float(F[0] + mu * (x - c) @ (x - c) / 2), G[0] + mu * (x - c)
+
+    bounds = list(zip(region.low, region.high, strict=True))
+    options = {"maxiter": 2000, "ftol": 1e-16, "gtol": 1e-12}
+    found: Any = minimize(both, x, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    return found.x
+
+
+def _exact_minimiser(risk: Risk, loss: PiecewiseLinear, region: Region) -> Array:
+    """The minimiser of a risk with kinks over the box around the region, by linear programming with u = p − q."""
+    r, d = risk.A.shape
+    if loss.margin:
+        equal, right = risk.A * risk.b[:, None], np.ones(r)
+    else:
+        equal, right = risk.A, risk.b
+    rows = hstack([csr_array(equal), -eye_array(r), eye_array(r)])
+    cost = np.concatenate([np.zeros(d), loss.high * risk.w, -loss.low * risk.w])
+    bounds = [*zip(*region.corners, strict=True), *[(0, None)] * (2 * r)]
+    found: Any = linprog(cost, A_eq=rows, b_eq=right, bounds=bounds, method="highs")
+    return found.x[:d] if found.x is not None else region.centre

@@ -1,0 +1,269 @@
+"""Optimal transport of points: the distance W1, and the bounded-Lipschitz projection.
+
+All of it is one linear program, least-cost shipping from sources to sinks, which HiGHS solves on few arcs at a time:
+those to near neighbours, then those whose reduced cost says that they pay.
+The dual values of the last solve bound the optimum from below, so what is returned comes with its error.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import linprog
+from scipy.spatial import KDTree
+from scipy.spatial.distance import cdist
+
+from ..core.errors import InputError
+from ..core.types import Array, frozen, value_object
+from .point_grouping import between, grouped
+
+ALL_ARCS = 20_000  # up to this number of arcs, the first solve contains all of them
+NEIGHBOURS = 16  # arcs of every point at first
+LIKELY, MORE = 4, 16  # arcs of every point, or group of points, at first, by entropic transport
+HALVINGS, SWEEPS = 9, 15  # times the temperature is halved, and scalings at each temperature
+TINY = 1e-300
+ADDED = 12  # arcs to a sink, at the most, that a round of pricing adds
+EXACT, LOOSE = 1_000_000, 1e-3  # arcs beyond which a solve may stop at that relative error, which is then returned
+COARSE = 2e-2  # that relative error for groups, whose own error is larger
+TIGHT = 1e-10  # relative error at which pricing stops; feasibility tolerances of the solver, the least it takes
+BLOCK = 4_000_000  # distances computed at once
+LARGE = 800  # groups that `w1` makes of the points of a distribution that has many more
+
+
+@value_object
+class Distance:
+    """A distance, and an upper bound on its error (0, but for rounding, where it was computed exactly)."""
+
+    value: float
+    error: float
+
+
+@frozen
+class Projection:
+    """The nearest distribution `weights` (m,) to a signed measure, and its bounded-Lipschitz distance `value`.
+
+    `error`: by how much `value` may exceed the smallest one; 0 but for rounding where it was computed exactly.
+    """
+
+    weights: Array
+    value: float
+    error: float = 0.0
+
+
+def w1(X: Array, a: Array, Y: Array, b: Array, *, large: int = LARGE) -> Distance:
+    """The W1 distance between the distributions Σ a_i δ(X_i) and Σ b_j δ(Y_j), X (r, d), Y (s, d), normalised.
+
+    d = 1: the closed form. Else up to 2.5 · `large` points on a side as they are; more of them are grouped by the cells
+    of a grid, `large` at most. What the groups ship tells W1 of the points themselves from above and from below: the
+    value is the middle, the error half of what is between.
+    Raises InputError for weights that are negative or all 0.
+    """
+    (X, a), (Y, b) = _distribution(X, a), _distribution(Y, b)
+    if X.shape[1] == 1:
+        from scipy.stats import wasserstein_distance  # here, as it takes longer to load than all of this package
+
+        return Distance(float(wasserstein_distance(X[:, 0], Y[:, 0], a, b)), 0.0)
+    if len(X) == 1 or len(Y) == 1:
+        return Distance(float(a @ cdist(X, Y) @ b), 0.0)
+    from_, to = grouped(X, a, large), grouped(Y, b, large)
+    as_they_are = len(from_.mass) == len(a) and len(to.mass) == len(b)
+    sides = (from_.centres, from_.mass, to.centres, to.mass)
+    arcs, enough = (_likely(*sides, LIKELY), None) if as_they_are else (_likely(*sides, MORE), COARSE)
+    flows = _ship(*sides, arcs=arcs, enough=enough)
+    if as_they_are:
+        return Distance(flows.cost, flows.gap)
+    least, most = between(X, a, from_, Y, b, to, flows.arcs, flows.mass, flows.v)
+    return Distance((least + most) / 2, (most - least) / 2)
+
+
+def bounded_lipschitz(V: Array, m: Array, D: float) -> Projection:
+    """The distribution μ on V (k, d) with the least D_BL(m, μ), for a signed measure m (k,) of diameter ≤ D.
+
+    D_BL(m, μ) = sup {Σ f_i (m_i − μ_i): |f| ≤ D, f 1-Lipschitz}. With P and N the positive and the negative mass of m
+    and M = P − N, every distance is at most 2D, so a surplus or lack of mass costs D|M − 1| whatever is done, and the
+    rest is shipping: the negative part is filled from the positive one at cost ρ, or at no cost from a dustbin of mass
+    (1 − M)₊, and what is left of the positive part, max(M, 1) less what the dustbin gave, is μ once normalised. P ≤ 1:
+    nothing is shipped, μ = m₊/P. No positive part: μ is uniform.
+    d = 1: arcs between neighbours on the line. The minimiser is not unique, the value is.
+    Source: He, Vershynin, Zhu 2023, Algorithm 2, as a flow.
+    """
+    positive, negative = np.flatnonzero(m > 0), np.flatnonzero(m < 0)
+    P, M = float(m[positive].sum()), float(m.sum())
+    if P == 0:
+        return Projection(np.full(len(m), 1 / len(m)), D * abs(M - 1))
+    kept, cost, error = np.maximum(m, 0.0), 0.0, 0.0
+    if P > 1 and len(negative):
+        X, a, Y, b, dust = V[positive], m[positive], V[negative], -m[negative], max(1 - M, 0.0)
+        line = V.shape[1] == 1
+        flows = _ship_on_line(X[:, 0], a, Y[:, 0], b, dust) if line else _ship(X, a, Y, b, arcs=_near(X, Y), dust=dust)
+        kept[positive], cost, error = np.maximum(a - flows.shipped, 0.0), flows.cost, flows.gap
+    return Projection(kept / kept.sum(), D * abs(M - 1) + cost, error)
+
+
+@frozen
+class _Flows:
+    """The result of a transport: the mass that left each source (p,), its cost, and a bound on the excess cost.
+
+    `arcs` i · q + j and the `mass` on them, where it is positive; `v` (q,) the duals of the sinks.
+    """
+
+    shipped: Array
+    cost: float
+    gap: float
+    arcs: Array
+    mass: Array
+    v: Array
+
+
+def _ship(
+    X: Array, a: Array, Y: Array, b: Array, *,
+    arcs: Array, dust: float | None = None, enough: float | None = None,
+) -> _Flows:  # fmt: skip
+    """The cheapest transport from sources a (p,) at X to sinks b (q,) at Y, on `arcs` i · q + j first, then on all.
+
+    `enough`: the relative error to stop at, by default as tight as rounding allows, looser for very many arcs.
+
+    With `dust` there is one more source of that mass, and one more sink that takes what is left, all at no cost.
+    Duals u, v with u_i + v_j ≤ c_ij on all arcs give the lower bound Σ a u + Σ b v; v, lowered until that holds, is one
+    whatever arcs were solved.
+    """
+    p, q, free = len(X), len(Y), dust is not None
+    given, taken = (a, b) if dust is None else (np.append(a, dust), np.append(b, a.sum() + dust - b.sum()))
+    unit, best = given.sum() / len(given), -np.inf
+    if enough is None:
+        enough = TIGHT if p * q <= EXACT else LOOSE
+    arcs = np.union1d(arcs, _feasible(X, a, Y, b))
+    while True:
+        i, j = np.divmod(arcs, q)
+        c = np.linalg.norm(X[i] - Y[j], axis=1)
+        scale = float(c.mean()) or 1.0
+        x, u, v = _solve(p, q, i, j, c / scale, given / unit, taken / unit, free)
+        cost, u, v = float(c @ x) * unit, u * scale, v * scale
+        lowest, new = _price(X, Y, u[:p], v[:q], scale * TIGHT)
+        best = max(best, float(a @ u[:p] + b @ lowest + (given[p:] @ u[p:] + taken[q:] @ v[q:])))
+        new = np.setdiff1d(new, arcs, assume_unique=True)
+        if not len(new) or cost - best <= enough * cost:
+            used = x > 0
+            shipped, mass = np.bincount(i, x, p) * unit, x[used] * unit
+            return _Flows(shipped, cost, max(cost - best, 0.0), arcs[used], mass, v[:q])
+        arcs = np.concatenate([arcs, new])
+
+
+def _solve(p: int, q: int, i: Array, j: Array, c: Array, a: Array, b: Array, free: bool) -> tuple[Array, Array, Array]:
+    """The flows on arcs (i, j) and the duals, by linear programming; `free` adds arcs at no cost for a dustbin."""
+    count = len(i)
+    if free:
+        i = np.concatenate([i, np.arange(p + 1), np.full(q, p)])
+        j = np.concatenate([j, np.full(p + 1, q), np.arange(q)])
+    columns = np.arange(len(i))
+    rows = np.concatenate([i, len(a) + j])
+    balance = sp.csr_matrix((np.ones(2 * len(i)), (rows, np.tile(columns, 2))), shape=(len(a) + len(b), len(i)))
+    x, duals = _linear_program(np.append(c, np.zeros(len(i) - count)), balance, np.concatenate([a, b]))
+    return x[:count], duals[: len(a)], duals[len(a) :]
+
+
+def _linear_program(costs: Array, matrix: Any, right: Array) -> tuple[Array, Array]:
+    """The minimiser x ≥ 0 of costs · x subject to matrix x = right, and the dual variables."""
+    solved: Any = linprog(
+        costs, A_eq=matrix, b_eq=right, method="highs-ds",
+        options={"presolve": False, "primal_feasibility_tolerance": TIGHT, "dual_feasibility_tolerance": TIGHT},
+    )  # fmt: skip
+    if solved.status != 0:
+        raise InputError(f"a transport with {len(right)} points could not be solved: {solved.message}")
+    return solved.x, solved.eqlin.marginals
+
+
+def _feasible(X: Array, a: Array, Y: Array, b: Array) -> Array:
+    """The p + q arcs of a feasible transport: both sides sorted by a coordinate, filled one by one."""
+    axis = int(np.ptp(X, axis=0).argmax())
+    sources, sinks = np.argsort(X[:, axis]), np.argsort(Y[:, axis])
+    ends, filled = np.cumsum(a[sources]), np.cumsum(b[sinks])
+    cuts = np.concatenate([[0.0], ends[:-1], filled[:-1]])
+    i = np.minimum(np.searchsorted(ends, cuts, side="right"), len(a) - 1)
+    j = np.minimum(np.searchsorted(filled, cuts, side="right"), len(b) - 1)
+    return np.unique(sources[i] * len(b) + sinks[j])
+
+
+def _near(X: Array, Y: Array) -> Array:
+    """The arcs i · q + j from every source to its nearest sinks, and back; all arcs if there are few."""
+    p, q = len(X), len(Y)
+    if p * q <= ALL_ARCS:
+        return np.arange(p * q)
+    to, back = min(NEIGHBOURS, q), min(NEIGHBOURS, p)
+    j = KDTree(Y).query(X, to)[1].reshape(p, to)
+    return _both_ways(j, KDTree(X).query(Y, back)[1].reshape(q, back))
+
+
+def _likely(X: Array, a: Array, Y: Array, b: Array, most: int) -> Array:
+    """The arcs of small reduced cost by entropic potentials at falling temperatures, `most` for each point.
+
+    All arcs, if there are few. Near neighbours would not do: between two distributions that lie apart, mass goes far.
+    Source: Cuturi 2013, with the potentials absorbed into the kernel at each temperature (Schmitzer 2019).
+    """
+    p, q = len(X), len(Y)
+    if p * q <= ALL_ARCS // 4:
+        return np.arange(p * q)
+    C = cdist(X, Y)
+    u, v, top = np.zeros(p), np.zeros(q), float(C.mean())
+    for temperature in top * 0.5 ** np.arange(2, 2 + HALVINGS):
+        u = (C - v).min(axis=1)  # so that no row of the kernel vanishes
+        kernel = np.exp((u[:, None] + v - C) / temperature)
+        left, right = np.ones(p), np.ones(q)
+        for _ in range(SWEEPS):
+            right = b / np.maximum(left @ kernel, TINY)
+            left = a / np.maximum(kernel @ right, TINY)
+        v = v + temperature * np.log(np.maximum(right, TINY))
+    reduced = C - v
+    to = min(most, q)
+    j = np.argpartition(reduced, to - 1, axis=1)[:, :to]
+    reduced -= reduced.min(axis=1)[:, None]
+    back = min(most, p)
+    return _both_ways(j, np.argpartition(reduced, back - 1, axis=0)[:back].T)
+
+
+def _both_ways(j: Array, i: Array) -> Array:
+    """The arcs i · q + j from every source to its sinks j (p, t), and to every sink from its sources i (q, s)."""
+    p, q = len(j), len(i)
+    return np.unique(np.concatenate([(np.arange(p)[:, None] * q + j).ravel(), (i * q + np.arange(q)[:, None]).ravel()]))
+
+
+def _price(X: Array, Y: Array, u: Array, v: Array, slack: float) -> tuple[Array, Array]:
+    """The prices min(v_j, min_i c_ij − u_i) (q,) of sinks, and for some sinks the arcs that lower them most."""
+    q, lowest, found = len(Y), v.copy(), []
+    for start in range(0, q, step := max(1, BLOCK // len(X))):
+        part = slice(start, start + step)
+        reduced = cdist(Y[part], X) - u - v[part, None]
+        lowest[part] += np.minimum(reduced.min(axis=1), 0.0)
+        j, i = np.nonzero(reduced < -slack)
+        if len(j):
+            order = np.lexsort((reduced[j, i], j))
+            j, i = j[order], i[order]
+            rank = np.arange(len(j)) - np.searchsorted(j, j)  # among the arcs of its sink
+            found.append((i * q + start + j)[rank < ADDED])
+    return lowest, np.concatenate(found) if found else np.zeros(0, dtype=int)
+
+
+def _ship_on_line(X: Array, a: Array, Y: Array, b: Array, dust: float) -> _Flows:
+    """The cheapest transport on the real line, as `_ship`: mass moves between neighbours on 2(p + q) arcs."""
+    p, k = len(X), len(X) + len(Y)
+    order = np.argsort(np.concatenate([X, Y]), kind="stable")
+    gaps = np.diff(np.concatenate([X, Y])[order])
+    unit, scale = b.sum() / len(b), float(gaps.mean()) or 1.0
+    # Variables: rightward (k − 1,), leftward (k − 1,), left over at every place (k,), and of the dustbin.
+    step = sp.eye_array(k, k - 1) - sp.eye_array(k, k - 1, k=-1)  # what leaves each place to the right
+    left = np.where(order < p, 1.0, -1.0)  # what a source keeps, what the dustbin gives a sink
+    balance = sp.block_array([[step, -step, sp.diags_array(left), None], [None, None, (left < 0)[None] * 1.0, [[1.0]]]])
+    costs = np.concatenate([gaps, gaps, np.zeros(k + 1)]) / scale
+    x, _ = _linear_program(costs, balance.tocsr(), np.append(np.concatenate([a, -b])[order], dust) / unit)
+    kept = np.empty(k)
+    kept[order] = x[2 * (k - 1) : -1] * unit
+    return _Flows(a - kept[:p], float(costs @ x) * unit * scale, 0.0, *[np.zeros(0)] * 3)
+
+
+def _distribution(X: Array, a: Array) -> tuple[Array, Array]:
+    """The distinct points of positive weight, and their weights, which sum to 1."""
+    a = np.asarray(a, dtype=float)
+    if not (a >= 0).all() or not 0 < a.sum() < np.inf:
+        raise InputError("the weights of points must be non-negative, finite and not all 0")
+    points, place = np.unique(X[a > 0], axis=0, return_inverse=True)
+    return points, np.bincount(place.ravel(), a[a > 0]) / a.sum()

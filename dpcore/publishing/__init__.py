@@ -1,1 +1,0 @@
-"""Real releases: the request, the ledger that is charged for good, the draw and its files."""

@@ -1,0 +1,67 @@
+"""Private copies of workloads, which the code that made the originals cannot reach.
+
+A Curator counts and calibrates on the twin: what is done to the original between two questions, on purpose or not,
+changes neither the true answers that were kept for it nor the sensitivity that noise is calibrated to.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from scipy.sparse import csr_array
+
+from ..core.builtin_values import array, plain
+from ..core.errors import InputError
+from ..schema.domain import Column, Domain
+from .explicit_queries import Explicit
+from .marginals import Marginals
+from .table_queries import TableQueries, parts_of
+from .union import Union
+from .workload import Workload
+
+_TWINS: "WeakKeyDictionary[Any, Workload]" = WeakKeyDictionary()  # so that runs share what a twin found out
+
+
+def sealed_domain(domain: Domain) -> Domain:
+    """A copy of the domain in new objects; InputError for a domain not made of plain columns."""
+    if type(domain) is not Domain or any(type(column) is not Column for column in domain.columns):
+        raise InputError("a domain must be made of columns, and of nothing derived from them")
+    columns = tuple(replace(column) for column in domain.columns)
+    return Domain(columns, domain.peeked, measured=plain(domain.measured))
+
+
+def sealed(workload: Workload, domain: Domain | None = None) -> Workload:
+    """A private copy of a workload, rebuilt from its domain, columns and matrix alone.
+
+    Made when it is first asked for, and kept as long as the original is. Raises InputError for a type that is not one
+    of this package's own, for a part that does not fit, and where `domain` is given and it speaks of another one.
+    """
+    if type(workload) not in (Marginals, Explicit, TableQueries, Union):
+        raise InputError(f"{type(workload).__name__} is not a set of questions whose sensitivity is known here")
+    twin = _TWINS.get(workload)
+    if twin is None:
+        twin = _TWINS[workload] = _made(workload, sealed_domain(workload.domain))
+    if domain is not None and twin.domain.columns != domain.columns:
+        raise InputError("the questions are about another schema than the rows")
+    return twin
+
+
+def _made(workload: Any, domain: Domain) -> Workload:
+    """A new workload of the same kind on `domain`, from copies of what defines it."""
+    if type(workload) is Union:
+        return Union([sealed(member, domain) for member, _ in workload.members])
+    if type(workload) is Explicit:
+        return Explicit(domain, workload.matrix)
+    if type(workload) is TableQueries:
+        return TableQueries(domain, _parts(workload))
+    return Marginals(domain, plain(workload.columns))
+
+
+def _parts(workload: TableQueries) -> Iterator[tuple[tuple[str, ...], csr_array]]:
+    """The parts, as `TableQueries` takes them, from copies of the arrays that the workload stores."""
+    base = Marginals(workload.domain, plain(workload.base.columns))
+    stored = (array(getattr(workload.matrix, name)) for name in ("data", "indices", "indptr"))
+    matrix: Any = csr_array(tuple(stored), (int(workload.m), base.m))
+    matrix.check_format()
+    return parts_of(base, matrix, array(workload._owner))

@@ -1,0 +1,209 @@
+"""Marginal tables, computed from partial sums that several tables share."""
+
+import math
+from bisect import bisect
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property, reduce
+from itertools import accumulate, combinations
+from typing import Any
+
+import numpy as np
+
+from ..core.errors import InputError
+from ..core.numbers import consecutive
+from ..core.types import Array, Axes
+from ..schema.domain import Countable, Domain
+from .workload import Label, Workload
+
+MAX_TABLES = 200_000  # all triples of a hundred columns, and not many more
+MANY_COLUMNS, DRAWN_PAIRS = 30, 200  # columns from which on only this many pairs are scored
+MOST_AXES = 6  # most columns of a table whose queries are split into components
+
+
+class Marginals(Workload):
+    """Marginal tables on chosen column sets: query j is the indicator of one cell of one table.
+
+    Answers are summed out of shared partial sums along a tree (a 2-way table comes from a 3-way one), so one pass costs
+    a few additions per cell of the domain, not one per table.
+    """
+
+    width = 1.0
+
+    def __init__(self, domain: Domain, columns: Iterable[Sequence[str]]) -> None:
+        self.domain = domain
+        self.columns = tuple(tuple(c) for c in columns)
+        if not self.columns:
+            raise InputError("the questions have no marginals; name at least one set of columns")
+        self.axes = tuple(tuple(sorted(domain.axes(c))) for c in self.columns)
+        for names, axes in zip(self.columns, self.axes, strict=True):
+            if not names or len(set(axes)) < len(names):
+                raise InputError(f"the marginal {names!r} must name at least one column, and each only once")
+        if len(set(self.axes)) < len(self.axes):
+            twice = next(c for c, a in zip(self.columns, self.axes, strict=True) if self.axes.count(a) > 1)
+            raise InputError(f"the marginal {' × '.join(twice)} is asked twice")
+        self.shapes = tuple(domain.shape_of(axes) for axes in self.axes)
+        self.sizes = [math.prod(s) for s in self.shapes]  # cells of each table
+        self._ends = list(accumulate(self.sizes))
+        self.tables = consecutive(self.sizes)
+        self.layout = tuple(zip(self.axes, self.shapes, self.tables, strict=True))  # of each table
+        self.m = self.tables[-1].stop
+
+    @classmethod
+    def all(cls, domain: Domain, ways: int) -> "Marginals":
+        """All marginals over `ways` columns; InputError when the domain has fewer, or for too many tables."""
+        if not 1 <= ways <= len(domain.columns):
+            raise InputError(f"marginals over {ways} columns: outside 1..{len(domain.columns)}, the number of columns")
+        if (count := math.comb(len(domain.columns), ways)) > MAX_TABLES:
+            raise InputError(f"all marginals over {ways} columns are {count:,} tables, more than {MAX_TABLES:,}")
+        return cls(domain, combinations(domain.names, ways))
+
+    @classmethod
+    def over(cls, domain: Domain, tables: Iterable[Axes]) -> "Marginals":
+        """The marginals over column sets that are given by column numbers."""
+        return cls(domain, [[domain.names[a] for a in axes] for axes in tables])
+
+    @property
+    def base(self) -> "Marginals":
+        """The marginal tables themselves: each query is a cell of one of them."""
+        return self
+
+    @property
+    def entries(self) -> Array:
+        """The value 1 (1,): every query is 1 on one cell of its table and 0 elsewhere."""
+        return np.ones(1)
+
+    @property
+    def component_squares(self) -> dict[Axes, float]:
+        """The squared lengths of all queries' components, by column set, as `variance` takes them."""
+        total: defaultdict[Axes, float] = defaultdict(float)
+        for axes in self.axes:
+            for B in subsets(axes):
+                size = {a: self.domain.shape[a] for a in axes}
+                total[B] += math.prod(size[a] - 1 if a in B else 1 / size[a] for a in axes)
+        return dict(total)
+
+    @cached_property
+    def slices(self) -> dict[Axes, slice]:
+        """The slice of each table's cells among all, by its columns."""
+        return dict(zip(self.axes, self.tables, strict=True))
+
+    @cached_property
+    def _tree(self) -> tuple[tuple[int, tuple[int, int, int], int], ...]:
+        """The order of summation: (parent, (before, summed, after), table or -1) of nodes 1, 2, …; 0 is the domain.
+
+        A node is the set of axes summed out, in increasing order: early axes, long contiguous blocks, go first. A node
+        that only leads on to the next axis is skipped, so that a run of axes is summed in one go.
+        """
+        every = range(len(self.domain.shape))
+        targets = {tuple(a for a in every if a not in axes): i for i, axes in enumerate(self.axes)}
+        prefixes = {gone[:i] for gone in targets for i in range(1, len(gone) + 1)}
+        following: dict[Axes, list[int]] = {gone: [] for gone in prefixes | {()}}
+        for gone in prefixes:
+            following[gone[:-1]].append(gone[-1])
+        nodes: dict[Axes, int] = {(): 0}
+        steps = []
+        for gone in sorted(prefixes, key=lambda g: (len(g), g)):
+            if gone not in targets and following[gone] == [gone[-1] + 1]:
+                continue
+            parent = next(gone[:i] for i in range(len(gone) - 1, -1, -1) if gone[:i] in nodes)
+            left = [d for a, d in enumerate(self.domain.shape) if a not in parent]
+            first = gone[len(parent)] - len(parent)
+            run = len(gone) - len(parent)
+            cut = (math.prod(left[:first]), math.prod(left[first : first + run]), math.prod(left[first + run :]))
+            nodes[gone] = len(nodes)
+            steps.append((nodes[parent], cut, targets.get(gone, -1)))
+        return tuple(steps)
+
+    @cached_property
+    def _holds(self) -> Array:
+        """Whether each table contains each column (T, d)."""
+        return np.array([[a in axes for a in range(len(self.domain.shape))] for axes in self.axes])
+
+    def containing(self, axes: Axes) -> Array:
+        """Whether each table (T,) contains all of these columns."""
+        return np.all(self._holds[:, axes], axis=1)
+
+    @classmethod
+    def pairs(cls, domain: Domain) -> "Marginals":
+        """The pairs of columns that the K-marginal score averages over: all of under 30 columns, else 200 random ones.
+
+        The column itself where there is no other.
+        """
+        pairs = list(combinations(domain.names, min(2, len(domain.names))))
+        if len(domain.names) >= MANY_COLUMNS:
+            drawn = np.random.default_rng(0).choice(len(pairs), DRAWN_PAIRS, replace=False)  # public randomness
+            pairs = [pairs[i] for i in sorted(drawn.tolist())]
+        return cls(domain, pairs)
+
+    @cached_property
+    def scored(self) -> Array | None:
+        """The numbers of the tables that the K-marginal score averages over; None unless all of them are here."""
+        place = {axes: i for i, axes in enumerate(self.axes)}
+        wanted = Marginals.pairs(self.domain).axes
+        return np.array([place[axes] for axes in wanted]) if place.keys() >= set(wanted) else None
+
+    def variance(self, squares: Mapping[Axes, float]) -> float:
+        """The total variance of least-squares answers from these T tables with Gaussian noise, in units of 1/(nμ)².
+
+        `squares`: Σ ‖g‖² of the answers' components g on the cells of each set B of axes. A cell has variance Δ₂² = 2T,
+        one of B summed out of a table A ⊇ B has size_A/size_B times that, and what all A say is averaged by precision;
+        components of different B have independent errors. ∞ when some B is in no table.
+        """
+        sizes = np.array(self.sizes, dtype=float)
+        total = 0.0
+        for axes, square in squares.items():
+            size = self.domain.cells(axes)
+            precision = (size / sizes[self.containing(axes)]).sum() / (2 * len(sizes))
+            total += square / precision if precision else math.inf
+        return total
+
+    def answers(self, D: Array) -> Array:
+        """The shares of all marginal cells (m,) for weights D (k,)."""
+        found, sums = [D] * len(self.tables), [D]
+        for parent, cut, table in self._tree:
+            block = sums[parent].reshape(cut)
+            # numpy sums short inner blocks slowly, einsum does not.
+            total = np.add.reduce(block, axis=1) if cut[2] >= 64 else np.einsum("abc->ac", block)
+            sums.append(total)
+            if table >= 0:
+                found[table] = total
+        return np.concatenate(found, axis=None)  # the table over all columns is D itself
+
+    def answers_of_rows(self, rows: Countable) -> Array:
+        """The shares of all marginal cells (m,) among records: whole counts, divided once."""
+        out = np.empty(self.m)
+        for axes, shape, table in self.layout:
+            out[table] = rows.count(axes, shape)
+        return out / rows.divisor
+
+    def adjoint(self, w: Array) -> Array:
+        """The sum Σ_j w_j q_j of all queries (k,), by the tree of partial sums from the leaves to the root."""
+        parts: list[Array | None] = [None] * (len(self._tree) + 1)
+        for parent, cut, table in reversed(self._tree):
+            own = w[self.tables[table]] if table >= 0 else None
+            here = reduce(np.add, [part for part in (parts.pop(), own) if part is not None])
+            above = parts[parent]
+            if above is None:
+                above = parts[parent] = np.zeros(math.prod(cut))
+            above.reshape(cut)[...] += here.reshape(cut[0], 1, cut[2])
+        q = parts[0] if parts[0] is not None else np.zeros(self.domain.size)
+        every = tuple(range(len(self.domain.shape)))
+        return q + w[self.slices[every]] if every in self.slices else q
+
+    def support(self, j: int) -> tuple[Axes, tuple[Any, ...], float]:
+        """The columns of query j's table, its cell there, and the value 1."""
+        table = bisect(self._ends, j)
+        return self.axes[table], np.unravel_index(j - self.tables[table].start, self.shapes[table]), 1.0
+
+    def label(self, j: int) -> Label:
+        """Query j in words, as (column, value) pairs."""
+        axes, cell, _ = self.support(j)
+        columns = [self.domain.columns[a] for a in axes]
+        return tuple((c.name, c.labels[v]) for c, v in zip(columns, cell, strict=True))
+
+
+def subsets(axes: Axes, most: int = MOST_AXES) -> list[Axes]:
+    """The non-empty subsets of a table's axes, smallest first; of more than `most` axes only the whole set."""
+    sizes = range(1, len(axes) + 1) if len(axes) <= most else [len(axes)]
+    return [B for size in sizes for B in combinations(axes, size)]

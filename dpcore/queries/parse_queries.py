@@ -1,0 +1,83 @@
+"""The reader of `--queries`: each text is a workload, several texts are their union."""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+
+from ..core.errors import InputError
+from ..data.readers import read_matrix
+from ..schema.domain import Domain
+from . import Explicit, Marginals, TableQueries, Union, Workload
+from .questions import understand
+
+HELP = (
+    'marginals:W (all W-way), marginals:[["a","b"],["c"]] (chosen ones), ranges:a,b and prefixes:a,b (1-D, of columns '
+    "with an order), conjunctions:W:N (N random ones over W columns), halfspaces:a,b:N (N random ones over columns of "
+    "numbers), question:sex = Female and age > 50 (one question in words), matrix:FILE.npy (m × k, in -1..1); "
+    "given several times, they are asked together"
+)
+WORDS = {
+    "marginals:1": "every single column", "marginals:2": "every pair of columns", "marginals:3": "every three columns",
+}  # fmt: skip
+
+
+def read_queries(texts: Sequence[str], domain: Domain) -> tuple[Workload, list[str]]:
+    """The union of the workloads that the texts describe, and notes on how questions were read."""
+    notes: list[str] = []
+    workloads = [_read(text, domain, notes) for text in texts]
+    return (workloads[0] if len(workloads) == 1 else Union(workloads)), notes
+
+
+def _read(text: str, domain: Domain, notes: list[str]) -> Workload:
+    """The workload that one text describes, with its `notes` added to those; InputError lists the allowed forms."""
+    kind, _, what = text.partition(":")
+    first, _, last = what.rpartition(":")
+    if kind == "marginals" and _is_count(what):
+        return Marginals.all(domain, int(what))
+    if kind == "marginals":
+        try:
+            sets = json.loads(what)
+            if all(isinstance(names, list) and all(isinstance(n, str) for n in names) for names in sets):
+                return Marginals(domain, sets)
+        except (ValueError, TypeError, RecursionError):
+            pass
+    if kind == "ranges" and what:
+        return TableQueries.ranges(domain, split_names(what))
+    if kind == "prefixes" and what:
+        return TableQueries.prefixes(domain, split_names(what))
+    if kind == "conjunctions" and _is_count(first) and _is_count(last):
+        return TableQueries.conjunctions(domain, int(first), int(last))
+    if kind == "halfspaces" and first and _is_count(last):
+        return TableQueries.half_spaces(domain, split_names(first), int(last))
+    if kind == "question":
+        question = understand(what, domain)
+        notes += question.notes
+        return question.workload
+    if kind == "matrix":
+        return Explicit(domain, read_matrix(what))
+    raise InputError(f"--queries {text[:80]!r}: give {HELP}")
+
+
+def split_names(text: str) -> list[str]:
+    """The column names in a list separated by commas; a name that contains a comma stands in double quotes."""
+    try:
+        return next(csv.reader([text]))
+    except (csv.Error, StopIteration):
+        raise InputError(f"{text[:80]!r} is not a list of column names separated by commas") from None
+
+
+def _is_count(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 10
+
+
+def join_names(names: Sequence[str], delimiter: str = ",") -> str:
+    """The list of column names as a text that `split_names` reads."""
+    line = io.StringIO()
+    csv.writer(line, delimiter=delimiter, lineterminator="").writerow(names)
+    return line.getvalue()
+
+
+def in_words(text: str) -> str:
+    """The queries in everyday words, such as "every pair of columns"; texts of other forms unchanged."""
+    return WORDS.get(text, text.removeprefix("question:"))

@@ -1,0 +1,219 @@
+"""Answers of product distributions, and their gradients.
+
+A product distribution is one probability vector a column of the table. C of them stand as `p` (Σ d_i, C): one column of
+`p` each, the blocks of the table's columns below one another, so that a value of all of them lies together in memory.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import reduce
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from ..core.errors import InputError
+from ..core.numbers import consecutive
+from ..core.types import Array
+from ..schema.domain import Domain
+from .marginals import Marginals
+from .workload import BLOCK, Workload
+
+MOST_JOINT = 1_000_000  # cells of the domain up to which an explicit matrix is multiplied with all of them
+FEW = 8  # a table is not summed whole where less than one cell in FEW is asked for
+PIECE = 4096  # cells multiplied out at once
+
+
+def blocks(domain: Domain) -> tuple[slice, ...]:
+    """The slice of each column's values in the Σ d_i rows of `p`."""
+    return consecutive(domain.shape)
+
+
+def require_readable(workload: Workload) -> None:
+    """Raise InputError for a query matrix with more cells than a mixture of products can be evaluated on."""
+    k = workload.domain.size
+    if k > MOST_JOINT and workload.base is None:
+        raise InputError(
+            f"a query matrix over {k:,} combinations is more than the {MOST_JOINT:,} on which a mixture of products "
+            "answers it; ask for marginals, or choose fewer columns"
+        )
+
+
+class Products:
+    """Queries j (J,) of a workload as functions of C product distributions `p` (Σ d_i, C); all queries by default.
+
+    A cell of a table is a product of one row of `p` a column of the table. A table asked for whole is one matrix
+    product (cells of some columns, C) @ (C, cells of the others); of other tables only the cells asked for are
+    multiplied out. Explicit queries are read off the table of all columns; InputError where that has too many cells.
+    """
+
+    def __init__(self, workload: Workload, chosen: Array | None = None) -> None:
+        require_readable(workload)
+        self.m = workload.m if chosen is None else len(chosen)
+        self._readers = list(_readers(workload, np.arange(workload.m) if chosen is None else np.asarray(chosen)))
+
+    def answers(self, p: Array, weights: Array) -> Array:
+        """The answers (J,) of the mixture with weights (C,): Σ_c w_c ⟨q_j, p_c⟩."""
+        out = np.zeros(self.m)
+        for reader in self._readers:
+            values = np.zeros(reader.size)
+            for part in reader.parts:
+                values[part.place] = part.answers(p, weights)
+            out[reader.rows] += values if reader.matrix is None else reader.matrix @ values
+        return out
+
+    def gradient(self, p: Array, weights: Array, v: Array) -> Array:
+        """The gradient ∂(Σ_j v_j answers_j)/∂p (Σ d_i, C), with every entry of `p` treated as free."""
+        out = np.zeros_like(p)
+        for reader in self._readers:
+            own = v[reader.rows]
+            values = own if reader.matrix is None else reader.matrix.T @ own
+            for part in reader.parts:
+                part.add_gradient(out, p, weights, values[part.place])
+        return out
+
+
+@dataclass
+class _RowReader:
+    """A reader of the answers number `rows`, as `matrix` @ values (size,) of whole tables and single cells."""
+
+    rows: Array
+    matrix: Any
+    size: int
+    parts: "list[_WholeTable | _SingleCells]"
+
+
+def _readers(workload: Workload, chosen: Array) -> Iterator[_RowReader]:
+    """The readers of a workload: one where all queries are read off tables, else one for each member."""
+    for member, place in [(workload, slice(0, workload.m))] if workload.base else workload.members:
+        rows = np.flatnonzero((chosen >= place.start) & (chosen < place.stop))
+        own = chosen[rows] - place.start
+        if not len(rows):
+            continue
+        if member.matrix is None:
+            yield _reader(member.base, rows, None, own)
+        else:
+            joint = member.base or Marginals(workload.domain, [workload.domain.names])
+            yield _reader(joint, rows, member.matrix[own])
+
+
+def _reader(base: Marginals, rows: Array, matrix: Any, asked: Array | None = None) -> _RowReader:
+    """The reader of those cells of `base` that the matrix uses, or that were requested."""
+    if asked is not None:
+        wanted, back = np.unique(asked, return_inverse=True)
+        if not np.array_equal(wanted, asked):
+            matrix = csr_array((np.ones(len(back)), back, np.arange(len(back) + 1)), (len(back), len(wanted)))
+    elif isinstance(matrix, Array):
+        wanted = np.arange(matrix.shape[1])
+    else:
+        wanted = np.unique(matrix.indices)
+        matrix = matrix[:, wanted]
+    starts, place = blocks(base.domain), np.searchsorted(wanted, [t.start for t in base.tables] + [base.m])
+    parts, few = [], {}
+    for (axes, shape, table), (a, b) in zip(base.layout, pairwise(place.tolist()), strict=True):
+        if a == b:
+            continue
+        here = wanted[a:b] - table.start
+        if (b - a) * FEW > math.prod(shape):
+            only = None if b - a == math.prod(shape) else here
+            parts.append(_WholeTable(slice(a, b), shape, [starts[axis] for axis in axes], only))
+        else:
+            index = [code + starts[axis].start for axis, code in zip(axes, np.unravel_index(here, shape), strict=True)]
+            few.setdefault(len(axes), []).append((np.arange(a, b), np.array(index)))
+    parts += [_SingleCells(*(np.concatenate(x, axis=-1) for x in zip(*some, strict=True))) for some in few.values()]
+    return _RowReader(rows, matrix, len(wanted), parts)
+
+
+@dataclass
+class _WholeTable:
+    """A reader of a whole table, or of its cells `only`; its columns' values are the slices `parts` of `p`."""
+
+    place: slice
+    shape: tuple[int, ...]
+    parts: list[slice]
+    only: Array | None
+
+    def __post_init__(self) -> None:
+        sizes = [(math.prod(self.shape[:i]), math.prod(self.shape[i:])) for i in range(1, len(self.shape) + 1)]
+        self.cut = 1 + min(range(len(sizes)), key=lambda i: sum(sizes[i]))
+        self.left, self.right = sizes[self.cut - 1]
+
+    def _pieces(self, p: Array, weights: Array) -> Iterator[tuple[slice, list[Array], Array, Array]]:
+        """Slices of the components, so that products take bounded memory, with factors and the products on each side
+        of the cut, of which the right ones are weighted.
+        """
+        step = max(1, BLOCK // (self.left + self.right))
+        for i in range(0, p.shape[1], step):
+            piece = slice(i, i + step)
+            factors = [p[part, piece] for part in self.parts]
+            left, right = _multiplied(factors[: self.cut]), _multiplied(factors[self.cut :], weights[piece])
+            yield piece, factors, left, right
+
+    def answers(self, p: Array, weights: Array) -> Array:
+        """The shares of the table's cells, or of those in `only`, in the mixture with these weights (C,)."""
+        total = np.zeros((self.left, self.right))
+        for _, _, left, right in self._pieces(p, weights):
+            total += left @ right.T
+        return total.ravel() if self.only is None else total.ravel()[self.only]
+
+    def add_gradient(self, out: Array, p: Array, weights: Array, v: Array) -> None:
+        """Add to `out` the gradient in `p` of Σ v · answers."""
+        if self.only is not None:
+            v, some = np.zeros(self.left * self.right), v
+            v[self.only] = some
+        v = v.reshape(self.left, self.right)
+        for piece, factors, left, right in self._pieces(p, weights):
+            _add_factors(out, self.parts[: self.cut], factors[: self.cut], v @ right, piece)
+            if self.cut < len(factors):
+                _add_factors(out, self.parts[self.cut :], factors[self.cut :], (v.T @ left) * weights[piece], piece)
+
+
+def _multiplied(factors: list[Array], weights: Array | None = None) -> Array:
+    """The products (Π d_i, C) of one row from each factor (d_i, C), times the weights; the weights for no factor."""
+    if weights is not None:
+        factors = [factors[0] * weights, *factors[1:]] if factors else [weights[None]]
+    return reduce(lambda a, b: (a[:, None] * b).reshape(-1, b.shape[1]), factors)
+
+
+def _add_factors(out: Array, parts: list[slice], factors: list[Array], v: Array, piece: slice) -> None:
+    """Add to `out` the gradient of Σ v · _multiplied(factors), for v (Π d_i, C): one factor after the other."""
+    while len(factors) > 1:
+        others, last = _multiplied(factors[:-1]), factors[-1]
+        v = v.reshape(len(others), len(last), -1)
+        out[parts[-1], piece] += np.einsum("abc,ac->bc", v, others)
+        v = np.einsum("abc,bc->ac", v, last)
+        parts, factors = parts[:-1], factors[:-1]
+    out[parts[0], piece] += v
+
+
+@dataclass
+class _SingleCells:
+    """A reader of single cells: each is the product of the rows `index` (w, Q) of `p`."""
+
+    place: Array
+    index: Array
+
+    def _pieces(self) -> Iterator[tuple[slice, Array]]:
+        """The cells in pieces of bounded size: the slice of each, and its rows of `p`."""
+        starts = range(0, self.index.shape[1], PIECE)
+        return ((slice(i, i + PIECE), self.index[:, i : i + PIECE]) for i in starts)
+
+    def answers(self, p: Array, weights: Array) -> Array:
+        """The shares (Q,) of the cells in the mixture with these weights (C,)."""
+        parts = (reduce(np.multiply, (p[rows] for rows in index)) @ weights for _, index in self._pieces())
+        return np.concatenate(list(parts))
+
+    def add_gradient(self, out: Array, p: Array, weights: Array, v: Array) -> None:
+        """Add to `out` the gradient in `p` of Σ v · answers."""
+        for piece, index in self._pieces():
+            factors, behind = [p[rows] for rows in index], [v[piece, None] * weights]
+            for factor in factors[:-1]:
+                behind.append(behind[-1] * factor)
+            ahead: Any = 1.0
+            for rows, factor, before in zip(index[::-1], factors[::-1], behind[::-1], strict=True):
+                count = len(rows)
+                scatter = csr_array((np.ones(count), rows, np.arange(count + 1)), (count, len(p)))
+                out += scatter.T @ (before * ahead)
+                ahead = ahead * factor

@@ -1,0 +1,174 @@
+"""Questions typed by hand, such as `sex = Female and age > 50`, turned into queries; `grammar` defines the notation."""
+
+import math
+from collections.abc import Mapping
+from functools import reduce
+
+import numpy as np
+import pandas as pd
+
+from ..core.errors import InputError
+from ..core.types import Array, Texts, frozen
+from ..schema.column import Column
+from ..schema.domain import Domain
+from . import TableQueries
+from .question_grammar import Leaf, Node, QuestionParser
+
+LONGEST = 2_000  # characters
+MAX_CELLS = 1_000_000  # most cells of the named columns together, even after bins are cut
+SHOWN = 5  # notes a comparison
+COMPARE = {"<=": np.less_equal, ">=": np.greater_equal, "<": np.less, ">": np.greater}
+
+
+@frozen
+class Question:
+    """A parsed question: one query on the cells of the `columns` that it names.
+
+    A bin that a bound cuts counts with the share of it that fulfils the question, as if its records were spread evenly
+    over it, whole numbers where they are whole; `notes` say so in words.
+    """
+
+    text: str
+    columns: Texts
+    workload: TableQueries
+    notes: Texts
+
+
+def understand(text: str, domain: Domain) -> Question:
+    """The query that `text` describes, with notes for a person on how the question was read.
+
+    InputError names the place in the text and what was expected there.
+    """
+    if not isinstance(text, str) or len(text) > LONGEST:
+        raise InputError(f"a question is a text of at most {LONGEST:,} characters")
+    tree, leaves = QuestionParser(text, domain).parse()
+    axes = _axes(leaves)
+    columns = [domain.columns[a] for a in axes]
+    _limit(columns, [c.size for c in columns])
+    atoms = {a: _Atoms(domain.columns[a], [x for leaf in leaves if leaf.axis == a for x in leaf.numbers]) for a in axes}
+    _limit(columns, [len(own.x) for own in atoms.values()], ", once bins are cut")
+    values = np.broadcast_to(_truth(tree, atoms), [len(own.x) for own in atoms.values()]).astype(float)
+    for place, own in enumerate(atoms.values()):
+        values = own.share(values, place)
+    values = np.clip(values, 0, 1)
+    notes = dict.fromkeys(note for leaf in leaves for note in atoms[leaf.axis].notes(leaf))
+    if np.ptp(values) == 0 and values.flat[0] in (0, 1):
+        notes["every row fulfils it" if values.flat[0] else "no row can fulfil it"] = None
+    names = tuple(c.name for c in columns)
+    query = TableQueries(domain, [(names, values.reshape(1, -1))], [(("question", text.strip()),)])
+    return Question(text.strip(), names, query, tuple(notes))
+
+
+def unbinned(text: str, domain: Domain, frame: pd.DataFrame) -> float:
+    """The share of a table's rows that fulfil a question, by exact values instead of bins; uses real data.
+
+    What bins alone change is the difference to the answer of `understand(text, domain).workload` on the same rows.
+    """
+    tree, leaves = QuestionParser(text, domain).parse()
+    axes = _axes(leaves)
+    columns = Domain(tuple(domain.columns[a] for a in axes)).cells_in(frame)
+    values = {a: _Values(*cells) for a, cells in zip(axes, columns, strict=True)}
+    return float(np.mean(_truth(tree, values, lined_up=True)))
+
+
+def _axes(leaves: list[Leaf]) -> list[int]:
+    return sorted({leaf.axis for leaf in leaves})
+
+
+class _Comparable:
+    """Things to compare with numbers: `x` (A,) is a number or rank, NaN where missing; `cell` (A,) is its cell."""
+
+    x: Array
+    cell: Array
+
+    def fulfil(self, leaf: Leaf) -> Array:
+        """Whether each thing (A,) fulfils a comparison."""
+        if leaf.kind == "missing":
+            return np.isnan(self.x) != leaf.turned
+        if leaf.kind == "in":
+            found = np.isin(self.x, leaf.numbers) | np.isin(self.cell, leaf.cells)
+        elif leaf.kind == "between":
+            found = (self.x >= leaf.numbers[0]) & (self.x <= leaf.numbers[1])
+        else:
+            found = COMPARE[leaf.kind](self.x, leaf.numbers[0])
+        return (found != leaf.turned) & ~np.isnan(self.x)
+
+
+class _Values(_Comparable):
+    """The values of a table's column, one for each row."""
+
+    def __init__(self, column: Column, cells: pd.Series) -> None:
+        self.cell = column.encode(cells)
+        if column.values:
+            self.x = np.where(self.cell == column.present, np.nan, self.cell)
+        else:
+            self.x = column.numbers(cells)
+
+
+class _Atoms(_Comparable):
+    """The cells of a column, subdivided so that each number of the question is an atom or lies between two.
+
+    `x` (A,) stands for an atom in comparisons: one of its numbers, or the place of its category, NaN where missing.
+    `cell` (A,) is its cell, `weight` (A,) its share of it, and `counts` (A,) how many whole numbers it holds, or None.
+    """
+
+    def __init__(self, column: Column, cuts: list[float]) -> None:
+        counts = None
+        if column.values:
+            x = cell = np.arange(column.present)
+            weight = np.ones(column.present)
+        elif column.kind == "integer":
+            first, after = column.wholes
+            inside = np.clip(cuts, first[0], after[-1])
+            ends = np.concatenate([first, after[-1:], np.ceil(inside), np.floor(inside) + 1]).astype(np.int64)
+            ends = np.unique(ends[ends <= after[-1]])
+            x, counts = ends[:-1], np.diff(ends)
+            cell = np.searchsorted(first, x, side="right") - 1
+            weight = counts / (after - first)[cell]
+        else:
+            edges = np.asarray(column.edges)
+            ends = np.unique(np.concatenate([edges, np.clip(cuts, edges[0], edges[-1])]))
+            x = ends[:-1] + np.diff(ends) / 2
+            cell = np.searchsorted(edges, ends[:-1], side="right") - 1
+            weight = np.diff(ends) / np.diff(edges)[cell]
+        absent = column.size - column.present
+        self.labels, self.counts = column.labels, counts
+        self.x = np.append(x.astype(float), [np.nan] * absent)
+        self.cell = np.append(cell, [column.present] * absent)
+        self.weight = np.append(weight, [1.0] * absent)
+        self.starts = np.flatnonzero(np.diff(self.cell, prepend=-1))
+
+    def share(self, values: Array, axis: int) -> Array:
+        """Values on atoms along an axis, averaged over each cell's atoms."""
+        weight = self.weight.reshape([-1 if i == axis else 1 for i in range(values.ndim)])
+        return np.add.reduceat(values * weight, self.starts, axis=axis)
+
+    def notes(self, leaf: Leaf) -> list[str]:
+        """Notes on bins that a comparison cuts in two."""
+        found = self.fulfil(leaf)
+        cut = np.flatnonzero(np.logical_and.reduceat(found, self.starts) != np.logical_or.reduceat(found, self.starts))
+        out = [f"{leaf.text} cuts the bin {self.labels[c]}: {self._part(found, self.cell == c)}" for c in cut[:SHOWN]]
+        return out + [f"{leaf.text} cuts {len(cut) - SHOWN} more bins"] * (len(cut) > SHOWN)
+
+    def _part(self, found: Array, mine: Array) -> str:
+        if self.counts is None:
+            return f"{100 * self.weight[mine & found].sum():.3g}% of it is counted"
+        here = mine[: len(self.counts)]
+        return f"{self.counts[here & found[: len(here)]].sum()} of {self.counts[here].sum()} of it are counted"
+
+
+def _truth(node: Node | Leaf, things: Mapping[int, _Comparable], *, lined_up: bool = False) -> Array:
+    """Whether each combination of things (or each row) fulfils a node; arrays broadcast over the columns."""
+    if isinstance(node, Leaf):
+        found = things[node.axis].fulfil(node)
+        return found if lined_up else found.reshape([-1 if a == node.axis else 1 for a in things])
+    parts = [_truth(part, things, lined_up=lined_up) for part in node.parts]
+    if node.kind == "not":
+        return ~parts[0]
+    return reduce(np.logical_and if node.kind == "and" else np.logical_or, parts)
+
+
+def _limit(columns: list[Column], sizes: list[int], when: str = "") -> None:
+    if (cells := math.prod(sizes)) > MAX_CELLS:
+        names = ", ".join(repr(c.name) for c in columns)
+        raise InputError(f"the columns {names} have {cells:,} combinations together, more than {MAX_CELLS:,}{when}")

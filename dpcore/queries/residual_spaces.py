@@ -1,0 +1,196 @@
+"""Marginal tables decomposed into residual spaces, and the change of each when one record is replaced.
+
+A function of the columns S alone that sums to zero along each of them lies in the residual space of S. These spaces are
+orthogonal, a table on columns M consists of those of all S ⊆ M, and that of S has d_S = Π_{l∈S} (n_l − 1) dimensions.
+Columns that a workload cannot tell apart (of equal size, in the same tables once their names are exchanged) form a
+class: sets S, and pairs of records, are told apart by how many columns of each class they hold, their type.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from scipy.special import comb
+
+from ..core.errors import InputError
+from ..core.types import Array, Axes, frozen
+from .marginals import MOST_AXES, Marginals, subsets
+
+MOST_PATTERNS = 2**19  # patterns of agreement between two records that are all compared, at most
+MOST_WAYS = 12  # columns of a table that is taken apart into its subsets
+_SPACES: "WeakKeyDictionary[Marginals, ResidualSpaces]" = (
+    WeakKeyDictionary()
+)  # as plan, charge and answers ask for them
+
+
+@frozen
+class ResidualSpaces:
+    """The residual spaces of marginal tables without the total, grouped by type.
+
+    `classes` are the columns (axes) that are exchangeable; type i holds `types[i, g]` columns of class g, stands for
+    `count[i]` sets, each of `d[i]` dimensions within `cells[i]` cells, and `inverse_cells[i]` is Σ 1/k_M over the
+    tables M ⊇ S. `type_of` says which type a set of axes, in rising order, is of.
+    """
+
+    classes: tuple[tuple[int, ...], ...]
+    sizes: Array
+    types: Array
+    count: Array
+    d: Array
+    cells: Array
+    inverse_cells: Array
+    type_of: dict[Axes, int]
+
+    @property
+    def patterns(self) -> int:
+        """The number of types of pairs of records: Π (columns of a class + 1), by how many of each class differ."""
+        return math.prod(len(columns) + 1 for columns in self.classes)
+
+    @property
+    def listed(self) -> bool:
+        """Whether there are few enough types of pairs of records to compare all of them."""
+        return self.patterns <= MOST_PATTERNS
+
+    @cached_property
+    def _kernels(self) -> list[Array]:
+        """The `_kernel` of each class of columns, up to the most of them that a type holds."""
+        most = self.types.max(axis=0)
+        return [_kernel(len(self.classes[g]), int(self.sizes[g]), int(c)) for g, c in enumerate(most)]
+
+    @cached_property
+    def widest(self) -> Array:
+        """Upper bounds on ½ ‖E_S(e_z − e_z')‖² k over all pairs of records, for one column set S of each type.
+
+        Π_{l∈S} (n_l a_l − 1) is lowest where an odd number of columns differ: all but one at n − 1, the smallest at −1.
+        """
+        smallest = np.array([self.sizes[row > 0].min() if row.any() else np.inf for row in self.types])
+        return self.d + self.d / (smallest - 1)
+
+    def moved(self, information: Array) -> Array:
+        """The change Σ_S t_S 2 (d_S − Π_{l∈S} (n_l a_l − 1)) for each type of pair (m_1 + 1, …) and informations t_S.
+
+        Two records that agree on the columns with a_l = 1. With the projection E_S on the space of S among all k cells,
+        k E_S(z, z') = Π_{l∈S} (n_l a_l − 1): n − 1 where they agree, −1 where they differ. Sums of such products over
+        all sets of a type factorise over the classes into `_kernel`.
+        """
+        shape = self.types.max(axis=0) + 1
+        sums = np.zeros(shape)
+        sums[tuple(self.types.T)] = information
+        for g, kernel in enumerate(self._kernels):
+            sums = np.moveaxis(np.tensordot(kernel, sums, axes=(1, g)), 0, g)
+        return 2 * (float(information @ (self.count * self.d)) - sums)
+
+    def moves(self, pattern: tuple[int, ...]) -> Array:
+        """The change in each type of space for one type of pair: Σ over its sets of 2 (d_S − Π_{l∈S} (n_l a_l − 1))."""
+        product = np.ones(len(self.types))
+        for g, kernel in enumerate(self._kernels):
+            product *= kernel[pattern[g], self.types[:, g]]
+        return 2 * (self.count * self.d - product)
+
+
+def spaces_of(tables: Marginals) -> ResidualSpaces:
+    """The residual spaces of marginal tables, computed once per workload; InputError for tables of many columns."""
+    if tables not in _SPACES:
+        _SPACES[tables] = residual_spaces(tables)
+    return _SPACES[tables]
+
+
+def residual_spaces(tables: Marginals) -> ResidualSpaces:
+    """The residual spaces of all column sets inside some table; InputError for tables of many columns."""
+    shape = tables.domain.shape
+    real = [tuple(a for a in axes if shape[a] > 1) for axes in tables.axes]  # where there is one value nothing differs
+    if (widest := max(map(len, real), default=0)) > MOST_WAYS:
+        raise InputError(f"a table of {widest} columns is more than the {MOST_WAYS} that are taken apart")
+    together: defaultdict[Axes, float] = defaultdict(float)
+    for axes in real:
+        together[axes] += 1 / tables.domain.cells(axes)
+    classes = _classes(together, shape)
+    owner = {a: g for g, columns in enumerate(classes) for a in columns}
+    inverse: defaultdict[Axes, float] = defaultdict(float)
+    for axes, each in together.items():
+        for S in subsets(axes, MOST_WAYS):
+            inverse[S] += each
+    types: dict[Axes, int] = {}
+    first, type_of = [], {}
+    for S in inverse:
+        counts = [0] * len(classes)
+        for a in S:
+            counts[owner[a]] += 1
+        key = tuple(counts)
+        if key not in types:
+            types[key] = len(types)
+            first.append(S)
+        type_of[S] = types[key]
+    sizes = np.array([shape[columns[0]] for columns in classes], dtype=float)
+    rows = np.array(list(types), dtype=np.int64).reshape(len(types), len(classes))
+    many = np.array([len(columns) for columns in classes])
+    return ResidualSpaces(
+        classes=classes,
+        sizes=sizes,
+        types=rows,
+        count=np.prod(comb(many, rows), axis=1),
+        d=np.prod((sizes - 1) ** rows, axis=1),
+        cells=np.prod(sizes**rows, axis=1),
+        inverse_cells=np.array([inverse[S] for S in first]),
+        type_of=type_of,
+    )
+
+
+def residuals(axes: Axes, table: Array, first: int = 0, most: int = MOST_AXES) -> Iterator[tuple[Axes, Array]]:
+    """The residual parts of a function on the cells of `axes`, from the axis number `first` of the table on.
+
+    The function is the sum, over S ⊆ axes, of functions of the cells of S that sum to 0 along each axis of S (analysis
+    of variance), each spread evenly; that of S = ∅, its mean, is left out. Of more than `most` axes only the whole set
+    is there.
+    """
+    for S in subsets(axes, most):
+        gone = tuple(first + i for i, a in enumerate(axes) if a not in S)
+        yield S, centred(table.mean(axis=gone), first)
+
+
+def centred(table: Array, first: int = 0) -> Array:
+    """The table centred by ⊗(I − J/n): minus the mean along each axis, from axis number `first` on."""
+    for axis in range(first, table.ndim):
+        table = table - table.mean(axis=axis, keepdims=True)
+    return table
+
+
+def _classes(tables: dict[tuple[int, ...], Any], shape: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    """The classes of exchangeable columns: of equal size, and an exchange of two maps the tables to themselves.
+
+    Exchanges generate all permutations of a class, so that whatever depends on the tables alone is the same for all
+    sets of a type. Comparing with one member of a class is enough, as exchanges compose.
+    """
+    holding: defaultdict[int, list[tuple[int, ...]]] = defaultdict(list)
+    for axes in tables:
+        for a in axes:
+            holding[a].append(axes)
+    classes: list[list[int]] = []
+    for a in sorted(holding):
+        for columns in classes:
+            b = columns[0]
+            alike = shape[a] == shape[b] and len(holding[a]) == len(holding[b])
+            exchanged = (tuple(sorted(b if x == a else x for x in axes)) for axes in holding[a] if b not in axes)
+            if alike and all(axes in tables for axes in exchanged):
+                columns.append(a)
+                break
+        else:
+            classes.append([a])
+    return tuple(map(tuple, classes))
+
+
+def _kernel(m: int, n: int, most: int) -> Array:
+    """Sums of Π (n a − 1) over c of a class's m columns, (m + 1, most + 1): j columns differ, c = 0..most.
+
+    i of the c are among the j that differ: Σ_i C(j, i) (−1)^i C(m − j, c − i) (n − 1)^{c − i}.
+    """
+    j, c = np.arange(m + 1)[:, None], np.arange(most + 1)[None, :]
+    out = np.zeros((m + 1, most + 1))
+    for i in range(most + 1):
+        rest = np.maximum(c - i, 0)
+        out += np.where(c >= i, comb(j, i) * (-1.0) ** i * comb(m - j, rest) * (n - 1.0) ** rest, 0.0)
+    return out

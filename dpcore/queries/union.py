@@ -1,0 +1,124 @@
+"""Several workloads combined into one."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import cached_property
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, vstack
+
+from ..core.errors import InputError
+from ..core.numbers import consecutive
+from ..core.types import Array, Axes
+from ..schema.domain import Countable
+from .explicit_queries import Explicit
+from .marginals import Marginals
+from .table_queries import TableQueries
+from .workload import Label, Workload
+
+
+class Union(Workload):
+    """The queries of several workloads on one domain, one after the other; nested unions are flattened.
+
+    Members that all read marginal tables share them: `base` sums them out once, and `matrix` (m, base.m) reads them.
+    With an explicit member, each member answers for itself.
+    """
+
+    def __init__(self, workloads: Iterable[Workload]) -> None:
+        found = list(workloads)
+        if not found:
+            raise InputError("the union holds no questions; at least one is needed")
+        if strange := [w for w in found if not isinstance(w, Marginals | TableQueries | Explicit | Union)]:
+            raise InputError(f"{type(strange[0]).__name__} is not a set of questions that a union can hold")
+        flat = [member for w in found for member, _ in w.members]
+        self.domain = flat[0].domain
+        if any(w.domain != self.domain for w in flat):
+            raise InputError("the questions of a union must be about one domain")
+        places = consecutive(w.m for w in flat)
+        self._members = tuple(zip(flat, places, strict=True))
+        self.m = places[-1].stop
+        self.width = max(w.width for w in flat)
+        self.tables = tuple(
+            slice(place.start + table.start, place.start + table.stop)
+            for w, place in self._members
+            for table in w.tables
+        )
+        self.base = _merged([w.base for w in flat]) if all(w.base for w in flat) else None
+
+    @property
+    def members(self) -> tuple[tuple[Workload, slice], ...]:
+        """The workloads that this one lists in turn, each with the slice of its answers; none of them is a union."""
+        return self._members
+
+    @cached_property
+    def matrix(self) -> Any:
+        """The coefficients (m, base.m) of each query on the cells of the shared tables; None without tables."""
+        return csr_array(vstack([_coefficients(w, self.base) for w, _ in self.members])) if self.base else None
+
+    @property
+    def measured(self) -> Workload:
+        """The workload that noise is added to: the union of the members' own, with each table once.
+
+        Where that is tables only, they are all of them or those inside no other one: whichever leaves the answers the
+        smaller total variance.
+        """
+        chosen = [w.measured for w, _ in self.members]
+        tables = [w for w in chosen if isinstance(w, Marginals)]
+        others = [w for w in chosen if not isinstance(w, Marginals)]
+        if others:
+            return Union([_merged(tables), *others]) if tables else self
+        every = _merged(tables)
+        alone = [every.containing(axes).sum() == 1 for axes in every.axes]
+        outer = Marginals(self.domain, [c for c, outside in zip(every.columns, alone, strict=True) if outside])
+        squares: defaultdict[Axes, float] = defaultdict(float)
+        for axes, length in chain.from_iterable(w.component_squares.items() for w, _ in self.members):
+            squares[axes] += length
+        return min(every, outer, key=lambda tables: tables.variance(squares))
+
+    def answers(self, D: Array) -> Array:
+        """The answers ⟨q_j, D⟩ (m,) for weights D (k,), with one pass for all tables."""
+        return super().answers(D) if self.base else np.concatenate([w.answers(D) for w, _ in self.members])
+
+    def answers_of_rows(self, rows: Countable) -> Array:
+        """The answers ⟨q_j, P_n⟩ (m,) on records."""
+        if self.base:
+            return super().answers_of_rows(rows)
+        return np.concatenate([w.answers_of_rows(rows) for w, _ in self.members])
+
+    def adjoint(self, w: Array) -> Array:
+        """The sum Σ_j w_j q_j of all queries (k,), for weights w (m,)."""
+        if self.base:
+            return super().adjoint(w)
+        return np.sum([member.adjoint(w[place]) for member, place in self.members], axis=0)
+
+    def support(self, j: int) -> tuple[Axes, tuple[Any, ...], Array | float]:
+        """The columns, cells and values of query j in the member that it comes from."""
+        member, own = self._member(j)
+        return member.support(own)
+
+    def label(self, j: int) -> Label:
+        """The label of query j in the member that it comes from."""
+        member, own = self._member(j)
+        return member.label(own)
+
+    def _member(self, j: int) -> tuple[Workload, int]:
+        """The member that contains query j, and j's number there."""
+        return next((w, j - place.start) for w, place in self.members if j < place.stop)
+
+
+def _merged(several: Iterable[Marginals]) -> Marginals:
+    """The marginal tables of several workloads, without repeats."""
+    several = list(several)
+    distinct = {axes: columns for w in several for axes, columns in zip(w.axes, w.columns, strict=True)}
+    return Marginals(several[0].domain, distinct.values())
+
+
+def _coefficients(w: Workload, base: Marginals) -> csr_array:
+    """The coefficients (m, base.m) of a member's queries on the cells of the shared tables."""
+    places = (base.slices[axes] for axes in w.base.axes)
+    shared = np.concatenate([np.arange(place.start, place.stop) for place in places])
+    if w.matrix is None:
+        return csr_array((np.ones(w.m), shared, np.arange(w.m + 1)), (w.m, base.m))
+    return csr_array((w.matrix.data, shared[w.matrix.indices], w.matrix.indptr), (w.m, base.m))

@@ -1,0 +1,244 @@
+"""The facts in a release ledger about a data set and a charged release, and what decides whether one is charged.
+
+Nothing is written here, and nothing but the ledger read.
+"""
+
+import math
+import sqlite3
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+
+import pandas as pd
+
+from ..core.errors import InputError, OverspendError
+from ..core.numbers import brief
+from ..core.types import Json, Texts, frozen, value_object
+from ..data.fingerprint import file_mark, fingerprints, is_earlier
+from ..data.privacy_unit import PrivacyUnit
+from ..data.sources.source import Source
+from ..privacy.accounting import Accounting, Budget, Events, Lifetime, Total
+
+LONGEST_NAME = 200  # characters
+Reading = Callable[[], pd.DataFrame | Source]
+KNOWN_BY = "known_by"  # the setting of a release in the ledger that holds the marks of its table
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BudgetRequest:
+    """A request for a part of a data set's budget: the table as read, the part, whom it protects, and the data set.
+
+    A table may be a source, which is read in parts. Without a name the data set is the one with this content. `total`
+    is the budget of a new one. `sha256` is that of the bytes of the file that a table in memory was read from, empty
+    for none; a source knows its own. `readings` read the same file again, each by another statement that a schema can
+    make: for a ledger that knows earlier releases by their cells alone.
+    """
+
+    frame: pd.DataFrame | Source
+    sha256: str = ""
+    readings: tuple[Reading, ...] = ()
+    budget: Budget
+    unit: PrivacyUnit = PrivacyUnit()
+    dataset: str | None = None
+    new_version: bool = False
+    total: Budget | None = None
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The whole table; InputError for a source, which is never held in memory."""
+        if isinstance(self.frame, pd.DataFrame):
+            return self.frame
+        raise InputError(
+            f"{self.frame.name}: a schema is measured on a whole table in memory, not on one read in parts"
+        )
+
+
+@value_object
+class Reservation:
+    """A charged release: its number in the ledger, its entry's hash, and what its data set has spent with it."""
+
+    number: int
+    entry: str
+    ledger: str
+    dataset: str
+    version: int
+    lifetime: Lifetime
+    spent: float
+
+
+@value_object
+class DataSet:
+    """One data set of a ledger: its total budget, whom it protects, its versions, its releases and their total."""
+
+    name: str
+    lifetime: Lifetime
+    unit: str
+    versions: tuple[Json, ...]
+    releases: tuple[Json, ...]
+    spent: float
+    left: float
+
+    def to_json(self) -> Json:
+        """The data set as a dictionary, as `ledger show --json` prints it."""
+        budget, accounting = self.lifetime.budget, str(self.lifetime.accounting)
+        return {
+            "name": self.name,
+            "unit": self.unit,
+            "total": {"epsilon": budget.epsilon, "delta": budget.delta, "accounting": accounting},
+            "spent": {"epsilon": self.spent, "delta": budget.delta},
+            "left_epsilon": self.left,
+            "versions": list(self.versions),
+            "releases": list(self.releases),
+        }
+
+
+@frozen
+class Identity:
+    """What a ledger with this `key` knows a table by: the bytes of its files, and its cells; see `data.fingerprint`.
+
+    `marks` are what a release is kept with: the fingerprint of the cells as read, and the mark of the bytes, if there
+    are any. A table with any of those, or of `others`, is the same data set. `others` are the fingerprints of the
+    cells misread; `readings` those of the same file by other statements, made when they are asked for.
+    """
+
+    key: bytes
+    marks: Texts
+    others: Texts
+    readings: tuple[Reading, ...] = ()
+
+    @classmethod
+    def of(cls, request: BudgetRequest, key: bytes) -> "Identity":
+        """The identity of a request's table, which is read for it if it is a source."""
+        table, sha256 = request.frame, request.sha256
+        if isinstance(table, Source):
+            sha256 = table.sha256
+        fingerprint, *others = _marks_of(table, key)
+        of_bytes = (file_mark(sha256, key),) if sha256 else ()
+        return cls(key, (fingerprint, *of_bytes), tuple(others), request.readings)
+
+    @property
+    def fingerprint(self) -> str:
+        """The fingerprint of the cells as read."""
+        return self.marks[0]
+
+    def found(self, db: sqlite3.Connection) -> list[int]:
+        """The numbers of the data sets of a ledger that this table is; none for a new table.
+
+        Before releases were kept with the mark of bytes, they were known by the cells as read alone. If the ledger
+        has such a release, the file is read by every other statement.
+        """
+        places = _known_by(db, (*self.marks, *self.others))
+        old = db.execute("SELECT 1 FROM releases WHERE instr(settings, ?) = 0", (f'"{KNOWN_BY}"',)).fetchone()
+        return sorted(places if places or not old else _known_by(db, self._of_readings))
+
+    @cached_property
+    def _of_readings(self) -> Texts:
+        """The fingerprints of the same file read by every other statement."""
+        marks: list[str] = []
+        for read in self.readings:
+            with suppress(InputError):  # most files are no table with that delimiter
+                marks += _marks_of(read(), self.key)
+        return tuple(marks)
+
+
+def _marks_of(table: pd.DataFrame | Source, key: bytes) -> Texts:
+    return table.fingerprints(key) if isinstance(table, Source) else fingerprints(table, key)
+
+
+def _known_by(db: sqlite3.Connection, marks: Texts) -> set[int]:
+    """The numbers of the data sets that have a version, or a release, with one of these marks."""
+    places: set[int] = set()
+    for mark in marks:
+        versions = db.execute("SELECT dataset FROM versions WHERE fingerprint = ?", (mark,))
+        releases = db.execute("SELECT dataset FROM releases WHERE instr(settings, ?)", (mark,))
+        places |= {row["dataset"] for row in (*versions, *releases)}
+    return places
+
+
+def locate(
+    db: sqlite3.Connection, identity: Identity, name: str | None, new_version: bool
+) -> tuple[str, sqlite3.Row | None, int | None, int, str]:
+    """The data set's name and row, its version's row in the ledger and number, and the mark that it is kept by.
+
+    No row is there of what is new. The version is the data set's last one, unless the user says that it is new. Each
+    mark is stored once.
+    """
+    mark, known = identity.fingerprint, identity.found(db)
+    if len(known) > 1:
+        names = [row["name"] for row in db.execute("SELECT seq, name FROM datasets") if row["seq"] in known]
+        raise InputError(
+            f"this table is in the ledger as several data sets, {', '.join(map(repr, names))}: each has a budget of "
+            "its own for the same people; bring the file back as it was when one of them was released"
+        )
+    if known:
+        found = db.execute("SELECT * FROM datasets WHERE seq = ?", known).fetchone()
+        if name not in (None, found["name"]):
+            raise InputError(f"this table is the data set {found['name']!r}; use that name, not {name!r}")
+        name = str(found["name"])
+    elif not name:
+        raise InputError("this table is not in the ledger yet: give the data set a name")
+    elif len(name) > LONGEST_NAME or not name.isprintable():
+        raise InputError(f"dataset={name[:40]!r} must be at most {LONGEST_NAME} printable characters")
+    else:
+        found = db.execute("SELECT * FROM datasets WHERE name = ?", (name,)).fetchone()
+        if found and not new_version:
+            why = "for data about the same people say that it is a new version, which keeps the old budget"
+            raise InputError(f"the content of {name!r} has changed; {why}; for other people choose another name")
+        if new_version and not found:
+            raise InputError(f"there is no data set {name!r} of which this could be a new version")
+    newest = "SELECT * FROM versions WHERE dataset = ? ORDER BY seq DESC LIMIT 1"
+    last = found and db.execute(newest, (found["seq"],)).fetchone()
+    if last and not new_version:
+        return name, found, last["seq"], last["number"], mark
+    number = last["number"] + 1 if last else 1
+    return name, found, None, number, f"{mark} again as {number}" if known else mark
+
+
+def promise_of(
+    db: sqlite3.Connection, name: str, row: sqlite3.Row | None, total: Budget | None, unit: str,
+    events: Events,
+) -> Lifetime:  # fmt: skip
+    """The total promise of a data set, which the first use of it fixes; `row` is None then.
+
+    Raises InputError where the request contradicts what was fixed, or a first use has no total; and for a new data set
+    that may be an old one, known only by fingerprints of an earlier format.
+    """
+    if row is None:
+        if any(is_earlier(mark) for (mark,) in db.execute("SELECT fingerprint FROM versions")):
+            raise InputError(
+                "this ledger knows tables by fingerprints of an earlier format, with which none can be compared: if "
+                "this is one of them say so by its name and --new-version, or begin a new ledger"
+            )
+        if total is None:
+            raise InputError(f"{name!r} is a new data set: its total budget (ε and δ) must be given")
+        return Lifetime.fixed_by(total, events)
+    fixed = lifetime(row)
+    if total not in (None, fixed.budget):
+        kept = f"ε={fixed.budget.epsilon:g}, δ={brief(fixed.budget.delta)}"
+        raise InputError(f"the total budget of {name!r} was fixed at {kept}")
+    if unit != row["unit"]:
+        raise InputError(f"{name!r} protects each {row['unit']} since its first release, not each {unit}")
+    return fixed
+
+
+def lifetime(row: sqlite3.Row) -> Lifetime:
+    """The total promise that the first use of a data set fixed, from its row in the ledger."""
+    return Lifetime(Budget(row["epsilon"], row["delta"]), Accounting[row["accounting"]], row["failure"])
+
+
+def check_fits(name: str, promised: Lifetime, before: Total, events: Events, after: Total) -> None:
+    """Raise OverspendError, with a remedy, where a data set's total after these events is beyond its promise."""
+    if (lost := promised.lost(after)) > promised.failure:
+        kept = f"steps that may fail would take δ={lost:.3g} in all, of δ={promised.failure:.3g} kept for them"
+        way = "choose an algorithm without such steps, or enter the categories of columns in place of measuring them"
+        raise OverspendError(f"data set {name!r}: {kept} since its first release; {way}")
+    if promised.cost(after) == math.inf:
+        how = f"since its first release it is added up by {promised.accounting}, which cannot count this one"
+        other = "choose another algorithm, or delta=0" if promised.accounting is Accounting.PURE else "choose delta=0"
+        raise OverspendError(f"data set {name!r}: {how}; {other}")
+    spent, budget = promised.total(after), promised.budget
+    if not spent <= budget.epsilon:
+        so_far = f"ε={promised.total(before):.6g} of {budget.epsilon:g} is used at δ={brief(budget.delta)}"
+        rest = f"one release of ε={promised.left(before):.6g} at that δ is left ({promised.accounting})"
+        raise OverspendError(f"data set {name!r}: this needs ε={spent:.6g} in all; {so_far}, {rest}")

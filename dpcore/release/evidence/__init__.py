@@ -1,0 +1,1 @@
+"""The evidence that leaves with a release: verifier, proof, card, review, registry entry."""

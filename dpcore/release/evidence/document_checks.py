@@ -1,0 +1,101 @@
+"""What the pages of a release say in numbers, compared with release.json; `verify.py` holds a copy of this.
+
+The words of a page are its owner's. The numbers of the promise in it are those of release.json, in each place.
+"""
+
+import html
+import math
+import re
+
+from .recount import guess, need, odds
+from .release_folder import Folder
+
+PAGES = ("card.html", "proof.html", "review.html")
+# In tags only: a name of a column may be any text, but its < and > are escaped.
+ACTIVE = re.compile(
+    r"<\s*(?:script|iframe|object|embed|img|link|base|form|input|template)\b|<[^>]*(?:\son\w+\s*=|javascript:)", re.I
+)
+HIDDEN = re.compile(r"<!--|<[^>]*(?:\shidden\b|display\s*:\s*none|visibility\s*:|font-size\s*:|opacity\s*:)", re.I)
+ROWS = re.compile(r'<tr><th scope="row">(.*?)</th>\s*<td>(.*?)</td>', re.DOTALL)
+PRIOR = 0.1  # of the suspicion that the pages take for an example
+CHANCE = r"guesses right at most ([\d.]+) times in 100"
+SUSPICION = r"a suspicion of 10% about one person rises to ([\w. ]+%) at most"
+
+
+def check_documents(folder: Folder) -> str:
+    """The card, the proof, the review and the registry's entry state the numbers of release.json, and hide nothing."""
+    pages = {name: folder.read(name).decode("utf-8") for name in PAGES}
+    for name, page in pages.items():
+        need(not ACTIVE.search(page), f"{name} holds something that acts")
+        body = page.partition("</style>")[2]
+        need(not HIDDEN.search(body), f"{name} hides something")
+    _check_rows(folder, pages["card.html"])
+    facts = folder.facts
+    promise = facts["promise"]
+    epsilon, delta = promise["epsilon"], promise["delta"]
+    chance = guess(promise["reserved"], epsilon, delta)
+    factor, _ = odds(epsilon, delta)
+    after = PRIOR * factor / (PRIOR * factor + 1 - PRIOR)
+    digits = 0 if 0.51 <= chance <= 0.99 else 1
+    expected = {CHANCE: f"{_hundredths(chance, digits):g}", SUSPICION: _percent(after)}
+    for name in ("card.html", "review.html"):
+        said = _text(pages[name])
+        for pattern, value in expected.items():
+            found = re.findall(pattern, said)
+            need(set(found) == {value}, f"{name} says {', '.join(found)[:80]} where {value} follows")
+    total = f"≤ {epsilon:g} at δ = {_brief(delta)}."
+    need(total in _text(pages["proof.html"]), f"proof.html does not end with ε {total}")
+    entry = folder.read("registry.yaml").decode("utf-8")
+    numbers = dict(re.findall(r"^      (epsilon|delta): (\S+)$", entry, re.MULTILINE))
+    same = {name: float(value) for name, value in numbers.items()} == {"epsilon": epsilon, "delta": delta}
+    need(same, "registry.yaml states another promise")
+    return "the card, the proof, the review and the registry's entry state this promise"
+
+
+def _check_rows(folder: Folder, card: str) -> None:
+    """Raise WrongError unless the card's rows of numbers are those of release.json, each there once."""
+    facts = folder.facts
+    promise, kept, ledger = facts["promise"], facts["dataset"], facts["ledger"]
+    spent, total = kept["spent"]["epsilon"], kept["total"]
+    together = f"ε = {spent:.4g} of {total['epsilon']:g} at δ = {_brief(total['delta'])}."
+    expected = {
+        "ε": f"{promise['epsilon']:g}",
+        "δ": _brief(promise["delta"]),
+        "Added up by": f"{promise['accounting']}: costs {promise['cost']}",
+        "All releases together": together,
+        "About whom": f"{facts['protects']['records']:,} rows.",
+        "Neighbours": facts["protects"]["neighbours"],
+        "Ledger": f"{ledger['id']}, line {ledger['entry']}",
+        "Entry's hash": ledger["hash"],
+        "Schema's SHA-256": facts["schema_sha256"],
+        "Time": facts["time"],
+        **{f"SHA-256 of {name}": value for name, value in facts["files"].items()},
+    }
+    rows = [(_text(name), _text(value)) for name, value in ROWS.findall(card)]
+    for name, value in expected.items():
+        found = [words for head, words in rows if head == name]
+        right = len(found) == 1 and found[0].startswith(_spaced(value))
+        exact = right and (name in ("All releases together", "About whom") or found[0] == _spaced(value))
+        need(exact, f"card.html: {name}: {'; '.join(found)[:100]} where {value[:100]} follows")
+
+
+def _text(page: str) -> str:
+    """What a reader sees of HTML, in one line."""
+    return _spaced(html.unescape(re.sub(r"<[^>]*>", "", page)))
+
+
+def _spaced(words: str) -> str:
+    return " ".join(words.split())
+
+
+def _brief(value: float) -> str:
+    return f"{value:g}".replace("e+", "e").replace("e0", "e").replace("e-0", "e-")
+
+
+def _hundredths(chance: float, digits: int) -> float:
+    return math.ceil(100 * chance * 10**digits - 1e-9) / 10**digits
+
+
+def _percent(chance: float) -> str:
+    shown = _hundredths(chance, 1 if chance <= 0.99 else 3)
+    return f"{shown:g}%" if shown < 100 else "almost 100%"

@@ -1,0 +1,42 @@
+"""Documents made from the templates in the folder beside this file; pages to print are whole in one file each.
+
+Every value that a page shows is escaped and stands in <bdi>, so that a hostile column name neither runs nor
+reorders the line around it.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from ...core.types import Json
+
+Facts = Json  # of release.json
+TEMPLATES = Path(__file__).with_name("templates")
+
+
+def page(template: Path, **values: object) -> str:
+    """A whole HTML page: a template that extends `frame.html`, filled in with `values`."""
+    return filled(template, _isolated, values, autoescape=True)
+
+
+def filled(template: Path, shown: Callable[[Any], str], values: Json, *, autoescape: bool = False) -> str:
+    """The text of a template: `shown` makes of every value what is written; a value that is missing is an error."""
+    return _environment(template.parent, shown, autoescape).get_template(template.name).render(values)
+
+
+@cache
+def _environment(folder: Path, shown: Callable[[Any], str], autoescape: bool) -> Environment:
+    """The reader of the templates of a folder, and of the frame; it keeps those that it has read."""
+    return Environment(
+        loader=FileSystemLoader([folder, TEMPLATES]), autoescape=autoescape, finalize=shown,
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+    )  # fmt: skip
+
+
+def _isolated(value: object) -> Markup:
+    """The value escaped, and apart from the text around it; what is HTML already stays as it is."""
+    return value if isinstance(value, Markup) else Markup("<bdi>{}</bdi>").format(value)

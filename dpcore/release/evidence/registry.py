@@ -1,0 +1,40 @@
+"""A release as an entry of the public registry of deployments, tier 3: facts filled in, free text left to people.
+
+The registry is opendp/deployments-registry-data; its schema is in the tests.
+"""
+
+import json
+import re
+
+from ...core.numbers import brief
+from ...core.types import Json
+from .printing import TEMPLATES, filled
+
+MOST_KINDS = 8  # of charges that are named
+_MARKS = re.compile(r"([\\`*_{}\[\]()#+!$<>|~])")  # the registry renders texts as markdown with formulas
+
+
+def entry(facts: Json, releases: int) -> str:
+    """The registry's record (YAML) for the facts of a release, which is the last of `releases` of its data set."""
+    charges = [c for c in facts["promise"]["charges"] if c["kind"] != "Drawn"]
+    kinds = ", ".join(f"{c['times']} × {_parameters(c)}" for c in charges[:MOST_KINDS])
+    more = f" and {len(charges) - MOST_KINDS} kinds more" if len(charges) > MOST_KINDS else ""
+    slug = re.sub(r"[^a-z0-9]+", "-", facts["dataset"]["name"].lower()).strip("-")[:80] or "release"
+    values = facts | {"releases": releases, "charges": kinds + more, "slug": slug, "brief": brief}
+    return filled(TEMPLATES / "registry.yaml", _in_quotes, values)
+
+
+def _in_quotes(value: object) -> str:
+    """A number as YAML writes it; a person's text for between its quotes: one line, without markdown or formulas."""
+    if isinstance(value, float):
+        return re.sub(r"^(-?\d+)e", r"\1.0e", repr(value))  # YAML would read 1e-06 as text
+    line = "".join(c if c.isprintable() else "\ufffd" for c in str(value))
+    return json.dumps(_MARKS.sub(r"\\\1", line), ensure_ascii=False)[1:-1]
+
+
+def _parameters(charge: Json) -> str:
+    """A charge with its parameters, in words."""
+    told = ", ".join(
+        f"{k} = {v:.4g}" for k, v in charge.items() if k not in ("kind", "times") and (v or k != "failure")
+    )
+    return f"{charge['kind']}({told})"

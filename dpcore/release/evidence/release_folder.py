@@ -1,0 +1,123 @@
+"""The files of a release's folder, as whoever judges them reads them; `verify.py` holds a copy of this.
+
+Nothing here follows a link, waits on a pipe, or reads a byte twice without a look at its hash.
+"""
+
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from .json_claims import ACCOUNT, RELEASE, SIGNATURE, strict_json
+from .recount import WrongError, need
+
+SIGNED = "signature.json"
+NO_FILE = "no file"  # in place of the hash of a link, a pipe, a device or a folder
+# All names that a release may hold. A new file is added here: what stands in neither list is refused.
+DATA_FILES = {
+    "answers.csv", "links.csv", "measurements.csv", "schema.json", "synthetic.csv", "synthetic.parquet", "tables.npz",
+    "weights.csv", "weights.parquet",
+}  # fmt: skip
+DOCUMENTS = {
+    "account.json", "card.html", "proof.html", "registry.yaml", "release.json", "review.html", "verify.py",
+}  # fmt: skip
+ALWAYS = DOCUMENTS | {"answers.csv", "tables.npz"}  # which no release lacks
+MAX_TEXT_BYTES, MAX_FILE_BYTES = 1 << 26, 1 << 34  # of a file that is read as text, and of any
+MAX_FILES = 1000  # of a folder that is looked at
+
+
+def statement(files: dict, key: str) -> bytes:
+    """The bytes that a ledger's owner signs: every file's SHA-256, and the public key."""
+    return json.dumps({"files": files, "format": 1, "key": key}, sort_keys=True).encode()
+
+
+def hashes(folder: Path) -> dict:
+    """The SHA-256 of every file of a release except the signature."""
+    names = sorted(name for name in os.listdir(folder) if name != SIGNED)
+    need(len(names) <= MAX_FILES, f"{len(names)} files are there, more than the {MAX_FILES} that a release may have")
+    return {name: digest(folder / name) for name in names}
+
+
+def digest(path: Path) -> str:
+    """The SHA-256 of a file; "no file" for a link, a pipe, a device or a folder."""
+    with opened_regular(path) as file:
+        return NO_FILE if file is None else hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
+
+
+@contextmanager
+def opened_regular(path: Path, longest: int = MAX_FILE_BYTES) -> Iterator[BinaryIO | None]:
+    """The opened file, or None for anything that is not a regular file, or longer than `longest` bytes."""
+    try:
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            yield None
+            return
+        careful = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        handle = os.open(path, os.O_RDONLY | careful)
+    except OSError as error:
+        raise WrongError(f"{path.name}: {error.strerror}") from None
+    with os.fdopen(handle, "rb") as file:
+        found = os.fstat(handle)
+        if found.st_size > longest:
+            raise WrongError(f"{path.name}: larger than {longest >> 20} MB")
+        yield file if stat.S_ISREG(found.st_mode) else None
+
+
+class Folder:
+    """A release's folder: the hashes of its files, taken once, and its JSON files with only the fields they may have.
+
+    What is read later is refused where it is not what was hashed.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.hashes = hashes(path)
+        self.signature_hash = digest(path / SIGNED)
+
+    @cached_property
+    def signed(self) -> dict:
+        """What signature.json says."""
+        return self._json(SIGNED, SIGNATURE)
+
+    @cached_property
+    def facts(self) -> dict:
+        """What release.json says."""
+        return self._json("release.json", RELEASE)
+
+    @cached_property
+    def account(self) -> dict:
+        """What account.json says."""
+        return self._json("account.json", ACCOUNT)
+
+    def hash_of(self, name: str) -> str | None:
+        """The hash of a file as it was when the folder was looked at; None where there was none."""
+        return self.signature_hash if name == SIGNED else self.hashes.get(name)
+
+    def read(self, name: str) -> bytes:
+        """The content of a file that is read whole; WrongError for a link, or where it changed in between."""
+        with opened_regular(self.path / name, MAX_TEXT_BYTES) as file:
+            if file is None:
+                raise WrongError(f"{name}: no regular file")
+            content = file.read(MAX_TEXT_BYTES + 1)
+        need(hashlib.sha256(content).hexdigest() == self.hash_of(name), f"{name}: changed while it was read")
+        return content
+
+    def lines(self, name: str) -> Iterator[str]:
+        """The lines of a text file of any length, one after the other; read as `read` does."""
+        seen = hashlib.sha256()
+        with opened_regular(self.path / name) as file:
+            if file is None:
+                raise WrongError(f"{name}: no regular file")
+            while line := file.readline(MAX_TEXT_BYTES):
+                seen.update(line)
+                yield line.decode("utf-8")
+        need(seen.hexdigest() == self.hash_of(name), f"{name}: changed while it was read")
+
+    def _json(self, name: str, check: Callable[[Any, str], None]) -> dict:
+        found = strict_json(self.read(name), name)
+        check(found, name)
+        return found

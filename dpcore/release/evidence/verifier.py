@@ -1,0 +1,287 @@
+#!/usr/bin/env python3
+"""Verify a release: its files, its signature, its account, what it says it costs and what it says that means.
+
+    python -I verify.py FOLDER --key HEX [--earlier FOLDER] [--ledger L.sqlite]
+
+Keep a copy of this file that you trust, outside of what it judges: whoever changes a folder may change the verify.py
+in it too. `-I` keeps Python from running files of the folder that you are in. One line a check; exit code 0 where all
+hold. It needs scipy and cryptography and nothing of the program that made the release: its accounting is its own.
+Compare the key with the one that the owner of the ledger publishes elsewhere.
+
+`--earlier` is the folder of an earlier release about the same data set, signed by the same key, which this one's
+account must continue; `--ledger` is for the owner: the whole chain of the ledger, and this release's entry in it, with
+the key that was to sign and the signature that was noted when it left.
+"""
+
+import sys
+
+if __name__ == "__main__":  # before anything else is imported: neither this file's place nor any named one is a library
+    sys.path[:] = [path for path in sys.path if path not in ("", ".", __file__.replace("\\", "/").rpartition("/")[0])]
+    from os.path import abspath, dirname, realpath
+
+    _places = {realpath(path) for path in (dirname(abspath(__file__)), dirname(realpath(__file__)), ".", *sys.argv[1:])}
+    sys.path[:] = [path for path in sys.path if realpath(path) not in _places]
+
+import argparse
+import hashlib
+import hmac
+import io
+import json
+import math
+import sqlite3
+import stat
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from ...core.errors import written_out
+from .content_checks import check_answers, check_claim, check_files, check_promise
+from .document_checks import check_documents
+from .recount import NEAR, PURE, ROOM, WrongError, composed, failed, gdp_epsilon, kept, need, stated, summed, uncovered
+from .release_folder import SIGNED, Folder, digest, hashes, statement
+
+__all__ = ["SIGNED", "checks", "digest", "gdp_epsilon", "hashes", "link", "statement"]
+CHAINED = ("datasets", "versions", "releases", "states")  # tables of a ledger whose rows are chained
+INSIDE = (
+    "lies in the folder that it is to judge, and whoever changed that may have changed it; use a copy from elsewhere"
+)
+BELIEVED = (  # what no check can find out from the files
+    "who was counted, how many rows there are and how many of one person, how they were read, which algorithm ran with "
+    "which settings, where its noise came from, that nobody looked before, and the words of its pages"
+)
+
+
+# Links and chains
+
+
+def link(previous: str, row: dict) -> str:
+    """The hash that links a release to the one before in its data set's account."""
+    kept = {name: value for name, value in row.items() if name != "link"}
+    return hashlib.sha256(f"{previous}{json.dumps(kept, sort_keys=True)}".encode()).hexdigest()
+
+
+_in_json = json.JSONEncoder(default=repr).encode
+
+
+def keyed(key: bytes, previous: str, place: str, row: Iterable) -> str:
+    """The keyed hash of a ledger's row and of the hash before it."""
+    text = _in_json([previous, place, list(row)])
+    return hmac.digest(key, text.encode("utf-8", "surrogatepass"), "sha256").hex()
+
+
+def broken(key: bytes, previous: str, entries: Iterable, rows: dict) -> list:
+    """Descriptions of changed, removed or inserted rows of a ledger, found by following its chain.
+
+    `entries` are those of the chain, `rows` those of each table by their number.
+    """
+    found = []
+    left = {place: dict(own) for place, own in rows.items()}
+    for number, (seq, place, entry) in enumerate(entries, start=1):
+        if seq != number:
+            return [*found, f"entry {number} of the chain was removed"]
+        row = left.get(place, {}).pop(seq, None)
+        if row is None:
+            found.append(f"row {seq} of {str(place)[:40]} was removed")
+        elif keyed(key, previous, place, row) != entry:
+            found.append(f"row {seq} of {place}, or its entry in the chain, was changed")
+        previous = entry
+    return found + [f"row {seq} of {place} was inserted" for place, own in left.items() for seq in own]
+
+
+# What is checked
+
+
+def _signature(folder: Folder, key: str | None = None) -> str:
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    signed = folder.signed
+    written = json.dumps(signed, indent=1, sort_keys=True) + "\n"
+    need(folder.read(SIGNED) == written.encode(), f"{SIGNED} is not as it was written")
+    try:
+        public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(signed["key"]))
+        public.verify(bytes.fromhex(signed["signature"]), statement(signed["files"], signed["key"]))
+    except (InvalidSignature, ValueError):
+        raise WrongError("not signed by the key that it names") from None
+    if key is not None and key.strip().lower() != signed["key"]:
+        raise WrongError(f"signed by {signed['key']}, which is not the key that was given")
+    hint = "the key that was given" if key is not None else "compare this key with the owner's"
+    return f"signed by {signed['key']} ({hint})"
+
+
+def _fields(folder: Folder) -> str:
+    """Read the JSON files, which raises WrongError for an unknown field, or a value out of its range."""
+    rows = len(folder.account["releases"])
+    columns = len(folder.facts["schema"]["columns"])
+    return f"every field is known and within its range; {columns} column(s), {rows} release(s)"
+
+
+def _charges(folder: Folder, which: str) -> str:
+    told = folder.facts["promise"]
+    found = composed(told[which], told["epsilon"], told["delta"], told["accounting"])
+    need(
+        found <= told["epsilon"] * (1 + NEAR),
+        f"together ε = {found:.8g} at δ = {told['delta']:g}; promised is {told['epsilon']:g}",
+    )
+    if which == "reserved":
+        more = uncovered(told["reserved"], told["charges"], told["epsilon"])
+        need(more is None, f"the uses of the data cost more than the ledger reserved: {more}")
+        same = folder.facts["made_by"]["adaptive"] or folder.facts["measured"]
+        need(bool(same) or told["reserved"] == told["charges"], "a fixed plan reserves what it uses, and nothing else")
+    return f"together ε = {found:.6g} of the promised {told['epsilon']:g} at δ = {told['delta']:g}"
+
+
+def _account(folder: Folder) -> str:
+    account, previous = folder.account, ""
+    for row in [account["opened"], *account["releases"]]:
+        if link(previous, row) != row["link"]:
+            raise WrongError(f"the link of entry {row.get('entry', 'one')} does not follow from the entry before it")
+        previous = row["link"]
+    entries = [row["entry"] for row in account["releases"]]
+    need(entries == sorted(set(entries)), "its entries are not in order")
+    hashed = {row["hash"] for row in account["releases"]}
+    need(len(hashed) == len(entries), "two entries have one hash")
+    return f"{len(entries)} release(s) of this data set, linked without a gap"
+
+
+def _receipt(folder: Folder) -> str:
+    facts, account = folder.facts, folder.account
+    receipt, last = facts["ledger"], account["releases"][-1]
+    mine = {"id": account["opened"]["ledger"], **{name: last[name] for name in ("entry", "hash", "link")}}
+    need(receipt == mine, "release.json is a receipt for another entry")
+    told, dataset = facts["promise"], facts["dataset"]
+    charged = (last["epsilon"], last["delta"], last["events"], last["total_epsilon"], last["time"])
+    if charged != (told["epsilon"], told["delta"], told["reserved"], dataset["spent"]["epsilon"], facts["time"]):
+        raise WrongError("the use of the budget in the ledger is not what release.json says")
+    fixed = {"accounting": dataset["accounting"], "failure": dataset["failure"], **dataset["total"]}
+    need(
+        {name: account["opened"][name] for name in fixed} == fixed,
+        "the total budget is not the one that was fixed at first use",
+    )
+    need(
+        dataset["spent"]["delta"] == fixed["delta"],
+        "the use of the budget is stated at another δ than the total budget's",
+    )
+    need(dataset["version"] <= len(account["releases"]), "there are more versions of the data than releases")
+    return f"entry {last['entry']} of ledger {receipt['id']} holds exactly this use of the budget"
+
+
+def _total(folder: Folder) -> str:
+    fixed, rows = folder.account["opened"], folder.account["releases"]
+    epsilon, delta, accounting = fixed["epsilon"], fixed["delta"], fixed["accounting"]
+    room = fixed["failure"] <= delta if accounting == PURE else fixed["failure"] < delta
+    need(room, f"failures may take {fixed['failure']:g} of δ = {delta:g}")
+    left = delta - fixed["failure"] if accounting != PURE else 0.0
+    added, gone, found = 0.0, 0.0, math.inf
+    alone: dict[str, bool] = {}
+    for row in rows:
+        entry = row["entry"]
+        added += summed(row["events"], accounting)
+        gone += failed(row["events"], epsilon)
+        found = stated(added, left, accounting) if gone <= fixed["failure"] * ROOM else math.inf
+        if not abs(found - row["total_epsilon"]) <= NEAR * found:
+            raise WrongError(f"after entry {entry}: ε = {found:.8g}; {row['total_epsilon']:.8g} is stated")
+        need(found <= epsilon * (1 + NEAR), f"after entry {entry} ε = {found:.8g} is used of {epsilon:g}")
+        promise = json.dumps([row["events"], row["epsilon"], row["delta"]])
+        if promise not in alone:
+            alone[promise] = kept(row["events"], row["epsilon"], row["delta"])
+        need(alone[promise], f"entry {entry} costs more than ε = {row['epsilon']:g} at δ = {row['delta']:g}")
+    return f"all releases so far: ε = {found:.6g} of {epsilon:g} at δ = {delta:g}"
+
+
+def _earlier(folder: Folder, path: Path) -> str:
+    other = Folder(path)
+    for check in (check_files, _signature, check_claim, _account, _receipt):
+        try:
+            check(other)
+        except WrongError as error:
+            raise WrongError(f"the earlier release itself is not sound: {error}") from None
+    need(other.signed["key"] == folder.signed["key"], "the earlier release was signed by another key")
+    then, now = other.account, folder.account
+    if then["opened"] != now["opened"] or then["releases"] != now["releases"][: len(then["releases"])]:
+        raise WrongError("this account does not continue the earlier one")
+    return f"continues the account of entry {then['releases'][-1]['entry']}"
+
+
+def _ledger(folder: Folder, path: Path) -> str:
+    """The check against the owner's own ledger file, the only one with the key of the chain."""
+    need(stat.S_ISREG(path.stat().st_mode), "the ledger is no regular file")
+    db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    try:
+        db.execute("PRAGMA trusted_schema = OFF")
+        ((seq, ledger, key, time),) = db.execute("SELECT seq, ledger, key, time FROM meta").fetchall()
+        chain = db.execute("SELECT seq, place, hash FROM chain ORDER BY seq").fetchall()
+        rows = {place: {r[0]: r for r in db.execute(f"SELECT * FROM {place}").fetchall()} for place in CHAINED}
+        entry = folder.facts["ledger"]["entry"]
+        settings = db.execute("SELECT settings FROM releases WHERE seq = ?", (entry,)).fetchone()
+        noted = db.execute("SELECT note FROM states WHERE release = ? AND state = 'released'", (entry,)).fetchall()
+    finally:
+        db.close()
+    for problem in broken(key, keyed(key, "1", "meta", (seq, ledger, time)), chain, rows):
+        raise WrongError(problem)
+    account = folder.account
+    known = {number: entry for number, place, entry in chain if place == "releases"}
+    gone = [r["entry"] for r in account["releases"] if known.get(r["entry"]) != r["hash"]]
+    need(
+        ledger == account["opened"]["ledger"] and not gone, f"entries {gone[:5]} of the account are not in this ledger"
+    )
+    if settings is None or json.loads(settings[0]).get("signed_by") != folder.signed["key"]:
+        raise WrongError("it was to be signed by another key")
+    need(bool(noted), "the ledger does not note that this release left")
+    found = {**folder.hashes, SIGNED: folder.signature_hash}
+    wrong = [name for name, kept in json.loads(noted[-1][0]).items() if found.get(name) != kept]
+    need(not wrong, f"not as they were noted when it left: {', '.join(wrong)[:300]}")
+    return f"{len(chain)} entries are chained; the account's {len(account['releases'])} are among them, this as it left"
+
+
+def checks(path: Path, key: str | None = None, earlier: Path | None = None, ledger: Path | None = None) -> list:
+    """The result (holds, name, finding) of every check; no fault of a folder stops the later checks."""
+    asked: dict[str, tuple[Callable[..., str], Any]] = {
+        "files": (check_files, ()), "signature": (_signature, (key,)), "fields": (_fields, ()),
+        "claim": (check_claim, ()), "charges": (_charges, ("charges",)), "reserved": (_charges, ("reserved",)),
+        "promise": (check_promise, ()), "account": (_account, ()), "receipt": (_receipt, ()), "total": (_total, ()),
+        "answers": (check_answers, ()), "documents": (check_documents, ()),
+        **({"earlier": (_earlier, (earlier,))} if earlier else {}),
+        **({"ledger": (_ledger, (ledger,))} if ledger else {}),
+    }  # fmt: skip
+    found = []
+    try:
+        folder = Folder(path)
+    except Exception as error:  # a changed folder may hold anything
+        return [(False, "files", (str(error) or type(error).__name__)[:300])]
+    for name, (check, more) in asked.items():
+        try:
+            found.append((True, name, check(folder, *more)))
+        except ImportError as error:
+            found.append((False, name, f"cannot be checked: {error}; pip install scipy cryptography"))
+        except Exception as error:  # as above
+            found.append((False, name, (str(error) or type(error).__name__)[:300]))
+    return found
+
+
+def main() -> None:
+    """Print one line for each check; exit with 1 unless all hold, with 2 where nothing can be judged."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="the release to judge")
+    parser.add_argument("--key", metavar="HEX", help="the owner's public key, from another place than this folder")
+    parser.add_argument("--earlier", type=Path, metavar="FOLDER", help="an earlier release about the same data set")
+    parser.add_argument("--ledger", type=Path, metavar="L.sqlite", help="the ledger itself, for its owner")
+    given = parser.parse_args()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that has no ε
+    if Path(__file__).resolve().parent == given.folder.resolve():
+        sys.stderr.write(f"{written_out(__file__)} {INSIDE}: python -I verify.py FOLDER --key HEX\n")
+        sys.exit(2)
+    found = checks(given.folder, given.key, given.earlier, given.ledger)
+    for holds, name, words in found:
+        sys.stdout.write(f"{'ok  ' if holds else 'FAIL'} {name}: {written_out(words)}\n")
+    if not all(holds for holds, _, _ in found):
+        sys.exit("NOT SOUND")
+    key = Folder(given.folder).signed["key"]
+    sys.stdout.write(f"on the owner's word alone: {BELIEVED}\n")
+    unchecked = f", but the key was not checked: compare {key} with the one published elsewhere"
+    sys.stdout.write(f"sound{': this release is as its owner signed it' if given.key is not None else unchecked}\n")
+
+
+if __name__ == "__main__":
+    main()

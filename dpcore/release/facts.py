@@ -1,0 +1,103 @@
+"""The public facts of a release, as release.json holds them and every document is made from."""
+
+import hashlib
+import json
+import platform
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib import metadata
+
+import numpy as np
+import scipy
+
+from ..algorithms import registered_name
+from ..core.types import Json
+from ..privacy.accounting import Accounting, Sums, events_to_json, planned
+from ..schema.schema_json import domain_to_json
+from .data_set import Reservation
+from .evidence.origin_words import EARLIER_RELEASE, THIS_RELEASE, bounds_in_words
+from .preparation import PreparedRelease, SettledRelease, json_value
+from .provenance import origins
+
+
+def facts_of(
+    ready: PreparedRelease, reservation: Reservation, noise: str, entry: Json, earlier: Mapping[str, int]
+) -> Json:
+    """All public facts of a release, enough to recompute its claim; its time is that of the charge.
+
+    `noise` says how it was drawn; `entry` is its own in the data set's account. `earlier` are the columns that earlier
+    releases measured, as `provenance.entries_in` gives them.
+
+    A second time would tell how long the release took, which may depend on the records.
+    """
+    request, problem, plan = ready.request, ready.problem, ready.plan
+    total = reservation.lifetime
+    accounting, charges, sums, found = plan.accounting, planned(plan), plan.sums, ()
+    if isinstance(ready, SettledRelease):
+        accounting, charges = ready.division.accounting, (*ready.measured_events, *charges)
+        sums, found = Sums.of(charges), ready.found.found
+    sources = origins(problem.domain, [f.column.name for f in found], earlier)
+    measured = tuple(origin.column for origin in sources if origin.source in (THIS_RELEASE, EARLIER_RELEASE))
+    schema = domain_to_json(replace(problem.domain, measured=measured))  # no claim that the ledger does not bear out
+    provenance = [origin.to_json() for origin in sources]
+    counted = accounting is Accounting.OPTIMAL
+    symbol, cost = ("releases", sum(c.times for c in plan.charges)) if counted else sums.cost(accounting)
+    return {
+        "format": 1,
+        "time": entry["time"],
+        "dataset": {
+            "name": reservation.dataset,
+            "version": reservation.version,
+            "total": {"epsilon": total.budget.epsilon, "delta": total.budget.delta},
+            "spent": {"epsilon": reservation.spent, "delta": total.budget.delta},
+            "accounting": total.accounting,
+            "failure": total.failure,
+        },
+        "ledger": {
+            "id": reservation.ledger,
+            "entry": reservation.number,
+            "hash": reservation.entry,
+            "link": entry["link"],
+        },
+        "protects": {
+            "unit": request.unit.protected,
+            "neighbours": request.unit.neighbours,
+            "records": problem.n,
+            "rows_per_person": problem.group,
+        },
+        "promise": {
+            "epsilon": request.budget.epsilon,
+            "delta": request.budget.delta,
+            "accounting": accounting,
+            "cost": f"{symbol}={cost:.6g}",
+            "charges": events_to_json(charges),
+            "reserved": events_to_json(ready.events),
+        },
+        "plan": {"choices": [{"name": c.name, "value": json_value(c.value), "why": c.why} for c in plan.choices]},
+        "made_by": {
+            "algorithm": registered_name(request.algorithm),
+            "source": request.algorithm.about.source,
+            "adaptive": request.algorithm.adaptive,
+            "public_start": request.start is not None,
+            "start": None if request.start is None else request.start.to_json(),
+            "noise": noise,
+        },
+        "queries": {"asked": list(request.asked), "count": problem.workload.m},
+        "schema": schema,
+        "schema_sha256": hashlib.sha256(json.dumps(schema, sort_keys=True).encode()).hexdigest(),
+        "bounds": bounds_in_words(provenance),
+        "provenance": provenance,
+        "measured": [{"column": f.column.name, "found": f.words, "nothing": f.nothing, "tag": f.tag} for f in found],
+        "reason": request.reason,
+        "versions": versions(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """The versions of this program and of what computed the release."""
+    name = "privacy-utility-explorer"
+    try:
+        own = metadata.version(name)
+    except metadata.PackageNotFoundError:  # run from a folder, not installed
+        own = "not installed"
+    return {name: own, "python": platform.python_version(), "numpy": np.__version__, "scipy": scipy.__version__}

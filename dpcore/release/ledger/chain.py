@@ -1,0 +1,306 @@
+"""The ledger file: tables to which rows are only added, chained by keyed hashes; and the files that lie beside it.
+
+`resolved` is the one place where a ledger's name becomes its path: what lies beside it lies beside the file, not beside
+a link to it. `connected` is the one place where a ledger is opened, `read` the one where all of it is read and
+`reading` the one that turns whatever is wrong with its content into one error.
+
+Entry i of the table `chain` names a table and holds HMAC(key, hash of entry i − 1, table, row i). Triggers refuse
+changes; what happens to the file without them shows in the hashes. The key lies in the same file: this shows mistakes
+and clumsy changes, not an owner who rewrites everything. Against that, and against an older copy put in its place, each
+release's release.json is a receipt: `missing_entry` looks for it.
+"""
+
+import os
+import secrets
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from stat import S_ISREG
+from typing import IO, Any
+
+from ...core.errors import InputError
+from ..evidence.verifier import CHAINED, broken, keyed
+
+KIND, FORMAT = 0x64706C67, 1  # application_id ("dplg") and user_version
+KEY = 32  # bytes
+MOST = 20  # problems named at once
+CHECKED = "-checked"  # ends the name of what is remembered beside a ledger once something was charged
+SIGNER = "-key"  # and of the key that signs
+NOISE = "-noise-"  # begins the rest of the name of a key that noise is drawn with, until its release has left
+
+TABLES = {
+    "meta": "seq INTEGER PRIMARY KEY CHECK (seq = 1), ledger TEXT NOT NULL, key BLOB NOT NULL, time TEXT NOT NULL",
+    "datasets": "seq INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, epsilon REAL NOT NULL, delta REAL NOT NULL,"
+    " failure REAL NOT NULL, accounting TEXT NOT NULL, unit TEXT NOT NULL, time TEXT NOT NULL",
+    "versions": "seq INTEGER PRIMARY KEY, dataset INTEGER NOT NULL, number INTEGER NOT NULL,"
+    " fingerprint TEXT NOT NULL UNIQUE, time TEXT NOT NULL",
+    "releases": "seq INTEGER PRIMARY KEY, dataset INTEGER NOT NULL, version INTEGER NOT NULL, algorithm TEXT NOT NULL,"
+    " epsilon REAL NOT NULL, delta REAL NOT NULL, rho REAL NOT NULL, events TEXT NOT NULL,"
+    " total_epsilon REAL NOT NULL, settings TEXT NOT NULL, reason TEXT NOT NULL, time TEXT NOT NULL",
+    "states": "seq INTEGER PRIMARY KEY, release INTEGER NOT NULL, state TEXT NOT NULL, note TEXT NOT NULL,"
+    " time TEXT NOT NULL",
+    "chain": "seq INTEGER PRIMARY KEY AUTOINCREMENT, place TEXT NOT NULL, hash TEXT NOT NULL",
+}
+LedgerRows = dict[str, list[sqlite3.Row]]  # of a ledger, by table
+_TYPES = {"INTEGER": int, "REAL": float, "TEXT": str, "BLOB": bytes}
+KINDS = {place: [_TYPES[column.split()[1]] for column in sql.split(", ")] for place, sql in TABLES.items()}
+
+
+def append(db: sqlite3.Connection, place: str, **fields: Any) -> tuple[int, str]:
+    """Add a row to a table and its entry to the chain; return the row's number and the entry's hash."""
+    last = db.execute("SELECT seq, hash FROM chain ORDER BY seq DESC LIMIT 1").fetchone()
+    meta = db.execute("SELECT * FROM meta").fetchone()
+    seq = last["seq"] + 1 if last else 1
+    names = ", ".join(["seq", *fields])
+    db.execute(f"INSERT INTO {place} ({names}) VALUES ({', '.join('?' * (len(fields) + 1))})", (seq, *fields.values()))
+    row = db.execute(f"SELECT * FROM {place} WHERE seq = ?", (seq,)).fetchone()
+    entry = keyed(meta["key"], last["hash"] if last else _genesis(meta), place, row)
+    db.execute("INSERT INTO chain (seq, place, hash) VALUES (?, ?, ?)", (seq, place, entry))
+    return seq, entry
+
+
+def read(db: sqlite3.Connection) -> tuple[LedgerRows, list[str]]:
+    """All rows of a ledger, and the changes made to it from outside: in pages, tables, triggers or rows.
+
+    Read inside the caller's transaction. Where there are changes, rows may be of any type, and all may be missing.
+    """
+    rows = {}
+    found = _wrong_objects(db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall())
+    if not found and (sound := db.execute("PRAGMA integrity_check(1)").fetchone()[0]) != "ok":
+        found = [f"damaged file: {sound}"]
+    if not found:
+        rows = {name: db.execute(f"SELECT * FROM {name} ORDER BY seq").fetchall() for name in TABLES}
+        found = _wrong_rows(rows, db.execute("SELECT name, seq FROM sqlite_sequence").fetchall())
+    return rows, [_short(problem) for problem in found[:MOST]]
+
+
+def missing_entry(rows: LedgerRows, receipt: Any) -> list[str]:
+    """The reason why this ledger lacks the entry that a receipt {"id", "entry", "hash"} names; [] when it has it."""
+    try:
+        given, number, entry = receipt["id"], receipt["entry"], receipt["hash"]
+    except (TypeError, KeyError):
+        raise InputError('the receipt has no "id", "entry" and "hash" of a ledger') from None
+    if rows["meta"][0]["ledger"] != given:
+        return [f"the receipt is of another ledger ({str(given)[:40]})"]
+    if type(number) is not int or not 0 < number <= len(rows["chain"]):
+        return [f"entry {str(number)[:40]} of the receipt is gone: the ledger was set back"]
+    same = rows["chain"][number - 1]["hash"] == entry
+    return [] if same else [f"entry {number} is not the one of the receipt: the ledger was rewritten"]
+
+
+class UnusableError(InputError):
+    """The error for a ledger that cannot be read or written now; what was charged before stays charged."""
+
+
+def resolved(path: str | Path) -> Path:
+    """The one path of the ledger that a name stands for, whatever links, `..` or working folder the name goes by.
+
+    Raises InputError for a link that leads nowhere: a ledger would begin anew where an old one is out of reach.
+    """
+    name = str(path)[:200]
+    try:
+        found = Path(os.path.realpath(path))
+        if os.path.lexists(path) and not os.path.lexists(found):
+            raise InputError(f"{name}: a link that leads to no ledger; bring back the file, or name another one")
+    except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{name}: cannot be opened as a ledger: {_short(error)}") from None
+    return found
+
+
+def is_new(path: Path) -> bool:
+    """Whether a path has no ledger yet: no file, or an empty one, left by a full disk before the first charge."""
+    try:
+        path = resolved(path)
+        if not os.path.lexists(path):
+            return True
+        return path.is_file() and not _charged(path) and (path.stat().st_size == 0 or _was_begun(path))
+    except (OSError, ValueError):  # among them the InputError for a link that leads nowhere
+        return False
+
+
+def _was_begun(path: Path) -> bool:
+    """Whether a file holds the beginning of a ledger that was never laid out, which SQLite takes back here."""
+    if not os.path.lexists(f"{path}-journal"):
+        return False
+    with suppress(sqlite3.Error), closing(sqlite3.connect(_address(path), uri=True, timeout=0)) as db:
+        return _is_empty(db)
+    return False
+
+
+def _charged(path: Path) -> bool:
+    """Whether a budget was ever used in this ledger, by what lies beside it."""
+    return os.path.lexists(f"{path}{CHECKED}")
+
+
+@contextmanager
+def connected(path: Path, wait: float, *, create: bool = False) -> Iterator[sqlite3.Connection]:
+    """A connection without implicit transactions to a ledger, which `create` makes if the file is new.
+
+    Every error of SQLite becomes an InputError that names the file, as does anything in its place that is no file.
+    """
+    name = str(path)[:200]
+    try:
+        if path.is_file() and path.stat().st_size == 0 and (_charged(path) or not create):
+            done = "but releases used its budget: bring back a copy" if _charged(path) else "and may be deleted"
+            raise InputError(f"{name}: an empty file and no ledger, {done}")
+        if create and not path.exists():
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))  # the key is for the steward's eyes
+        if not path.is_file():
+            raise InputError(f"{name}: there is no such ledger")
+        names = os.stat(path).st_nlink
+        if names > 1:  # SQLite and the signer look for what lies beside one of them
+            raise InputError(f"{name}: the file has {names} names (hard links), and a ledger has one; delete others")
+        for ending in ("-journal", "-wal", "-shm"):
+            with suppress(FileNotFoundError):  # one look: another release's journal comes and goes
+                if not S_ISREG(os.lstat(f"{path}{ending}").st_mode):  # SQLite would wait for ever on a pipe
+                    raise InputError(f"{name}: not usable as a ledger: a {ending} beside it is no file")
+        db = sqlite3.connect(_address(path), uri=True, timeout=wait, isolation_level=None)
+    except (OSError, ValueError, sqlite3.Error) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{name}: cannot be opened as a ledger: {_short(error)}") from None
+    try:
+        with reading(path):
+            db.row_factory = sqlite3.Row
+            db.execute("PRAGMA synchronous = EXTRA")  # a charge that was committed survives a power cut
+            db.execute("PRAGMA trusted_schema = OFF")
+            if create and _is_empty(db):
+                db.execute("BEGIN IMMEDIATE")
+                if _is_empty(db):  # nobody was faster
+                    _lay_out(db, secrets.token_hex(8), secrets.token_bytes(KEY), now())
+                db.execute("COMMIT")
+        check_kind(db, path)
+        yield db
+    except sqlite3.Error as error:
+        raise unusable(path, error) from None
+    finally:
+        db.close()
+
+
+def _address(path: Path) -> str:
+    """The address by which SQLite opens a file that is there, and makes none."""
+    return f"{path.absolute().as_uri()}?mode=rw"
+
+
+def check_kind(db: sqlite3.Connection, path: Path) -> None:
+    """Raise InputError unless the file calls itself a ledger of this format."""
+    with reading(path):
+        kind, found = (db.execute(f"PRAGMA {fact}").fetchone()[0] for fact in ("application_id", "user_version"))
+    if kind != KIND:
+        raise InputError(f"{str(path)[:200]}: not a release ledger")
+    if found != FORMAT:
+        raise InputError(f"{str(path)[:200]}: a release ledger of format {found}; this program knows format {FORMAT}")
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """A context that turns any error from reading a ledger's content into one that names the file."""
+    try:
+        yield
+    except Exception as error:
+        raise unusable(path, error) from None
+
+
+def unusable(path: Path, why: object) -> UnusableError:
+    """The error for a file whose content is not a ledger's."""
+    return UnusableError(f"{str(path)[:200]}: not usable as a ledger: {_short(why)}")
+
+
+def open_regular(path: str | Path, mode: str) -> IO[Any]:
+    """A regular file beside a ledger, opened to be read ("rb") or written; OSError for a link or anything else."""
+    careful = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    handle = os.open(path, careful | (os.O_RDONLY if mode == "rb" else os.O_WRONLY | os.O_CREAT), 0o600)
+    if not S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError("it is no file")
+    return os.fdopen(handle, mode)
+
+
+def now() -> str:
+    """The current time in UTC, in the format of the ledger."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _lay_out(db: sqlite3.Connection, ledger: str, key: bytes, time: str) -> None:
+    """Make the tables and triggers of an empty ledger, inside the caller's transaction."""
+    for name, columns in TABLES.items():
+        db.execute(f"CREATE TABLE {name} ({columns})")
+        for verb in ("UPDATE", "DELETE"):
+            refuse = f"SELECT RAISE(ABORT, '{name}: rows are only added')"
+            db.execute(f"CREATE TRIGGER {name}_{verb.lower()} BEFORE {verb} ON {name} BEGIN {refuse}; END")
+        there = f"EXISTS (SELECT 1 FROM {name} WHERE seq = NEW.seq)"  # INSERT OR REPLACE fires no trigger on DELETE
+        db.execute(f"CREATE TRIGGER {name}_insert BEFORE INSERT ON {name} WHEN {there} BEGIN {refuse}; END")
+    db.execute(f"PRAGMA application_id = {KIND}")
+    db.execute(f"PRAGMA user_version = {FORMAT}")
+    db.execute("INSERT INTO meta VALUES (1, ?, ?, ?)", (ledger, key, time))
+
+
+def _is_empty(db: sqlite3.Connection) -> bool:
+    """Whether the file holds no table yet, and calls itself nothing."""
+    tables = db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]
+    return tables == 0 and db.execute("PRAGMA application_id").fetchone()[0] == 0
+
+
+@cache
+def _expected() -> list[tuple[Any, ...]]:
+    """The type, name, table and SQL of every object in the schema."""
+    db = sqlite3.connect(":memory:")
+    try:
+        _lay_out(db, "", b"", "")
+        return db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()
+    finally:
+        db.close()
+
+
+def _wrong_objects(objects: list[tuple[Any, ...]]) -> list[str]:
+    """Descriptions of tables and triggers that are missing, changed or added."""
+    there = {name: (kind, table, sql) for kind, name, table, sql in objects}
+    wanted = {name: (kind, table, sql) for kind, name, table, sql in _expected()}
+    found = [f"{fact[0]} {name} was dropped" for name, fact in wanted.items() if name not in there]
+    found += [f"{fact[0]} {name} was changed" for name, fact in wanted.items() if there.get(name, fact) != fact]
+    found += [f"{str(name)[:60]!r} was added to the file" for name in there if name not in wanted]
+    return found or (["an object of the file is there twice"] if len(objects) != len(wanted) else [])
+
+
+def _wrong_rows(rows: LedgerRows, counted: list[tuple[Any, ...]]) -> list[str]:
+    """Descriptions of changed, removed or inserted rows, found by following the chain from its beginning.
+
+    `counted` are the tables that number their rows, each with its last number.
+    """
+    if len(rows["meta"]) != 1:
+        return ["the ledger's own row was removed"]
+    (meta,) = rows["meta"]
+    if not _typed("meta", meta) or len(meta["key"]) != KEY or not meta["ledger"]:
+        return ["the ledger's own row was changed"]  # HMAC would take text for bytes, and a key with zeros after it
+    chained = {place: {row["seq"]: row for row in rows[place]} for place in CHAINED}
+    found = broken(meta["key"], _genesis(meta), rows["chain"], chained) or [
+        f"row {seq} of {place} holds another kind of value"  # written by someone who knows the key
+        for place, own in chained.items()
+        for seq, row in own.items()
+        if not _typed(place, row)
+    ]
+    written = len(rows["chain"])
+    if not found and list(map(tuple, counted)) != ([("chain", written)] if written else []):
+        found.append("the last entries of the chain were removed")
+    return found
+
+
+def _typed(place: str, row: sqlite3.Row) -> bool:
+    """Whether every value of a row has its column's type."""
+    return [type(value) for value in row] == KINDS[place]
+
+
+def _genesis(meta: sqlite3.Row) -> str:
+    """The hash that the chain begins with."""
+    return keyed(meta["key"], str(FORMAT), "meta", (meta["seq"], meta["ledger"], meta["time"]))
+
+
+def _short(what: object) -> str:
+    """An error in at most 200 printable characters."""
+    text = str(what) or type(what).__name__
+    return "".join(c if c.isprintable() else "\ufffd" for c in text[:200])

@@ -1,0 +1,158 @@
+"""The key that a release's noise is drawn with. It lies beside the ledger until the release has left, or failed.
+
+An attempt may end between the charge and the last file: the disk is full, the machine stops, somebody loses patience.
+Whatever it drew may have been seen, if only as the size that did not fit. Fresh noise would then be a second draw, for
+which nobody paid, and drawing until it fits is a choice by the data. So another attempt draws with the same key, and
+thus the very same: all attempts together show what one draw shows, and that was charged.
+
+The key comes from the operating system, nobody can choose it, and it is deleted once the release is noted. Its file
+also holds a keyed hash of the rows: other rows are never drawn with it, as the difference of two such draws has no
+noise.
+"""
+
+import hashlib
+import hmac
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import field
+from pathlib import Path
+
+from ...core.errors import InputError
+from ...core.types import Rng, value_object
+from ...privacy import entropy
+from .chain import NOISE, open_regular
+from .durable_files import CAN_LOCK, lock, lock_at_once, sync_names, write_all
+
+NAME_BYTES = 8
+BUSY, GONE = "busy", "gone"  # in place of a key that another process holds, or that is no more
+_MAX_BYTES = 1000
+
+
+@value_object
+class NoiseKey:
+    """A key, by the name that the ledger knows it by; locked by this process as long as its context lasts."""
+
+    name: str
+    rows: str
+    _path: Path = field(repr=False)
+    _secret: bytes = field(repr=False)
+
+    def generator(self, purpose: str) -> Rng:
+        """The generator of everything that is drawn for one purpose; the same purpose draws the same again."""
+        return entropy.generator(self._secret, purpose)
+
+    def is_for(self, rows: bytes) -> bool:
+        """Whether it was made for the rows with this digest."""
+        return hmac.compare_digest(self.rows, _keyed(self._secret, rows))
+
+    def delete(self) -> None:
+        """Delete the key, so that nobody can repeat the draw; a file that cannot be deleted is left to the next try."""
+        with suppress(OSError):
+            self._path.unlink()
+
+
+@contextmanager
+def new_key(ledger: Path, rows: bytes) -> Iterator[NoiseKey]:
+    """A new key beside a ledger, for the rows with this digest, held until the block ends.
+
+    Raises InputError where it cannot be written; nothing is charged yet.
+    """
+    secret, name = entropy.new_key(), secrets.token_hex(NAME_BYTES)
+    path = path_of(ledger, name)
+    key = NoiseKey(name, _keyed(secret, rows), path, secret)
+    try:
+        handle = _locked_new(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror or error}; no budget was used") from None
+    try:
+        try:
+            write_all(handle, f"{secret.hex()}\n{key.rows}\n".encode())
+            sync_names(path.parent)
+        except OSError as error:
+            key.delete()
+            raise InputError(f"{path}: cannot be written: {error.strerror or error}; no budget was used") from None
+        yield key
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def kept_key(ledger: Path, name: str) -> Iterator[NoiseKey | str]:
+    """The key of this name, held until the block ends; BUSY where another process holds it, GONE without it."""
+    path = path_of(ledger, name)
+    if not CAN_LOCK:
+        yield BUSY
+        return
+    try:
+        file = open_regular(path, "rb")
+    except OSError:
+        yield GONE
+        return
+    with file:
+        if not lock_at_once(file.fileno()):
+            yield BUSY
+            return
+        if not _is_at(file.fileno(), path):  # deleted meanwhile by whoever finished
+            yield GONE
+            return
+        yield _read(file.read(_MAX_BYTES), name, path)
+
+
+def names(ledger: Path) -> list[str]:
+    """The names of all keys that lie beside a ledger."""
+    begin, found = f"{ledger.name}{NOISE}", []
+    with suppress(OSError):
+        found = [name[len(begin) :] for name in os.listdir(ledger.parent) if name.startswith(begin)]
+    return sorted(name for name in found if _is_name(name))
+
+
+def drop(ledger: Path, name: str, is_needed: Callable[[], bool]) -> None:
+    """Delete a key unless a process holds it; `is_needed` is asked once nobody can begin with it any more."""
+    with kept_key(ledger, name) as key:
+        if key != BUSY and not is_needed():
+            path_of(ledger, name).unlink(missing_ok=True)
+
+
+def path_of(ledger: Path, name: str) -> Path:
+    """The path of the key of this name; InputError for what is no such name, as a path of its own."""
+    if not _is_name(name):
+        raise InputError(f"{name[:40]!r} is not the name of a key")
+    return Path(f"{ledger}{NOISE}{name}")
+
+
+def _is_name(name: str) -> bool:
+    return len(name) == 2 * NAME_BYTES and not set(name) - set("0123456789abcdef")
+
+
+def _read(content: bytes, name: str, path: Path) -> NoiseKey | str:
+    """The key in a file; GONE where its writing never ended: nothing was drawn with it."""
+    try:
+        secret, rows = content.decode("ascii").splitlines()
+        key = NoiseKey(name, rows, path, bytes.fromhex(secret))
+    except ValueError:
+        return GONE
+    return key if len(key._secret) == entropy.KEY_BYTES else GONE
+
+
+def _keyed(secret: bytes, rows: bytes) -> str:
+    return hmac.new(secret, b"rows" + rows, hashlib.sha256).hexdigest()
+
+
+def _locked_new(path: Path) -> int:
+    """A new file, opened and locked; OSError where it cannot be."""
+    while True:
+        handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        lock(handle)
+        if _is_at(handle, path):
+            return handle
+        os.close(handle)  # tidied away before it was locked
+
+
+def _is_at(handle: int, path: Path) -> bool:
+    """Whether an opened file still lies at its path."""
+    try:
+        return os.path.samestat(os.fstat(handle), os.lstat(path))
+    except OSError:
+        return False

@@ -1,0 +1,108 @@
+"""The ledger owner's signature under a release: one Ed25519 key beside each ledger, made at its first use.
+
+The chain in the ledger is keyed by what lies in the same file; a signature can be checked by everybody and made by the
+owner only. A ledger from before there were keys gets one with its next release.
+"""
+
+import json
+import os
+import secrets
+from dataclasses import field
+from pathlib import Path
+from stat import S_ISREG
+from typing import Any
+
+from ...core.errors import InputError
+from ...core.types import value_object
+from ..evidence.verifier import SIGNED, hashes, statement
+from .chain import SIGNER, open_regular, resolved
+from .durable_files import lock, sync_names, write_all
+
+MISSING = "no release can be signed: the package cryptography is missing; pip install cryptography"
+_LENGTH = 64  # hexadecimal digits
+
+
+@value_object
+class Key:
+    """A private key, and its public part as 64 hexadecimal digits."""
+
+    public: str
+    _private: Any = field(repr=False)
+
+    def sign(self, folder: Path) -> None:
+        """Write a signature over all files of a folder into it."""
+        files = hashes(folder)
+        signed = {"files": files, "format": 1, "key": self.public}
+        signed["signature"] = self._private.sign(statement(files, self.public)).hex()
+        (folder / SIGNED).write_text(json.dumps(signed, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def key_of(ledger: Path, signer: str = "") -> Key:
+    """The signing key that lies beside a ledger; where it is missing one is made, readable by its owner only.
+
+    `signer` is the public key that signs the ledger's releases, as the ledger itself says; "" before the first.
+    Raises InputError where cryptography is missing, or the file cannot be made, or holds no key, or another one.
+    """
+    try:
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    except ImportError:
+        raise InputError(MISSING) from None
+    path = Path(f"{resolved(ledger)}{SIGNER}")
+    try:
+        if not os.path.lexists(path):
+            if signer:
+                raise other_key(ledger)
+            _make(path)
+        elif _is_empty(path):  # a full disk, or a kill, ended its writing
+            _make(path)
+        text = _read(path)
+    except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"{str(path)[:200]}: the ledger's signing key cannot be used: {why}") from None
+    private = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(text))
+    public = private.public_key().public_bytes_raw().hex()
+    if signer not in ("", public):
+        raise other_key(ledger)
+    return Key(public, private)
+
+
+def other_key(ledger: Path) -> InputError:
+    """The error for a ledger beside which the key that signed its releases does not lie any more."""
+    return InputError(
+        f"{str(ledger)[:200]}{SIGNER}: the key that signed this ledger's releases is not here; bring the file back "
+        "from a copy. Where it is lost, begin a new ledger, with what is left in this one as the whole budget"
+    )
+
+
+def _make(path: Path) -> None:
+    """Write a new key into an empty file, one process after another; keep the key of one that was faster."""
+    handle = os.open(path, os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    try:
+        lock(handle)
+        if os.fstat(handle).st_size:
+            return
+        try:
+            write_all(handle, f"{secrets.token_hex(_LENGTH // 2)}\n".encode())
+        except OSError:
+            os.ftruncate(handle, 0)
+            raise
+    finally:
+        os.close(handle)
+    sync_names(path.parent)
+
+
+def _is_empty(path: Path) -> bool:
+    """Whether a regular file holds nothing."""
+    found = os.lstat(path)
+    return S_ISREG(found.st_mode) and found.st_size == 0
+
+
+def _read(path: Path) -> str:
+    """The text of a key; ValueError where the file holds none."""
+    with open_regular(path, "rb") as file:
+        text = file.read(2 * _LENGTH).decode("ascii", "replace").strip()
+    if len(text) != _LENGTH or set(text) - set("0123456789abcdef"):
+        raise ValueError("it holds no key")
+    return text

@@ -1,0 +1,141 @@
+"""Releases that were charged and have not ended, and the key that signs all of a ledger's releases: read from its rows.
+
+Nothing is written here. What a release was charged for stands in the settings of its row; where another attempt writes
+it into another folder, a note says so.
+"""
+
+import json
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ...core.types import Json, value_object
+from ..data_set import BudgetRequest, Reservation, lifetime
+from .signing import other_key
+
+PLACE = ("folder", "draft")  # names in settings, and in notes of later attempts
+
+
+@value_object
+class Unfinished:
+    """A release that was charged and has not ended.
+
+    `release` is its number among those of its data set; `mark` the fingerprint of the table it was charged for;
+    `identity` a digest of everything else that it is; `noise` the name of the key of its noise, "" where there is none.
+    """
+
+    entry: int
+    dataset: str
+    release: int
+    unit: str
+    total: tuple[float, float]
+    mark: str
+    identity: str
+    noise: str
+    place: Json
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder that it becomes; None for a schema, which is printed."""
+        return Path(self.place["folder"]) if self.place else None
+
+    @property
+    def draft(self) -> Path | None:
+        """The hidden folder in which it is written."""
+        return Path(self.place["draft"]) if self.place else None
+
+    @property
+    def words(self) -> str:
+        """Its name in a message."""
+        return f"release {self.release} of {self.dataset!r}"
+
+    def asked_by(self, request: BudgetRequest) -> bool:
+        """Whether a request states nothing about the data set that contradicts this release."""
+        total = None if request.total is None else (request.total.epsilon, request.total.delta)
+        known = request.dataset in (None, self.dataset) and total in (None, self.total)
+        return known and request.unit.noun == self.unit
+
+    def of_table(self, mark: str) -> bool:
+        """Whether it was charged for the table of this fingerprint."""
+        return self.mark == mark or self.mark.startswith(f"{mark} again as ")
+
+
+def listed(db: sqlite3.Connection) -> list[Unfinished]:
+    """The releases of a checked ledger whose end was never noted, and whose folders are known."""
+    rows = db.execute(
+        "SELECT r.seq, r.settings, v.fingerprint, d.name, d.unit, d.epsilon, d.delta,"
+        " (SELECT COUNT(*) FROM releases o WHERE o.dataset = r.dataset AND o.seq <= r.seq) AS number"
+        " FROM releases r JOIN datasets d ON d.seq = r.dataset JOIN versions v ON v.seq = r.version"
+        " WHERE r.seq NOT IN (SELECT release FROM states WHERE state != 'note') ORDER BY r.seq"
+    ).fetchall()
+    found = []
+    for row in rows:
+        settings = _object(row["settings"])
+        if not _place(settings) and "noise_key" not in settings:
+            continue
+        one = Unfinished(
+            entry=row["seq"],
+            dataset=row["name"],
+            release=row["number"],
+            unit=row["unit"],
+            total=(row["epsilon"], row["delta"]),
+            mark=row["fingerprint"],
+            identity=str(settings.get("identity", "")),
+            noise=str(settings.get("noise_key", "")),
+            place=_place(settings),
+        )
+        found.append(_as_noted(db, one))
+    return found
+
+
+def reservation(db: sqlite3.Connection, release: int) -> Reservation:
+    """The reservation of a release in a checked ledger, as it was when it was charged."""
+    row = db.execute(
+        "SELECT r.total_epsilon, c.hash, v.number, d.* FROM releases r JOIN chain c ON c.seq = r.seq"
+        " JOIN datasets d ON d.seq = r.dataset JOIN versions v ON v.seq = r.version WHERE r.seq = ?",
+        (release,),
+    ).fetchone()
+    ledger = db.execute("SELECT ledger FROM meta").fetchone()[0]
+    return Reservation(release, row["hash"], ledger, row["name"], row["number"], lifetime(row), row["total_epsilon"])
+
+
+def signer(db: sqlite3.Connection) -> str:
+    """The public key that signs a ledger's releases, from the latest that was to be signed; "" where none was."""
+    for (settings,) in db.execute("SELECT settings FROM releases ORDER BY seq DESC"):
+        key = _object(settings).get("signed_by")
+        if isinstance(key, str):
+            return key
+    return ""
+
+
+def check_signer(db: sqlite3.Connection, ledger: Path, settings: Any) -> None:
+    """Raise InputError where a release is to be signed by another key than those before it."""
+    given = settings.get("signed_by") if isinstance(settings, dict) else None
+    if given is not None and signer(db) not in ("", given):
+        raise other_key(ledger)
+
+
+def _as_noted(db: sqlite3.Connection, one: Unfinished) -> Unfinished:
+    """The release with the folders of its latest attempt."""
+    notes = db.execute("SELECT note FROM states WHERE release = ? AND state = 'note' ORDER BY seq DESC", (one.entry,))
+    for (note,) in notes:
+        place = _place(_object(note))
+        if place:
+            return replace(one, place=place)
+    return one
+
+
+def _place(said: Json) -> Json:
+    """The folder and the draft that settings or a note name; empty where they name none."""
+    place = {name: said.get(name) for name in PLACE}
+    return place if all(isinstance(value, str) for value in place.values()) else {}
+
+
+def _object(text: str) -> Json:
+    """The JSON object in a text; empty where it holds none."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,80 @@
+"""A schema measured privately: kinds, then bounds and values, charged first and measured once."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+
+import pandas as pd
+
+from ..algorithms.schema_measurement.measure_schema import ColumnFindings, guess_kinds, measure_column
+from ..algorithms.schema_measurement.measurement_plan import SchemaPlan, divide, plan_schema
+from ..core.errors import InputError
+from ..core.types import Json
+from ..privacy.curators.column_curator import ColumnCurator
+from ..schema.column_texts import RawCells
+from ..schema.domain import Domain
+from ..schema.schema_json import domain_to_json
+from .attempt import USED, Attempt, attempt, stopped
+from .ledger.ledger_store import Store
+from .ledger.noise_key import NoiseKey
+from .provenance import measured_note
+from .release_identity import rows_digest, schema_identity
+from .request import SchemaRequest
+
+NAME = "schema"  # the name in the ledger, in place of an algorithm's
+
+
+@contextmanager
+def published_schema(request: SchemaRequest, store: Store) -> Iterator[tuple[Json, tuple[ColumnFindings, ...]]]:
+    """Reserve the budget, measure every column except the person's; the schema's JSON and the findings.
+
+    The header and the number of rows are public. At δ = 0 a column that seems to hold categories is left out. The
+    release ends with the block, which writes the schema: where it cannot be written, the same again measures the very
+    same schema, without another charge. Any other error after the charge leaves it charged.
+    """
+    limited = request.unit.limited(request.table)
+    names = [name for name in map(str, limited.columns) if name and name != request.unit.person]
+    if not names or len(limited) < 2:
+        raise InputError("a schema needs a column with a name, and at least 2 rows")
+    division = divide(request.budget, 1.0, categories=request.budget.delta > 0)
+    plan = plan_schema((), len(limited), request.unit.most_rows, division, exact=True, kinds=len(names))
+    place = [str(c) for c in limited.columns]
+    cells = [RawCells.of(pd.Series(limited.iloc[:, place.index(name)])) for name in names]
+    reserve = partial(store.reserve, request, division.events, algorithm=NAME)
+    with attempt(store, request, schema_identity(request, names, division.events), rows_digest(limited)) as mine:
+        reservation = mine.charge(lambda **leaving: reserve(settings={"columns": names} | leaving))
+        try:
+            domain, found = _measure(names, cells, plan, mine.noise)
+            store.note(reservation.number, "note", measured_note(domain, domain.measured))
+            yield domain_to_json(replace(domain, file=request.format)), found
+        except BaseException as error:
+            raise _ended(mine, reservation.number, error) from None
+        mine.end(reservation.number, "released")
+
+
+def _ended(mine: Attempt, entry: int, error: BaseException) -> BaseException:
+    """The error to raise for a charged schema whose attempt ended with `error`: it says what stays used."""
+    again = stopped(error)
+    if again is not None:
+        return again
+    mine.end(entry, "failed", type(error).__name__)
+    if isinstance(error, InputError):
+        return type(error)(f"{error}; {USED}")
+    error.add_note(USED)
+    return error
+
+
+def _measure(
+    names: list[str], cells: list[RawCells], plan: SchemaPlan, noise: NoiseKey
+) -> tuple[Domain, tuple[ColumnFindings, ...]]:
+    """The measured domain and the findings on its columns; to be called only after the charge."""
+    curator = ColumnCurator(cells, plan.n, plan.plan, noise.generator("schema"), group=plan.group)
+    columns = guess_kinds(names, plan, curator)
+    for place, column in enumerate(columns):
+        curator.read(place, column.read)
+    kept = [i for i, column in enumerate(columns) if plan.values is not None or not column.categorical]
+    if not kept:
+        raise InputError("every column seems to hold categories, which cannot be measured at delta=0; choose delta > 0")
+    found = tuple(measure_column(columns[i], i, plan, curator) for i in kept)
+    return Domain(tuple(f.column for f in found), measured=tuple(f.column.name for f in found)), found

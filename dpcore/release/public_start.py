@@ -1,0 +1,128 @@
+"""The public table that a release starts from, and what shows that it is the private one after all.
+
+A start is neither protected nor charged: whatever it says about people is in the release as it stands. So a start that
+is the private table, in whole or nearly, is refused, by its content and not by its name:
+
+- the same bytes: a copy, a link, another name;
+- the same rows in the columns that both have, in any order, from any kind of file;
+- the same shares in every cell of the schema: other spellings, other columns, all rows twice;
+- at least half of the rows of one found in the other, where rows tell people apart.
+
+What cannot be found: a private table in which a cell of most rows was changed, fewer than MIN_OVERLAP of its rows, rows
+that many people share, rows that the start repeats, and tables computed from it, such as its counts in other bins.
+Whoever names a start answers for that.
+
+A refusal depends on private rows, as do those for a cell that the schema does not allow or a ledger that knows the
+table. It comes before the charge, goes to the person who holds both tables and could compare them alone, and nothing of
+it is released. Someone who sees releases only sees that there is none, for a table that agrees with a public one.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..core.errors import InputError
+from ..core.types import Array, Json, frozen
+from ..data.cell_hashes import mixed, persons
+from ..data.fingerprint import fingerprint
+from ..data.sources.chunked_source import ReadInOrder
+from ..data.sources.gathered_counts import Counts
+from ..data.sources.source import Source
+from ..problems import PublicStart, public_start
+from ..schema.domain import Domain, Rows
+
+PUBLIC_KEY = b"public start"  # so that everybody can compute the fingerprint of a table that is public
+MIN_OVERLAP = 0.5  # share of the distinct rows of the smaller table, from which on the other one contains it
+# Share of a table's rows that differ, from which on rows tell people apart: rows of as many cells then agree by chance
+# with a fifth of those of other people at most. Halves of census tables agreed in 0.01% to 8% of their rows.
+MIN_DISTINCT = 0.9
+PRIVATE = "the public start holds the private table: {}; it must be a table that everybody may see"
+
+
+@frozen
+class StartTable:
+    """A public table in a domain, as a start: its name, its rows, the SHA-256 of its file, and its distribution."""
+
+    name: str
+    frame: pd.DataFrame
+    sha256: str
+    rows: Rows
+    distribution: Array | PublicStart
+
+    @classmethod
+    def of(
+        cls, name: str, frame: pd.DataFrame, domain: Domain, sha256: str = "", *, support: bool = False
+    ) -> "StartTable":
+        """The start that a table makes; see `public_start`, which says what it raises."""
+        return cls(name, frame, sha256, domain.encode(frame), public_start(domain, frame, support=support))
+
+    def to_json(self) -> Json:
+        """The start as release.json names it; anybody with the public table can compute both digests again."""
+        own = {"name": self.name, "rows": len(self.frame), "sha256": self.sha256}
+        return own | {"fingerprint": fingerprint(self.frame, PUBLIC_KEY)}
+
+    def check(self, table: pd.DataFrame | Source, sha256: str, rows: Rows | Counts, domain: Domain) -> None:
+        """Raise InputError where this start is the private table, or contains it, or is contained in it.
+
+        Args:
+            table: the private table, or its source, which is read once more for this.
+            sha256: that of the private table's file; empty for none.
+            rows: its records in the domain.
+            domain: the domain of the release.
+
+        """
+        digest = table.sha256 if isinstance(table, Source) else sha256
+        if digest and digest == self.sha256:
+            raise InputError(PRIVATE.format("both files have the same bytes"))
+        if self._has_shares_of(rows, domain):
+            raise InputError(PRIVATE.format("every combination of values has the same share in both"))
+        columns = table.columns if isinstance(table, Source) else list(map(str, table.columns))
+        common = [name for name in sorted(set(columns)) if name in set(map(str, self.frame.columns))]
+        private = _marks(table, common)
+        if private is None:
+            return
+        own = _row_marks(self.frame, common)
+        if len(own) == len(private) and (np.sort(own) == np.sort(private)).all():
+            raise InputError(PRIVATE.format("both have the same rows"))
+        if _overlap(own, private) >= MIN_OVERLAP:
+            raise InputError(PRIVATE.format("at least half of the rows of one are rows of the other"))
+
+    def _has_shares_of(self, rows: Rows | Counts, domain: Domain) -> bool:
+        """Whether every cell that is known of the private records has the same share here."""
+        if isinstance(rows, Rows):
+            same = self.rows.values.shape == rows.values.shape and (self.rows.values == rows.values).all()
+            return bool(same and (self.rows.weights * rows.n == rows.weights * self.rows.n).all())
+        counted = ((rows.count(axes, ()), self.rows.count(axes, domain.shape_of(axes))) for axes in rows.tables)
+        return all((theirs * self.rows.n == ours * rows.n).all() for theirs, ours in counted)
+
+
+def _marks(table: pd.DataFrame | Source, names: Sequence[str]) -> Array | None:
+    """The mark (n,) of each row of a table by some columns; None for a source that has no rows to show."""
+    if not isinstance(table, Source):
+        return _row_marks(table, names)
+    if not isinstance(table, ReadInOrder):
+        return None
+    source: Any = table
+    chunks = (pd.DataFrame({name: chunk.cells(name) for name in names}) for chunk in source.chunks(list(names)))
+    parts = [_row_marks(chunk, names) for chunk in chunks]
+    return np.concatenate(parts) if parts else np.zeros(0, np.uint64)
+
+
+def _row_marks(frame: pd.DataFrame, names: Sequence[str]) -> Array:
+    """A hash (n,) of what each row says in some columns: 17, `17.0` and `" 17 "` are the same."""
+    places = list(map(str, frame.columns))
+    out = np.zeros(len(frame), np.uint64)
+    for name in names:
+        out = mixed(out, persons(pd.Series(frame.iloc[:, places.index(name)])))
+    return out
+
+
+def _overlap(one: Array, other: Array) -> float:
+    """The share of the distinct rows of the smaller table that the larger one has; 0 where rows are often alike."""
+    distinct = [np.unique(marks) for marks in (one, other)]
+    if any(len(d) < MIN_DISTINCT * len(marks) for d, marks in zip(distinct, (one, other), strict=True)):
+        return 0.0
+    smaller = min(map(len, distinct))
+    return len(np.intersect1d(*distinct, assume_unique=True)) / smaller if smaller else 0.0

@@ -1,0 +1,190 @@
+"""The files of a release: synthetic rows, weights, answers, a settings card, a claim, and the program that verifies it.
+
+Only released objects and public facts come here, never a record.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..accuracy.intervals.cell_intervals import cell_intervals
+from ..accuracy.intervals.independence_test import linked
+from ..accuracy.intervals.question_intervals import independent
+from ..accuracy.intervals.stored_tables import to_arrays
+from ..accuracy.intervals.unbiased_tables import known
+from ..accuracy.meaning_of_epsilon import Promise
+from ..accuracy.usefulness import foreseen_exactness, foreseen_sizes, uses
+from ..core.types import Array, Json
+from ..models.releases import Histogram, Release, UnbiasedAnswers
+from ..privacy.measurement import MeasuredAnswers
+from ..problems import query_words
+from ..queries import Marginals, Workload
+from ..schema.domain import Domain
+from .data_set import Reservation
+from .draw import Drawing
+from .evidence import registry, verifier
+from .evidence.card import card
+from .evidence.proof import proof, proof_page
+from .evidence.review import review_page
+from .evidence.standalone_verifier import VERIFIER
+from .facts import facts_of
+from .preparation import PreparedRelease, SettledRelease
+
+MOST_WEIGHTS, MOST_CSV_WEIGHTS = 2_000_000, 100_000  # cells up to which weights are written, and also as text
+MOST_TESTED = 20_000  # cells of the pairs of columns that are tested for a link
+STARTERS = ("=", "+", "-", "@", "\t", "\r", "\n")  # with which a spreadsheet takes a text for a formula
+
+
+def write(
+    made: Path, ready: PreparedRelease, reservation: Reservation, drawn: Drawing, *, schema: Json, account: Json,
+    measured: Mapping[str, int],
+) -> Json:  # fmt: skip
+    """Write all files but the signature into the draft `made`; return the facts with the files' hashes.
+
+    Where the request says `neutralize`, texts that a spreadsheet would take for formulas get an apostrophe in front, in
+    CSV files. `schema` is one that was measured with this release, to be used again, or empty. `account` is that of the
+    data set, and `measured` are the columns that its earlier releases measured.
+    """
+    release, measurements, workload = drawn.release, drawn.measurements, ready.problem.workload
+    facts = facts_of(ready, reservation, drawn.noise, account["releases"][-1], measured)
+    found = known(release, measurements, workload.domain)
+    n = independent(facts["protects"])
+    tables = {"answers": _answers(workload, release, measurements, found, n)}
+    tables |= _links(found, n)
+    np.savez_compressed(made / "tables.npz", allow_pickle=False, **to_arrays(found))
+    if drawn.rows is not None:
+        tables["synthetic"] = drawn.rows
+    others = [m for m in measurements if m.workload is not workload]
+    if others:
+        tables["measurements"] = pd.concat([_measured(m) for m in others], ignore_index=True)
+    if isinstance(release, Histogram) and len(release.D) <= MOST_WEIGHTS:
+        tables["weights"] = _weights(release.domain, release.D)
+    for name, table in tables.items():
+        if name in ("synthetic", "weights"):
+            _storable(table).to_parquet(made / f"{name}.parquet", index=False)
+        if name != "weights" or len(table) <= MOST_CSV_WEIGHTS:
+            safe = neutral(table) if ready.request.neutralize else table
+            safe.to_csv(made / f"{name}.csv", index=False)
+    if schema:
+        _put_json(made / "schema.json", schema)
+    rows, shares = facts["protects"]["records"], tables["answers"]["answer"].to_numpy()
+    utility = uses(found, rows).to_json()
+    utility["as_exact_as_sample"] = foreseen_exactness(found, workload, rows, shares)
+    utility["noise"] = foreseen_sizes(found, workload)
+    facts["promise"] = facts["promise"] | {"means": Promise.of_release(facts).to_json()}
+    facts = facts | {"files": verifier.hashes(made), "errors": _errors(tables["answers"]), "utility": utility}
+    _put_json(made / "release.json", facts)
+    _put_json(made / "account.json", account)
+    first = (ready.measuring, ready.division) if isinstance(ready, SettledRelease) else None
+    number = len(account["releases"])
+    why = proof(facts["made_by"]["algorithm"], ready.request.algorithm, ready.plan, ready.problem, first)
+    documents = {
+        "card.html": card(facts, number),
+        "review.html": review_page(facts, number),
+        "proof.html": proof_page(why),
+        "registry.yaml": registry.entry(facts, number),
+        "verify.py": VERIFIER,
+    }
+    for name, text in documents.items():
+        (made / name).write_text(text, encoding="utf-8")
+    return facts
+
+
+def write_schema(folder: Path, schema: Json) -> bool:
+    """Write a measured schema where no other file is released; return whether the disk took it, without raising."""
+    try:
+        folder.mkdir(exist_ok=True)
+        _put_json(folder / "schema.json", schema)
+    except OSError:
+        return False
+    return True
+
+
+def _put_json(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def neutral(frame: pd.DataFrame) -> pd.DataFrame:
+    """The table with an apostrophe before every text, header or cell, that begins like a formula; numbers stay."""
+    out = frame.rename(columns=harmless)
+    for i, name in enumerate(frame.columns):
+        if frame[name].dtype.kind not in "iufb":
+            out.isetitem(i, frame[name].map(harmless, na_action="ignore"))
+    return out
+
+
+def harmless(value: Any) -> Any:
+    """The value; a text that a spreadsheet would read as a formula gets an apostrophe in front."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(STARTERS) else value
+
+
+def _answers(
+    workload: Workload, release: Release, measurements: Sequence[MeasuredAnswers], known: UnbiasedAnswers, n: float
+) -> pd.DataFrame:
+    """Every query with the release's answer and, if measured, the noisy answer with its standard error.
+
+    Cells of tables also have intervals at 95%, for the table and for the population; empty where there are none.
+    """
+    table = pd.DataFrame({"query": labels(workload), "answer": release.answers(workload)})
+    if isinstance(release, UnbiasedAnswers) and isinstance(workload, Marginals):
+        table["standard_error"] = release.standard_errors(workload)
+    for m in measurements:
+        if m.workload is workload:
+            table["noisy_answer"], table["standard_error"] = m.answers, m.errors
+    if isinstance(workload, Marginals):
+        for name, values in cell_intervals(known, workload, n).items():
+            table[name] = values
+    return table
+
+
+def _links(known: UnbiasedAnswers, n: float) -> dict[str, pd.DataFrame]:
+    """The test of a link for each pair of columns measured together, as `ask --linked`; no file where there is none."""
+    found, cells = [], 0
+    for S in sorted(S for S in known.places if len(S) == 2):
+        cells += np.prod([known.domain.shape[axis] for axis in S])
+        if cells > MOST_TESTED:
+            break
+        test = linked(known, [known.domain.names[axis] for axis in S], n)
+        found.append((*test.columns, test.p_value, test.statistic, test.words))
+    columns = pd.Index(["column", "other_column", "p_value", "statistic", "in_words"])
+    return {"links": pd.DataFrame(found, columns=columns)} if found else {}
+
+
+def _errors(answers: pd.DataFrame) -> Json | None:
+    """The number of answers with a measurement of their own and the range of their standard errors; else None."""
+    if "standard_error" not in answers or not (there := answers["standard_error"].dropna()).size:
+        return None
+    least, most = (float(x) for x in np.quantile(there.to_numpy(float), [0, 1]))
+    return {"answers": len(answers), "measured": len(there), "least": least, "most": most}
+
+
+def _measured(m: MeasuredAnswers) -> pd.DataFrame:
+    """A table of the queries measured in place of those asked, with noisy answers and standard errors."""
+    return pd.DataFrame({"query": labels(m.workload), "noisy_answer": m.answers, "standard_error": m.errors})
+
+
+def labels(workload: Workload) -> list[str]:
+    """Every query of a workload in words."""
+    return [query_words(workload, j) for j in range(workload.m)]
+
+
+def _weights(domain: Domain, D: Array) -> pd.DataFrame:
+    """Every cell of the domain, by its labels, with its weight."""
+    codes = np.unravel_index(np.arange(len(D)), domain.shape)
+    cells = [
+        pd.Series(pd.Categorical.from_codes(code, c.labels)) for c, code in zip(domain.columns, codes, strict=True)
+    ]
+    name = "weight"
+    while name in domain.names:
+        name += " (of the release)"
+    return pd.concat([*cells, pd.Series(D)], axis=1).set_axis([*domain.names, name], axis=1)
+
+
+def _storable(frame: pd.DataFrame) -> pd.DataFrame:
+    """The table with columns of mixed values turned to text, because Parquet columns have one type."""
+    mixed = [c for c in frame if frame[c].dtype == object and len({type(v) for v in frame[c].dropna().unique()}) > 1]
+    return frame.assign(**{c: frame[c].map(str, na_action="ignore") for c in mixed})

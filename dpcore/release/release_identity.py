@@ -1,0 +1,128 @@
+"""What makes two attempts the same release: one digest of its public part, and one of its rows.
+
+Only an attempt with both may draw with the noise of an earlier one: two draws with the same noise and anything else
+changed would show the difference without any noise.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..algorithms import registered_name
+from ..core.parameters import parameter_values
+from ..core.types import Array, Json
+from ..data.cell_hashes import marks, mixed
+from ..privacy.accounting import Events, events_to_json
+from ..problems import PublicStart
+from ..queries import Explicit, Marginals, Union, Workload
+from ..schema.domain import Rows
+from ..schema.partial_schema import open_schema_to_json
+from ..schema.schema_json import domain_to_json
+from .facts import versions
+from .preparation import OpenRelease, PreparedRelease, json_value
+from .request import SchemaRequest
+
+
+def identity_of(ready: PreparedRelease) -> str:
+    """The digest of all that is public of a prepared release, and of the program that draws it.
+
+    How many rows are drawn from what is released, and how files are written, is left out: neither uses the records.
+    """
+    request, problem, plan = ready.request, ready.problem, ready.plan
+    said: Json = {
+        "algorithm": [registered_name(request.algorithm), parameter_values(request.algorithm)],
+        "budget": [request.budget.epsilon, request.budget.delta],
+        "plan": [[choice.name, json_value(choice.value)] for choice in plan.choices],
+        "exact": plan.exact,
+        "events": events_to_json(ready.events),
+        "unit": [request.unit.person, request.unit.most_rows],
+        "new_version": request.new_version,
+        "reason": request.reason,
+        "asked": list(request.asked),
+        "schema": domain_to_json(problem.domain),
+        "columns": list(problem.domain.names),
+        "arrays": _digest([*_matrices(problem.workload), *_start(problem.start)]),
+    }
+    if isinstance(ready, OpenRelease):
+        said |= {"open": open_schema_to_json(ready.schema), "part": ready.part}
+    return _told(said)
+
+
+def schema_identity(request: SchemaRequest, names: Sequence[str], events: Events) -> str:
+    """The digest of all that is public of a schema to be measured, and of the program that measures it."""
+    said: Json = {
+        "schema of": list(names),
+        "format": request.format.to_json(),
+        "budget": [request.budget.epsilon, request.budget.delta],
+        "events": events_to_json(events),
+        "unit": [request.unit.person, request.unit.most_rows],
+        "new_version": request.new_version,
+    }
+    return _told(said)
+
+
+def rows_of(ready: PreparedRelease) -> bytes:
+    """The digest of a prepared release's records, in any order; to be stored under a key only."""
+    rows = ready.rows
+    if isinstance(ready, OpenRelease):  # its cells are read only once their schema is there
+        return rows_digest(ready.request.unit.limited(ready.request.table, ready.schema.names))
+    if isinstance(rows, Rows):
+        arrays = [rows.values, rows.weights]
+    else:
+        arrays = [part for axes in sorted(rows.tables) for part in (np.array(axes), rows.tables[axes])]
+    return bytes.fromhex(_digest(arrays))
+
+
+def rows_digest(frame: pd.DataFrame) -> bytes:
+    """The digest of the texts of all rows, in any order; to be stored under a key only."""
+    found = np.zeros(len(frame), dtype=np.uint64)
+    for place in range(frame.shape[1]):
+        found = mixed(found, marks(pd.Series(frame.iloc[:, place])))
+    return bytes.fromhex(_digest([np.sort(found)]))
+
+
+def _told(said: Json) -> str:
+    """The digest of what is said of a release, and of this program."""
+    said = said | {"program": {**versions(), "code": _code()}}
+    return hashlib.sha256(json.dumps(said, sort_keys=True, default=repr).encode()).hexdigest()
+
+
+@cache
+def _code() -> str:
+    """A digest of this program's own text, as another one may draw in another order."""
+    home, out = Path(__file__).parents[1], hashlib.sha256()
+    for path in sorted(home.rglob("*.py")):
+        out.update(path.read_bytes())
+    return out.hexdigest()
+
+
+def _matrices(workload: Workload) -> Iterator[Array]:
+    """The matrices of questions that came from files, which the questions' texts only name."""
+    if isinstance(workload, Union):
+        for member, _ in workload.members:
+            yield from _matrices(member)
+    elif isinstance(workload, Explicit):
+        yield workload.matrix
+
+
+def _start(start: Any) -> list[Array]:
+    """The arrays of a public start."""
+    if start is None:
+        return []
+    if not isinstance(start, PublicStart):
+        return [start]
+    pairs = Marginals.all(start.domain, min(2, len(start.domain.names)))
+    return [start.answers(pairs), np.array([start.records, float(start.support)])]
+
+
+def _digest(arrays: Iterable[Array]) -> str:
+    out = hashlib.sha256()
+    for array in arrays:
+        out.update(f"{array.dtype.str}{array.shape}".encode() + np.ascontiguousarray(array).tobytes())
+    return out.hexdigest()

@@ -1,0 +1,79 @@
+"""Requests for releases, checked before any row is read or budget is used.
+
+Nothing here compares a release with the truth: no error is computed, so none can be seen, stored or chosen by.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..algorithms import Algorithm, registered_name
+from ..core.errors import InputError
+from ..core.numbers import check_rows
+from ..queries import Workload
+from ..schema.text_format import UNSTATED, TextFormat
+from .data_set import BudgetRequest
+from .public_start import StartTable
+
+NOISES = ("auto", "exact", "float")
+
+
+def check_format(format: TextFormat) -> None:
+    """Raise InputError for a text format in which one row's content can change how later rows are read."""
+    if format.encoding == "utf-16":
+        raise InputError("a file in UTF-16 is not released, as one stray byte moves all that follow; save it as UTF-8")
+    if format.line_breaks:
+        raise InputError(
+            "a text file with line breaks inside values is not released, as one open quote changes all rows that "
+            'follow; save it as Parquet or Excel, and leave "line_breaks" out of the schema\'s "file"'
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SchemaRequest(BudgetRequest):
+    """A request to measure a schema of a table in memory, whose file was read by `format`."""
+
+    format: TextFormat = UNSTATED
+
+    def __post_init__(self) -> None:
+        check_format(self.format)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ReleaseRequest(BudgetRequest):
+    """A request for a release: the whole table as read, its questions, its algorithm and its budget.
+
+    `reason` says in words why a schema that was read off the records is used all the same. `noise` "exact" asks for
+    noise without rounding, "auto" for that too, but within a subspace seen through tables, where Gaussian noise cannot
+    be had so. Selections are drawn without rounding always. No noise in floating point keeps a promise at δ = 0:
+    "float" is refused there, and "auto" is "exact".
+    """
+
+    workload: Workload
+    asked: Sequence[str]
+    algorithm: Algorithm
+    start: StartTable | None = None
+    reason: str = ""
+    rows: int | None = None
+    neutralize: bool = False
+    noise: str = "auto"
+
+    def __post_init__(self) -> None:
+        if self.noise not in NOISES:
+            raise InputError(f"noise={self.noise!r} is none of {', '.join(NOISES)}")
+        if self.workload.domain.peeked and not self.reason.strip():
+            raise InputError(
+                "the schema's bounds were filled in from the data (peeked): give a written reason to use it"
+            )
+        if self.noise == "float" and self.budget.delta == 0:
+            raise InputError("noise=float at delta=0: rounded noise keeps no such promise; choose auto, or delta > 0")
+        check_format(self.workload.domain.file)
+        if self.rows is not None:
+            check_rows(self.rows)
+
+    def check_exact(self, exact: bool) -> None:
+        """Raise InputError for a plan whose noise is not exact where the request demands exact noise."""
+        if not exact and (self.noise == "exact" or self.budget.delta == 0):
+            name = registered_name(self.algorithm)
+            why = f"{name} measures a subspace here, which exact noise does not fit"
+            at, other = ("delta=0", "delta > 0") if self.budget.delta == 0 else ("noise=exact", "float")
+            raise InputError(f"{at}: {why}; choose another algorithm, or {other}")

@@ -1,0 +1,278 @@
+"""Column: the public facts about one column, and the coding of its cells."""
+
+import math
+from collections.abc import Sequence
+from decimal import Decimal
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+
+from ..core.errors import InputError, shortened
+from ..core.types import Array, Rng, Texts, by_name
+from .cell_text import MISSING_TEXTS, counted, decimals, distinct, written
+from .column_readings import ANY_CASE, AS_WRITTEN, category_of, folded, number_of
+
+MISSING_FOLDED = frozenset(map(folded, MISSING_TEXTS))
+MISSING_LABEL = "(missing)"
+OTHER = "(other)"  # the category of all that is not listed, where a column has one
+MAX_COLUMN_CELLS = 1_000_000
+
+
+@by_name
+class Column:
+    """One public column: `values` for categories, `low`..`high` for whole numbers one cell each, `edges` for bins.
+
+    Bin i is [edges[i], edges[i+1]); the last bin includes `high`. With missing="category" one more cell stands last.
+    `ordered` says that neighbouring cells are alike, `read` how cells are read first, one by one: see `readings`.
+
+    A column that refuses nothing, as one whose schema was measured, has out_of_range="clip" and unreadable="missing",
+    or the category OTHER, and out_of_range="other": unlisted values are counted there, as missing ones are with
+    missing="other".
+    """
+
+    name: str
+    kind: str
+    values: tuple[str | int | float | bool, ...] = ()
+    low: float | None = None
+    high: float | None = None
+    edges: tuple[float, ...] = ()
+    ordered: bool = False
+    missing: str = "refuse"
+    out_of_range: str = "refuse"
+    read: str = ""
+    unreadable: str = "refuse"
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """`low` and `high` of a column of numbers; InputError for categories, which have none."""
+        if self.low is None or self.high is None:
+            raise InputError(
+                f"column {self.name!r} holds categories, not numbers; numbers with public bounds are needed here"
+            )
+        return self.low, self.high
+
+    @property
+    def present(self) -> int:
+        """The number of cells for values that are not missing."""
+        if self.values:
+            return len(self.values)
+        if self.edges:
+            return len(self.edges) - 1
+        low, high = self.bounds
+        return int(high) - int(low) + 1
+
+    @property
+    def size(self) -> int:
+        """The number of cells, the missing one included."""
+        return self.present + (self.missing == "category")
+
+    @property
+    def allowed(self) -> str:
+        """The allowed values in words, cut when long."""
+        if not self.values:
+            return f"{self.low:g}..{self.high:g}"
+        shown = ", ".join(repr(v) for v in self.values[:8])
+        return shown if len(self.values) <= 8 else f"{shown}, … ({len(self.values)} in all)"
+
+    @cached_property
+    def labels(self) -> Texts:
+        """A text for every cell, in order."""
+        if self.values:
+            texts = [*map(written, self.values)]
+        elif self.fractional:
+            ends = [f"{a} to under {b}" for a, b in self._pairs]
+            texts = [*ends[:-1], ends[-1].replace("under ", "")]  # the last bin includes its upper edge
+        else:
+            texts = [f"{a}–{b - 1}" if b - a > 1 else str(a) for a, b in zip(*self.wholes, strict=True)]
+        return tuple(texts + [MISSING_LABEL] * (self.missing == "category"))
+
+    @property
+    def fractional(self) -> bool:
+        """Whether the cells are bins of numbers that need not be whole."""
+        return self.kind == "numeric"
+
+    @property
+    def wholes(self) -> tuple[Array, Array]:
+        """The first whole number of every cell and the one after its last (present,); InputError for categories."""
+        if self.edges:
+            return whole_bins(self.edges)
+        first = int(self.bounds[0]) + np.arange(self.present)
+        return first, first + 1
+
+    @property
+    def _pairs(self) -> list[tuple[str, str]]:
+        """The edges of every bin as texts, with enough digits to distinguish all edges."""
+        digits = next(d for d in (6, 9, 12, 17) if len({f"{e:.{d}g}" for e in self.edges}) == len(self.edges))
+        return list(pairwise(f"{e:.{digits}g}" for e in self.edges))
+
+    @cached_property
+    def codes(self) -> dict[str, int]:
+        """The code of every value or bin by its label; a bin of real numbers is also found as "[20, 40)"."""
+        found = {label: code for code, label in enumerate(self.labels[: self.present])}
+        if self.fractional:
+            last = self.present - 1
+            found |= {f"[{a}, {b}{']' if i == last else ')'}": i for i, (a, b) in enumerate(self._pairs)}
+        return found
+
+    @cached_property
+    def midpoints(self) -> Array:
+        """The middle of every cell's numbers (size,), NaN for the missing cell; InputError for categories."""
+        least, largest = self.extents
+        if self.fractional:
+            largest = np.asarray(self.edges[1:])
+        return np.append((least + largest) / 2, [np.nan] * (self.size - self.present))
+
+    @property
+    def extents(self) -> tuple[Array, Array]:
+        """The least and the largest number of every cell (present,); InputError for categories."""
+        if not self.fractional:
+            first, after = self.wholes
+            return first.astype(float), after - 1.0
+        edges = np.asarray(self.edges, dtype=float)
+        return edges[:-1], np.append(np.nextafter(edges[1:-1], -np.inf), edges[-1])
+
+    def span(self, first: int, last: int) -> str:
+        """The neighbouring cells first..last in words: `25–44`, `0 to under 35`, `Basic to Bachelor`."""
+        a, b = self.labels[first], self.labels[last]
+        if first == last or self.values:
+            return a if first == last else f"{a} to {b}"
+        between = " to " if self.fractional else "–"
+        return a.split(between)[0] + between + b.split(between)[-1]
+
+    def encode(self, cells: pd.Series) -> Array:
+        """The codes (n,) of texts, numbers or booleans; InputError names the value, its row and how many are
+        refused.
+        """
+        codes, absent, outside = self._examine(cells)
+        if self.values and self.out_of_range == "other":
+            codes = np.where(outside, self.values.index(OTHER), codes)
+        elif self.values:
+            self._refuse(outside, cells, f"is not one of the allowed values {self.allowed}")
+        elif self.out_of_range == "refuse":
+            self._refuse(outside, cells, f"is outside {self.allowed}", 'widen it or set out_of_range "clip"')
+        if self.missing == "refuse":
+            self._refuse(absent, cells, "is missing", 'set missing "category" to give it a value of its own')
+        return np.where(absent, self.values.index(OTHER) if self.missing == "other" else self.present, codes)
+
+    def numbers(self, cells: pd.Series) -> Array:
+        """The numbers (n,), clipped to low..high, NaN where missing; raises what `encode` raises.
+
+        InputError for a column of categories.
+        """
+        bounds = self.bounds
+        self.encode(cells)
+        numbers, absent = self._numbers(cells)
+        return np.where(absent, np.nan, np.clip(numbers, *bounds))
+
+    def findings(self, cells: pd.Series) -> tuple[int, int]:
+        """The numbers of missing cells and of cells outside the allowed values, from the records themselves."""
+        _, absent, outside = self._examine(cells)
+        return int(absent.sum()), int(outside.sum())
+
+    def said_missing(self, cells: pd.Series) -> dict[str, int]:
+        """The texts that count as missing here with the number of cells for each, from the records themselves."""
+        texts, counts = counted(cells)
+        absent = self._examine(pd.Series(texts, dtype=object))[1]
+        return {text: int(n) for text, n, gone in zip(texts, counts, absent, strict=True) if gone and text}
+
+    def key(self, value: object) -> str:
+        """The key that is equal for two values of the same category."""
+        return category_of(written(value), ANY_CASE if self.read == ANY_CASE else AS_WRITTEN)
+
+    def _examine(self, cells: pd.Series) -> tuple[Array, Array, Array]:
+        """The codes (n,), clipped into range, and masks of missing and outside cells; InputError for other texts."""
+        if self.values:
+            index = {self.key(v): i for i, v in enumerate(self.values)}
+            gone = absences(self.read)
+            place, texts = distinct(cells)
+            keys = [category_of(text, self.read) for text in texts]
+            found = np.array([index.get(key, -2 if key in gone else -1) for key in keys] + [-2])
+            codes = found[place]
+            return np.maximum(codes, 0), codes == -2, codes == -1
+        numbers, absent = self._numbers(cells)
+        low, high = self.bounds
+        outside = ~absent & ((numbers < low) | (numbers > high))
+        numbers = np.clip(np.where(absent, low, numbers), low, high)
+        if self.edges:
+            codes = np.minimum(np.searchsorted(self.edges, numbers, side="right") - 1, self.present - 1)
+        else:
+            codes = (numbers - low).astype(np.int64)
+        return codes, absent, outside
+
+    def decode(self, codes: Array, rng: Rng) -> pd.Series:
+        """The values (n,) for codes (n,): uniform within a bin; whole numbers stay whole, missing stays missing."""
+        absent = codes == self.present
+        codes = np.where(absent, 0, codes).astype(np.int64)
+        if self.values:
+            whole = all(type(v) is int for v in self.values)
+            out = pd.Series(np.array(self.values, dtype=None if whole else object)[codes])
+        elif self.fractional:
+            edges = np.asarray(self.edges)
+            draws = rng.uniform(edges[codes], edges[codes + 1])  # may round up to the next bin's edge
+            out = pd.Series(np.minimum(draws, np.nextafter(edges[codes + 1], edges[codes])))
+        else:
+            first, after = self.wholes
+            out = pd.Series(rng.integers(first[codes], after[codes]))
+        if absent.any():
+            out = (out.astype("Int64") if out.dtype.kind == "i" else out).mask(absent)
+        return out.rename(self.name)
+
+    def published(self, codes: Array, rng: Rng) -> pd.Series:
+        """The values of `decode`, with a bin's numbers rounded down to `decimals`, the digits they are worth."""
+        out = self.decode(codes, rng)
+        if not self.fractional or self.decimals is None:
+            return out
+        steps, edges = 10.0**self.decimals, np.asarray(self.edges)
+        bins = np.where(codes == self.present, 0, codes)
+        low, high = edges[bins], edges[bins + 1]
+        down = np.floor(out.to_numpy(dtype=float) * steps) / steps
+        down = np.where(down >= high, high - 1 / steps, down)  # where the product was rounded up
+        return pd.Series(np.where(np.isnan(down), down, np.maximum(down, low)), name=self.name)
+
+    @cached_property
+    def decimals(self) -> int | None:
+        """The digits after the point of a drawn number: the edges', or enough for ten steps in a bin.
+
+        None where the edges fit no grid that floating point can tell apart: 1/3, or 0.1 beside 10¹⁵.
+        """
+        own = (-int(Decimal(repr(float(edge))).normalize().as_tuple().exponent) for edge in self.edges)
+        digits = max(0, math.ceil(1 - math.log10(min(np.diff(self.edges)))), *own)
+        return None if digits > 12 or max(map(abs, self.edges)) * 10.0**digits > 2.0**50 else digits
+
+    def _numbers(self, cells: pd.Series) -> tuple[Array, Array]:
+        """The finite floats (n,), NaN for cells without a number, and a mask of the missing cells."""
+        if isinstance(cells.dtype, np.dtype) and cells.dtype.kind in "iuf":  # what their texts say, without them
+            numbers = decimals(cells.to_numpy())
+            absent, numbers = np.isnan(numbers), np.where(np.isfinite(numbers), numbers, np.nan)
+        else:
+            codes, texts = distinct(cells)
+            numbers = np.array([*(number_of(text, self.read) for text in texts), np.nan])[codes]
+            absent = np.array([*(text in MISSING_TEXTS for text in texts), True])[codes]
+        wrong = np.isnan(numbers) & ~absent
+        part = (self.kind == "integer") & (numbers != np.floor(numbers)) & ~absent & ~wrong
+        if self.unreadable == "missing":
+            return numbers, absent | wrong | part
+        self._refuse(wrong, cells, f"is not a number in {self.allowed}")
+        self._refuse(part, cells, f"is not a whole number in {self.allowed}")
+        return numbers, absent
+
+    def _refuse(self, bad: Array, cells: pd.Series, why: str, advice: str = "") -> None:
+        if bad.any():
+            row = int(bad.argmax())
+            value = cells.iloc[row]
+            shown = shortened(repr(value.item() if isinstance(value, np.generic) else value))
+            where = f"column {self.name!r}: {shown} in row {row + 1} {why}"
+            raise InputError(f"{where} ({bad.sum()} of {len(cells)} rows like it)" + f"; {advice}" * bool(advice))
+
+
+def absences(how: str) -> frozenset[str]:
+    """The texts that mean a missing value under a way of reading cells."""
+    return MISSING_FOLDED if how == ANY_CASE else MISSING_TEXTS
+
+
+def whole_bins(edges: Sequence[float]) -> tuple[Array, Array]:
+    """The first whole number of every bin and the one after the last bin, which includes its upper edge."""
+    first = np.ceil(edges[:-1]).astype(np.int64)
+    return first, np.append(first[1:], math.floor(edges[-1]) + 1)

@@ -1,0 +1,198 @@
+"""Public constraints: impossible combinations of cells, entered by a person. No record is read here.
+
+A record that breaks one is counted where it stands, like any other: it is neither refused nor moved nor left out, so
+what happens to it depends on nobody else's records. What is made of noisy answers never has such a combination.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Self
+
+import numpy as np
+
+from ..core.types import Array, Axes, Rng, Tables, Texts, value_object
+from .column import Column
+
+MOST_STEPS = 20_000  # most steps of the search for one record that no constraint forbids
+REDRAWN = 20  # most times that a row's numbers are drawn again until they are in order
+
+Table = tuple[Texts, Array]  # names of columns, and which cells of their table (one axis each) can be
+
+
+class _Inseparable:
+    """A constraint that says nothing of some of its columns without the others."""
+
+    columns: Texts
+
+    def on(self, names: Sequence[str]) -> Self | None:
+        """The part of the constraint on these columns alone; None where it involves another column."""
+        return self if set(self.columns) <= set(names) else None
+
+
+@value_object
+class Impossible(_Inseparable):
+    """A constraint: cells of some columns that never occur together in one record."""
+
+    cells: tuple[tuple[str, tuple[int, ...]], ...]
+
+    @property
+    def columns(self) -> Texts:
+        """The columns that the constraint involves."""
+        return tuple(name for name, _ in self.cells)
+
+    def tables(self, columns: Mapping[str, Column]) -> Iterator[Table]:
+        """The constraint's table with the possible cells marked."""
+        allowed = np.ones([columns[name].size for name in self.columns], dtype=bool)
+        allowed[np.ix_(*(codes for _, codes in self.cells))] = False
+        yield self.columns, allowed
+
+    @property
+    def words(self) -> str:
+        """The constraint in a few words."""
+        return f"some values of {' and '.join(self.columns)} never occur together"
+
+
+@value_object
+class Within(_Inseparable):
+    """A constraint: each listed cell of one column allows only certain cells of another, as a city its county.
+
+    What is missing, and what is not listed, may stand with anything.
+    """
+
+    columns: tuple[str, str]
+    which: tuple[tuple[int, tuple[int, ...]], ...]
+
+    def tables(self, columns: Mapping[str, Column]) -> Iterator[Table]:
+        """The constraint's table with the possible cells marked."""
+        first, second = (columns[name] for name in self.columns)
+        allowed = np.ones((first.size, second.size), dtype=bool)
+        for code, beside in self.which:
+            allowed[code, : second.present] = False
+            allowed[code, list(beside)] = True
+        yield self.columns, allowed
+
+    @property
+    def words(self) -> str:
+        """The constraint in a few words."""
+        return " lies within ".join(self.columns)
+
+
+@value_object
+class Order:
+    """A constraint: numbers of columns that never fall, such as start ≤ end; missing values are ignored.
+
+    Two cells can stand together if some number of the first is at most some number of the second.
+    """
+
+    columns: Texts
+
+    def on(self, names: Sequence[str]) -> "Order | None":
+        """The order of the columns among these, if they are two or more; None otherwise."""
+        left = tuple(name for name in self.columns if name in names)
+        return Order(left) if len(left) > 1 else None
+
+    def tables(self, columns: Mapping[str, Column]) -> Iterator[Table]:
+        """The table of possible cells for each pair of columns."""
+        for a, b in combinations(self.columns, 2):
+            first, second = columns[a], columns[b]
+            allowed = np.ones((first.size, second.size), dtype=bool)
+            allowed[: first.present, : second.present] = first.extents[0][:, None] <= second.extents[1]
+            yield (a, b), allowed
+
+    @property
+    def words(self) -> str:
+        """The constraint in a few words."""
+        return " ≤ ".join(self.columns)
+
+
+Constraint = Impossible | Within | Order
+
+
+def merged(tables: Iterator[tuple[Axes, Array]]) -> Tables:
+    """The tables by sorted axes, those over equal axes merged, without those that forbid nothing."""
+    found: Tables = {}
+    for axes, allowed in tables:
+        order = np.argsort(axes)
+        key, table = tuple(int(axes[i]) for i in order), allowed.transpose(order)
+        found[key] = found[key] & table if key in found else table
+    return {axes: table for axes, table in found.items() if not table.all()}
+
+
+def witness(shape: Sequence[int], zeros: Tables) -> dict[int, int] | None:
+    """One possible record: a cell for every column in `zeros`; None if no record is possible.
+
+    Column by column, back where a column has no cell left. Raises TimeoutError where that takes too many steps.
+    """
+    near: dict[int, list[Axes]] = {}
+    for axes in zeros:
+        for a in axes:
+            near.setdefault(a, []).append(axes)
+    order, chosen = sorted(near, key=lambda a: shape[a]), {}
+
+    def options(a: int) -> Iterator[int]:
+        """The cells of column a that go with those chosen and leave some cell for every column still to be chosen."""
+        fits = np.ones(shape[a], dtype=bool)
+        for axes in near[a]:
+            part = zeros[axes][tuple(chosen.get(b, slice(None)) for b in axes)]
+            left = [b for b in axes if b not in chosen]
+            fits &= part.any(axis=tuple(i for i, b in enumerate(left) if b != a))
+        return iter(np.flatnonzero(fits).tolist())
+
+    tried = [options(order[0])] if order else []
+    for _ in range(MOST_STEPS):
+        if not tried:
+            return None if order else {}
+        here = order[len(tried) - 1]
+        chosen.pop(here, None)
+        code = next(tried[-1], None)
+        if code is None:
+            tried.pop()
+            continue
+        chosen[here] = code
+        if len(tried) == len(order):
+            return chosen
+        tried.append(options(order[len(tried)]))
+    raise TimeoutError
+
+
+def without_impossible(codes: Array, possible: Array, beside: Mapping[int, int], rng: Rng) -> Array:
+    """Synthetic rows (n, d) in which impossible rows are replaced by possible ones, drawn at random.
+
+    Where none can be, all get the cells `beside` in the columns that constraints speak of.
+    """
+    if possible.all():
+        return codes
+    codes = codes.copy()
+    if possible.any():
+        codes[~possible] = codes[rng.choice(np.flatnonzero(possible), size=int((~possible).sum()))]
+    else:
+        for a, code in beside.items():
+            codes[:, a] = code
+    return codes
+
+
+def in_order(values: Array, lows: Array, redraw: Callable[[Array], Array]) -> tuple[Array, Array]:
+    """Numbers (n, c) that never fall along a row, NaN aside, and a mask (n,) of the rows that were changed.
+
+    `redraw` draws rows anew within their cells; what is still out of order after some times takes the number beside
+    it, or the least one of its cell, `lows` (n, c). Cells that can stand together always leave room for that.
+    """
+    values = values.copy()
+    first = bad = _falls(values)
+    for _ in range(REDRAWN):
+        if not bad.any():
+            return values, first
+        values[bad] = redraw(bad)
+        bad = bad & _falls(values)
+    for i in range(values.shape[1] - 2, -1, -1):  # np.fmin and np.fmax pass NaN over
+        own = values[bad, i]
+        least = np.fmin(own, np.fmin.reduce(values[bad, i + 1 :], axis=1))
+        values[bad, i] = np.where(np.isnan(own), np.nan, np.fmax(lows[bad, i], least))
+    rising = np.fmax.accumulate(values[bad], axis=1)
+    values[bad] = np.where(np.isnan(values[bad]), np.nan, rising)
+    return values, first
+
+
+def _falls(values: Array) -> Array:
+    """A mask of the rows in which some number is below an earlier one."""
+    return np.asarray((values < np.fmax.accumulate(values, axis=1)).any(axis=1))

@@ -1,0 +1,73 @@
+"""Round bounds and bins for numbers that were read off the records: a private peek."""
+
+import math
+
+import numpy as np
+
+from ...core.types import Array, Json
+from ..schema_json import LARGEST
+
+EACH, BINS = 20, 10  # whole numbers that get a cell each; about BINS bins otherwise
+CROWDED = 0.6  # share of rows in one of equal bins beyond which bins are 1, 2, 5, 10, …
+NEAR = 1e-12  # relative distance up to which two numbers count as one
+STRAY = 200  # one row in this many may lie far outside the bounds
+
+
+def round_bounds(numbers: Array, counts: Array, *, whole: bool) -> Json:
+    """Round bounds and bins (no quantiles) for numbers (r,) that occur `counts` (r,) times.
+
+    Bins are equally wide, or 1, 2, 5, 10, … where most numbers ≥ 0 would share one, as incomes do.
+    A few rows (one in STRAY, one at least) that lie further from the others than these from each other are counted in
+    the outermost bins: one outlier does not swallow a column.
+    """
+    low, high = _bulk(numbers, counts)
+    clip = {"out_of_range": "clip"}
+    if whole and high - low < EACH:
+        return {"low": int(low), "high": int(high)} | clip
+    same = high - low <= NEAR * max(abs(low), abs(high), NEAR)
+    step = max(abs(low), 1.0) / 10 if same else _step(high - low, whole)
+    first, last = math.floor(low / step), math.ceil(high / step)
+    if first == last:
+        first, last = (first - 1, last) if low > 0 else (first, last + 1)
+    kind = int if whole else float
+    least, most = min(_times(first, step), low), max(_times(last, step), high)  # a product may be rounded past them
+    ends = kind(max(least, -LARGEST)), kind(min(most, LARGEST))
+    filled = np.histogram(np.clip(numbers, *ends), last - first, ends, weights=counts)[0]
+    if low >= 0 and not same and filled.max() > CROWDED * filled.sum() and len(edges := _decades(high, kind)) > 2:
+        return {"edges": edges} | clip
+    return {"low": ends[0], "high": ends[1], "bins": last - first} | clip
+
+
+def _decades(high: float, kind: type) -> list:
+    """The edges 0 and the last BINS of 1, 2, 5, 10, 20, … up to the first that is at least `high`."""
+    power = math.floor(math.log10(high))
+    series = [_times(m, 10.0**p) for p in range(power - BINS // 3, power + 2) for m in (1, 2, 5)]
+    upto = series[: 1 + next(i for i, v in enumerate(series) if v >= high)]
+    return [kind(0), *(kind(v) for v in upto[-BINS:] if kind(v) == v > 0)]
+
+
+def _bulk(numbers: Array, counts: Array) -> tuple[float, float]:
+    """The least and the largest number within a width of the narrowest range that leaves out a few rows."""
+    order = np.argsort(numbers)
+    numbers, below = numbers[order], np.cumsum(counts[order])
+    rows = int(below[-1])
+    few = max(1, rows // STRAY)
+    firsts = np.flatnonzero(np.append(0, below[:-1]) <= few)
+    lasts = np.searchsorted(below, rows - few + np.append(0, below)[firsts], side="left")
+    best = int((numbers[lasts] - numbers[firsts]).argmin())
+    first, last = numbers[firsts[best]], numbers[lasts[best]]
+    width = last - first if 3 * few < rows else 0.0
+    kept = numbers[(numbers >= first - width) & (numbers <= last + width)] if width else numbers
+    return float(kept[0]), float(kept[-1])
+
+
+def _step(width: float, whole: bool) -> float:
+    """The step, 1, 2 or 5 times a power of ten, that cuts the width into BINS parts or fewer."""
+    power = 10.0 ** math.floor(math.log10(width / BINS))
+    step = next((m * power for m in (1, 2, 5, 10) if width <= m * power * BINS), 10 * power)
+    return max(step, 1.0) if whole else step
+
+
+def _times(count: int, step: float) -> float:
+    """The product count · step, without the rounding error of a step below 1."""
+    return count / round(1 / step) if step < 1 and round(1 / step) * step == 1 else count * step

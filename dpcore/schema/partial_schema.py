@@ -1,0 +1,204 @@
+"""A schema with unknown parts, marked "private" in its file, which will be measured privately."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from ..core.errors import InputError, check_rows
+from ..core.types import Json, Texts, Watch, unwatched, value_object
+from .column import OTHER, Column
+from .column_readings import AS_WRITTEN
+from .column_texts import RawCells
+from .domain import Domain
+from .schema_json import domain_from_json
+
+PRIVATE = "private"
+BINS = 16  # where nothing is said
+MOST_BINS = 1000
+EXPECTED = 7  # categories to plan with
+KEYS = {"kind", "read", "ordered", "values", "bounds", "bins", "missing"}
+
+
+@value_object
+class OpenColumn:
+    """A column whose values or bounds will be measured: its kind, its reading, and its largest number of bins.
+
+    `quantiles` asks for bins that hold about as many records each, else they are as wide as each other; whole numbers
+    get a cell each where there are no more than `bins` of them.
+    """
+
+    name: str
+    kind: str
+    read: str = AS_WRITTEN
+    bins: int = BINS
+    quantiles: bool = False
+
+    @property
+    def categorical(self) -> bool:
+        """Whether values will be measured, not bounds."""
+        return self.kind == "categorical"
+
+    @property
+    def whole(self) -> bool:
+        """Whether numbers that are not whole count as missing."""
+        return self.kind == "integer"
+
+    @property
+    def placeholder(self) -> Column:
+        """A column of the size expected of the measured one, from public numbers alone."""
+        some = tuple(f"({PRIVATE} {i})" for i in range(EXPECTED))
+        return self.of_values(some) if self.categorical else self.of_edges([float(e) for e in range(self.bins + 1)])
+
+    def of_values(self, values: Sequence[str], missing: bool = False) -> Column:
+        """The column with these values and one for all others; missing cells are among those or have their own."""
+        return Column(
+            name=self.name,
+            kind=self.kind,
+            values=(*values, OTHER),
+            read=self.read,
+            missing="category" if missing else "other",
+            out_of_range="other",
+        )
+
+    def of_edges(self, edges: Sequence[float]) -> Column:
+        """The column with these bins: numbers outside are clipped, and other texts count as missing."""
+        common: Json = {"name": self.name, "kind": self.kind, "ordered": True, "read": self.read}
+        common |= {"missing": "category", "out_of_range": "clip", "unreadable": "missing"}
+        return Column(**common, low=edges[0], high=edges[-1], edges=tuple(edges))
+
+    def of_whole(self, low: int, high: int) -> Column:
+        """The column with a cell for every whole number in low..high."""
+        return replace(self.of_edges([low, high + 1]), low=low, high=high, edges=())
+
+
+@value_object
+class OpenSchema:
+    """A schema with columns that will be measured: `open`, in the order of the schema.
+
+    In the `placeholder`, a domain for planning and for reading queries before anything is measured, they have the sizes
+    expected of them. Its constraints speak of the public columns alone.
+    """
+
+    placeholder: Domain
+    open: tuple[OpenColumn, ...]
+
+    @property
+    def names(self) -> Texts:
+        """The names of all columns."""
+        return self.placeholder.names
+
+    def project(self, names: Sequence[str]) -> "OpenSchema":
+        """The schema of the named columns only; InputError names one that is missing."""
+        own = {c.name: c for c in self.open}
+        return OpenSchema(self.placeholder.project(names), tuple(own[name] for name in names if name in own))
+
+    def settled(self, found: Mapping[str, Column]) -> Domain:
+        """The domain, with measured columns in place of the open ones."""
+        columns = {c.name: c for c in self.placeholder.columns} | {c.name: found[c.name] for c in self.open}
+        return replace(self.placeholder, columns=tuple(columns.values()))
+
+    def cells(self, frame: pd.DataFrame, told: Watch = unwatched) -> list[RawCells]:
+        """The raw cells of the open columns; InputError first where a public column cannot be read.
+
+        `told` hears how many columns are done.
+
+        Raises what `Domain.encode` raises about the public columns, and InputError for an open one that is not there.
+        """
+        check_rows(len(frame))
+        own, found = {c.name: c for c in self.open}, []
+        for column, cells in self.placeholder.cells_in(frame):
+            if column.name in own:
+                told(len(found))
+                found.append(RawCells.of(cells, own[column.name].read))
+            else:
+                column.encode(cells)
+        return found
+
+
+def is_open(schema: Any) -> bool:
+    """Whether any column of a schema file is marked as private, to be measured."""
+    columns = schema.get("columns") if isinstance(schema, Mapping) else None
+    return isinstance(columns, Mapping) and any(map(is_private, columns.values()))
+
+
+def open_schema_from_json(schema: Any) -> OpenSchema:
+    """A schema with private parts, read from JSON; InputError names column and key.
+
+    A constraint that speaks of a column to be measured is refused: which of its cells it forbids cannot be said yet.
+    """
+    columns = schema["columns"]
+    known = {name: spec for name, spec in columns.items() if not is_private(spec)}
+    if isinstance(given := schema.get("constraints"), list):
+        for number, spec in enumerate(given, start=1):
+            if unknown := [name for name in _spoken_of(spec) if name in columns and name not in known]:
+                raise InputError(
+                    f"constraint {number}: column {unknown[0]!r} is to be measured, so that nothing can be said of its "
+                    "values yet; drop the constraint, or give the column's bounds or values"
+                )
+    closed = {name: known[name] if name in known else _probe(spec) for name, spec in columns.items()}
+    probe = domain_from_json({**schema, "columns": closed})
+    own = {c.name: _open(c, columns[c.name]) for c in probe.columns if c.name not in known}
+    measured = tuple(name for name in probe.names if name in own or name in probe.measured)
+    placed = tuple(own[c.name].placeholder if c.name in own else c for c in probe.columns)
+    return OpenSchema(replace(probe, columns=placed, measured=measured), tuple(own.values()))
+
+
+def open_schema_to_json(schema: OpenSchema) -> Json:
+    """The schema file of the open columns."""
+    out = {}
+    for c in schema.open:
+        what = {"values": PRIVATE} if c.categorical else {"bounds": PRIVATE, "bins": PRIVATE if c.quantiles else c.bins}
+        out[c.name] = {"kind": c.kind, **what} | ({"read": c.read} if c.read else {})
+    return {"columns": out} | ({"file": told} if (told := schema.placeholder.file.to_json()) else {})
+
+
+def private_entry(spec: Json) -> Json:
+    """The schema entry of a column to be measured, from one with less said; bins stay as they were entered."""
+    if spec.get("kind") == "categorical":
+        return _kept(spec) | {"values": PRIVATE}
+    return _kept(spec) | {"bounds": PRIVATE} | ({"bins": spec["bins"]} if spec.get("bins") is not None else {})
+
+
+def _kept(spec: Json) -> Json:
+    """The parts of a column's schema entry that do not depend on its values."""
+    return {key: spec[key] for key in ("kind", "read", "ordered") if key in spec}
+
+
+def _spoken_of(constraint: Any) -> list[str]:
+    """The columns that a constraint of a schema file names, even if it is otherwise wrong."""
+    given = [value for key, value in constraint.items() if key != "which"] if isinstance(constraint, Mapping) else []
+    return [name for names in given if isinstance(names, (Mapping, list)) for name in names if isinstance(name, str)]
+
+
+def is_private(spec: Any) -> bool:
+    """Whether a schema file marks this column as private, to be measured."""
+    return isinstance(spec, Mapping) and PRIVATE in (spec.get("values"), spec.get("bounds"), spec.get("bins"))
+
+
+def _probe(spec: Json) -> Json:
+    """A closed column of the same kind and reading, whose checks find errors in the open one."""
+    return _kept(spec) | (
+        {"values": [OTHER]} if spec.get("kind") == "categorical" else {"low": 0, "high": 1, "bins": 1}
+    )
+
+
+def _open(probe: Column, spec: Json) -> OpenColumn:
+    name, found = probe.name, OpenColumn(probe.name, probe.kind, probe.read)
+    if unknown := set(spec) - KEYS:
+        raise InputError(f"column {name!r}: {sorted(map(str, unknown))[0]!r} does not go with what is private")
+    if spec.get("missing", "category") != "category":
+        raise InputError(
+            f"column {name!r}: what is measured cannot refuse missing values, because that would reveal them"
+        )
+    if found.categorical:
+        if spec.get("values") != PRIVATE or "bounds" in spec or "bins" in spec:
+            raise InputError(f'column {name!r}: of categories the values are private: "values": "private"')
+        return found
+    bins = spec.get("bins", BINS)
+    if spec.get("bounds") != PRIVATE or "values" in spec:
+        raise InputError(f'column {name!r}: of numbers the bounds are private: "bounds": "private"')
+    if bins != PRIVATE and (type(bins) is not int or not 1 <= bins <= MOST_BINS):
+        raise InputError(f'column {name!r}: bins={str(bins)[:40]} must be "private" or in 1..{MOST_BINS}')
+    return replace(found, quantiles=True) if bins == PRIVATE else replace(found, bins=bins)

@@ -1,0 +1,218 @@
+"""The schema file: JSON to Domain and back."""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..core.errors import InputError
+from ..core.types import Json, Texts
+from .cell_text import is_text, written
+from .column import MAX_COLUMN_CELLS, OTHER, Column, whole_bins
+from .column_readings import READINGS, of_categories
+from .constraints_json import constrained, stated
+from .domain import Domain
+from .text_format import DELIMITERS, ENCODINGS, TextFormat
+
+KINDS = ("categorical", "numeric", "integer")
+ADVICE = {
+    "date": "dates are too detailed: leave the column out, or turn it into a year, a month or an age (integer)",
+    "text": "free text is too detailed: leave the column out, or group it into a few categories",
+}
+MOST_COLUMNS, MOST_DIGITS = 5000, 4000  # a number of more than 4300 digits cannot be written
+LARGEST = 1e15  # number whose neighbours are still distinct
+PARTS = ("values", "low", "high", "bins", "edges", "size")  # of which some go together, by the kind
+CHOICES = {  # the first one is what is taken where a schema says nothing
+    "missing": ("refuse", "category", "other"),
+    "out_of_range": ("refuse", "clip", "other"),
+    "unreadable": ("refuse", "missing"),
+    "read": READINGS,
+}
+KEYS = {"kind", "ordered", *CHOICES, *PARTS}
+FILE = {"delimiter": [*DELIMITERS], "encoding": [*ENCODINGS], "line_breaks": [True, False]}
+
+
+def domain_from_json(schema: Any) -> Domain:
+    """The domain of a schema, or of a {"name": size} file of integer codes; InputError names column and key."""
+    if not isinstance(schema, Mapping) or not schema:
+        raise InputError('the schema must be a JSON object: {"columns": {NAME: {"kind": …}}} or {NAME: size}')
+    if all(type(size) is int for size in schema.values()):
+        return _domain({name: {"kind": "integer", "size": size} for name, size in schema.items()}, False)
+    if not isinstance(schema.get("columns"), Mapping):
+        raise InputError('the schema has no "columns" object')
+    if unknown := set(schema) - {"columns", "peeked", "constraints", "measured", "file"}:
+        raise InputError(
+            f"the schema has an unknown key {min(unknown)!r}; it may have columns, constraints, file, measured, peeked"
+        )
+    domain = constrained(_domain(schema["columns"], bool(schema.get("peeked", False))), schema.get("constraints"))
+    measured = schema.get("measured", [])
+    if not isinstance(measured, list) or any(name not in domain.names for name in measured):
+        raise InputError('"measured" must list columns of the schema')
+    return replace(domain, measured=tuple(measured), file=format_from_json(schema.get("file", {})))
+
+
+def domain_to_json(domain: Domain) -> Json:
+    """The schema file of a domain; reading it back gives the same domain."""
+    columns = {}
+    for c in domain.columns:
+        spec: Json = {"kind": c.kind}
+        if c.values:
+            spec["values"] = list(c.values)
+        elif c.edges:
+            spec["edges"] = list(c.edges)
+        else:
+            spec |= {"low": c.low, "high": c.high}
+        columns[c.name] = spec | {"ordered": c.ordered, "missing": c.missing, "out_of_range": c.out_of_range}
+        columns[c.name] |= {"read": c.read} if c.read else {}
+        columns[c.name] |= {"unreadable": c.unreadable} if c.unreadable != "refuse" else {}
+    more = {
+        "constraints": stated(domain),
+        "peeked": domain.peeked,
+        "file": domain.file.to_json(),
+        "measured": list(domain.measured),
+    }
+    return {"columns": columns} | {key: value for key, value in more.items() if value}
+
+
+def _domain(columns: Json, peeked: bool) -> Domain:
+    if len(columns) > MOST_COLUMNS:
+        raise InputError(f"the schema has {len(columns):,} columns, at most {MOST_COLUMNS:,} are read")
+    found = Domain(tuple(_column(name, spec) for name, spec in columns.items()), peeked)
+    if sum(math.log10(size) for size in found.shape) > MOST_DIGITS:
+        raise InputError(
+            f"the schema has more than 10^{MOST_DIGITS} combinations; leave columns out, or give them fewer values"
+        )
+    return found
+
+
+def format_from_json(said: Any) -> TextFormat:
+    """The format of a text file, from the entry "file" of a schema; InputError for anything else."""
+    if not isinstance(said, Mapping):
+        raise InputError('"file" must be a JSON object, with delimiter, encoding or line_breaks')
+    for name, value in said.items():
+        if name not in FILE:
+            raise InputError(f'"file": unknown key {str(name)[:40]!r}; allowed: {", ".join(FILE)}')
+        if json.dumps(value, default=str) not in map(json.dumps, FILE[name]):
+            raise InputError(f'"file": {name}={str(value)[:40]!r} is not one of {", ".join(map(repr, FILE[name]))}')
+    return TextFormat(**said)
+
+
+def _column(name: Any, spec: Any) -> Column:
+    if not isinstance(name, str) or not name or not is_text(name):
+        raise InputError(f"column {name!r}: a column's name must be a text of at least one character")
+    if not isinstance(spec, Mapping):
+        raise InputError(f"column {name!r}: its description must be a JSON object, not {spec!r}")
+    if unknown := set(spec) - KEYS:
+        raise InputError(f"column {name!r}: unknown key {min(map(str, unknown))!r}; allowed: {', '.join(sorted(KEYS))}")
+    spec = dict(spec)
+    if isinstance(spec.get("kind"), str) and spec["kind"] in ADVICE:
+        raise InputError(f"column {name!r}: {ADVICE[spec['kind']]}")
+    kind = _one_of(name, spec, "kind", KINDS, None)
+    common: Json = {key: _one_of(name, spec, key, choices, choices[0]) for key, choices in CHOICES.items()}
+    missing, clip, read = common["missing"], common["out_of_range"], common["read"]
+    if common["unreadable"] != "refuse" and (kind == "categorical" or missing != "category"):
+        raise InputError(f'column {name!r}: unreadable "missing" goes with numbers and missing "category"')
+    ordered = spec.get("ordered", kind == "numeric" or (kind == "integer" and "size" not in spec))
+    if not isinstance(ordered, bool):
+        raise InputError(f"column {name!r}: ordered must be true or false, not {ordered!r}")
+    if of_categories(read) != (kind == "categorical") and read:
+        raise InputError(f"column {name!r}: read={read!r} does not go with a {kind} column")
+    common |= {"name": name, "kind": kind, "ordered": ordered}
+    if kind == "categorical":
+        if clip == "clip":
+            raise InputError(f'column {name!r}: out_of_range "clip" has no meaning for categories; use "refuse"')
+        if "other" in (clip, missing) and OTHER not in (spec.get("values") or ()):
+            raise InputError(f'column {name!r}: "other" needs the category {OTHER!r} among its values')
+        column = Column(**common, values=_values(name, spec))
+        keys = [column.key(label) for label in column.labels]  # the missing ones' label is one of them
+        ((key, times),) = Counter(keys).most_common(1)
+        if times > 1:
+            raise InputError(f"column {name!r}: the value {key!r} is in values twice")
+    elif "other" in (clip, missing):
+        raise InputError(f'column {name!r}: "other" has no meaning for numbers; use "clip" and "category"')
+    else:
+        column = Column(**common, **_bounds(name, kind, spec))
+    if column.size > MAX_COLUMN_CELLS:
+        raise InputError(f"column {name!r}: {column.size} values are more than {MAX_COLUMN_CELLS}; use fewer bins")
+    return column
+
+
+def _values(name: str, spec: Json) -> tuple:
+    _only(name, spec, ("values",))
+    values = spec.get("values")
+    if values is None:
+        raise InputError(f"column {name!r}: values are not given; they are public, so a person must fill them in")
+    if not isinstance(values, list) or not values:
+        raise InputError(f"column {name!r}: values must list the allowed categories, not {values!r}")
+    for v in values:
+        if not isinstance(v, (str, int, float)) or (isinstance(v, float) and not math.isfinite(v)):
+            raise InputError(f"column {name!r}: {v!r} in values is not a text, a finite number, true or false")
+    if odd := [key for key in map(written, values) if not is_text(key)]:
+        raise InputError(f"column {name!r}: {odd[0]!r} in values is not Unicode text")
+    return tuple(values)
+
+
+def _bounds(name: str, kind: str, spec: Json) -> Json:
+    """The low, high and edges of a numeric or integer column."""
+    if "size" in spec:
+        _only(name, spec, ("size",))
+        size = spec["size"]
+        if kind != "integer" or type(size) is not int or size < 1:
+            raise InputError(f"column {name!r}: size={size!r} must be a whole number ≥ 1 of an integer column")
+        return {"low": 0, "high": size - 1}
+    if spec.get("edges") is not None:
+        _only(name, spec, ("edges",))
+        edges = spec["edges"] if isinstance(spec["edges"], list) else []
+        numbers = [_number(name, "edges", e) for e in edges]
+        if len(numbers) < 2 or (np.diff(numbers) <= 0).any():
+            raise InputError(f"column {name!r}: edges must be at least two increasing numbers, not {spec['edges']!r}")
+    else:
+        _only(name, spec, ("low", "high", "bins"))
+        low, high = (_number(name, key, spec.get(key)) for key in ("low", "high"))
+        bins = spec.get("bins")
+        if not low < high and not (kind == "integer" and low == high):
+            raise InputError(f"column {name!r}: low={low:g} must be below high={high:g}")
+        if kind == "integer" and bins is None:
+            if low != int(low) or high != int(high):
+                raise InputError(f"column {name!r}: low={low:g} and high={high:g} must be whole numbers")
+            return {"low": int(low), "high": int(high)}
+        if type(bins) is not int or not 1 <= bins <= MAX_COLUMN_CELLS:
+            raise InputError(f"column {name!r}: bins={bins!r} is outside 1..{MAX_COLUMN_CELLS}; give bins or edges")
+        numbers = [float(e) for e in np.linspace(low, high, bins + 1)]
+        if (np.diff(numbers) <= 0).any():
+            raise InputError(f"column {name!r}: bins={bins} are too many for {low:g}..{high:g}")
+    if kind == "integer":
+        first, after = whole_bins(numbers)
+        if (empty := after <= first).any():
+            at = int(empty.argmax())
+            raise InputError(
+                f"column {name!r}: the bin from {numbers[at]:g} to {numbers[at + 1]:g} holds no whole number;"
+                " use fewer bins"
+            )
+    return {"low": numbers[0], "high": numbers[-1], "edges": tuple(numbers)}
+
+
+def _only(name: str, spec: Json, used: Texts) -> None:
+    """Raise InputError for keys that repeat each other, or have no meaning for this kind."""
+    for key in PARTS:
+        if key not in used and spec.get(key) is not None:
+            raise InputError(f"column {name!r}: {key} does not go with {' and '.join(used)} in a {spec['kind']} column")
+
+
+def _one_of(name: str, spec: Json, key: str, choices: Texts, default: str | None) -> str:
+    value = spec.get(key, default)
+    if value not in choices:
+        raise InputError(f"column {name!r}: {key}={value!r} is not one of {', '.join(choices)}")
+    return value
+
+
+def _number(name: str, key: str, value: Any) -> float:
+    if value is None:
+        raise InputError(f"column {name!r}: {key} is not given; bounds are public, so a person must fill them in")
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -LARGEST <= value <= LARGEST:
+        raise InputError(f"column {name!r}: {key}={repr(value)[:40]} is not a finite number in -1e15..1e15")
+    return float(value)

@@ -1,0 +1,33 @@
+"""The format of a text file, as a schema states it."""
+
+from ..core.types import Json, by_name
+
+DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+ENCODINGS = {"utf-8": "UTF-8", "windows-1252": "Windows-1252", "utf-16": "UTF-16"}
+
+
+@by_name
+class TextFormat:
+    r"""The format of a text file as a schema states it, so that nothing is inferred from its rows.
+
+    Without a `delimiter` it is the one that the header shows, as names of columns are public. A cell that is not in the
+    `encoding` says its bytes, `Z\xfcrich`, and no other cell is read differently. A line is a row, unless cells in
+    quotes may hold `line_breaks`: then one quote changes which rows follow it.
+    """
+
+    delimiter: str = ""
+    encoding: str = "utf-8"
+    line_breaks: bool = False
+
+    @property
+    def words(self) -> str:
+        """The format in words."""
+        apart = f", separated by {DELIMITERS[self.delimiter]}" if self.delimiter else ""
+        return ENCODINGS[self.encoding] + apart + ", with line breaks inside values" * self.line_breaks
+
+    def to_json(self) -> Json:
+        """The entry "file" of a schema: only the settings that differ from the default."""
+        return {name: value for name, value in vars(self).items() if value != getattr(TextFormat, name)}
+
+
+UNSTATED = TextFormat()  # what a text file is read by where its schema says nothing of it

@@ -1,0 +1,78 @@
+"""Bars that follow a slider while it moves: every frame is there before, and the browser draws without the server."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from ..session import clean
+
+_HERE = Path(__file__).with_suffix("")
+_NAMES = {kind: _HERE.with_suffix(f".{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js")}
+# Not in a shadow tree: the house style, Presenter's type size and reduced motion reach it as everything else.
+_mount = st.components.v2.component("drag", **_NAMES, isolate_styles=False)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Frames:
+    """Synthetic shares (drawings, stops, labels) beside the `real` ones (labels,), None where there are none to show.
+
+    A drawing is one throw of the noise, kept for all stops. `words` say a sentence for each drawing and stop,
+    which names it, on the page and for screen readers; ** begins and ends what is emphasised.
+    """
+
+    title: str
+    name: str  # of the slider
+    stops: Sequence[str]
+    ends: tuple[str, str]  # what its left and its right mean
+    labels: Sequence[str]
+    real: np.ndarray | None
+    synthetic: np.ndarray
+    words: Sequence[Sequence[str]]
+    shown: str = "synthetic"  # what the moving bars are
+    unit: str = "%"  # of all bars; anything else is counted
+    repeats: np.ndarray | None = None  # whose range is drawn, where it is not that of the drawings
+    people: int = 0  # in all; if any, a moving bar says by how many of them it is off
+
+    def to_json(self, at: int) -> dict[str, Any]:
+        """What the browser is given, opened at a stop."""
+        repeats = self.synthetic if self.repeats is None else self.repeats
+        low, high, drawings = repeats.min(axis=0), repeats.max(axis=0), len(repeats)
+        most = max(high.max(), 0.0 if self.real is None else self.real.max())
+        step = 10.0 ** math.floor(math.log10(most))
+        top = math.ceil(2 * most / step) * step / 2
+        apart = 2 * step if top > 5.5 * step else step  # more ticks would touch
+        return vars(self) | {
+            "at": at, "repeats": drawings, "labels": [clean(label) for label in self.labels],
+            "real": None if self.real is None else self.real.tolist(),
+            "synthetic": self.synthetic.tolist(), "low": low.tolist(), "high": high.tolist(),
+            "top": top, "ticks": np.arange(0, top + 1e-9, apart).tolist(),
+            "digits": 1 if step >= 0.1 else 2,
+            "legend": {
+                "real": "" if self.real is None else "real", "synthetic": self.shown,
+                "range": f"range of {drawings} repeats" if drawings > 1 else "",
+            },
+            "again": "Repeat with fresh noise",
+        }  # fmt: skip
+
+
+def drag(frames: Frames, at: int, key: str, chosen: Callable[[int], None]) -> None:
+    """Draw; when the thumb is let go, `chosen` is called with its stop before the page is run again."""
+
+    def told() -> None:
+        stop = stop_told(st.session_state.get(key), len(frames.stops))
+        if stop is not None:
+            chosen(stop)
+
+    _mount(key=key, data=frames.to_json(at), on_stop_change=told)
+
+
+def stop_told(state: Any, stops: int) -> int | None:
+    """The stop that a browser reports, None for anything that is not one of them: a browser may send what it likes."""
+    stop = state.get("stop") if isinstance(state, Mapping) else None
+    whole = isinstance(stop, int) and not isinstance(stop, bool)
+    return stop if whole and 0 <= stop < stops else None

@@ -1,0 +1,184 @@
+"""The frame of every chart, and DataFrames as Plotly figures; nothing here computes or knows an algorithm.
+
+Colours are places in the theme's palettes (`.streamlit/config.toml`): the browser puts those of light or dark there.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from textwrap import wrap
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from ..session import figure_text, nickname, short_names
+
+REAL, SYNTHETIC, THIRD, FOURTH, FIFTH, SIXTH, ERROR, GREY = (f"#{i:06}" for i in (1, 2, 3, 4, 5, 6, 7, 10))
+PAPER = "#000038"  # what the page is painted with
+SHADES, DIVERGING = ([[i / 9, f"#{first + i:06}"] for i in range(10)] for first in (11, 21))
+HATCHED = {"color": SYNTHETIC, "pattern": {"shape": "/", "fillmode": "overlay", "fgcolor": PAPER, "fgopacity": 0.45}}
+BARS: dict[str, dict[str, Any]] = {"real": {"color": REAL}, "synthetic": HATCHED}  # on every page
+TEXT = {"size": 13}
+POWERS = {"type": "log", "exponentformat": "power", "dtick": 1}  # an axis
+LETTER = 7  # pixels of one, about
+LEADER = 16  # pixels from the end of a line to its name
+LETTER_HEIGHT, BETWEEN_NAMES = 17.0, 6.0  # pixels of a line of a name, and around a name
+FILLED = 0.6  # share of a figure's height that its values fill at least
+LINES = {  # error: colour, dash, words
+    "max_error": (ERROR, "solid", "largest error"),
+    "mean_error": (ERROR, "dash", "typical error"),
+    "proved": (GREY, "dashdot", "whole runs, by theorem"),
+}
+
+
+def finish(figure: go.Figure, height: int = 380) -> go.Figure:
+    """Return a figure in the frame of all figures; lines are named at their ends, not in a legend."""
+    legend = {"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0, "font": TEXT}
+    figure.update_layout(height=height, margin={"l": 8, "r": 8, "t": 40, "b": 8}, legend=legend, font=TEXT)
+    figure.update_xaxes(tickfont=TEXT, title_font=TEXT)
+    figure.update_yaxes(tickfont=TEXT, title_font=TEXT)
+    named = [trace for trace in figure.data if trace.name and trace.showlegend is not False]
+    if named and all(trace.type == "scatter" and trace.mode.startswith("lines") for trace in named):
+        lines = [(t.name, t.line.color, t.y[-1]) for t in named]
+        seen = np.concatenate([np.asarray(t.y, dtype=float) for t in figure.data if t.type == "scatter"])
+        height = max(height, tall_enough(lines))
+        notes = named_ends(lines, seen, height, log=figure.layout.yaxis.type == "log")
+        figure.update_layout(annotations=[*figure.layout.annotations, *notes], showlegend=False, margin_r=room(lines))
+        figure.update_layout(height=height)
+    return figure
+
+
+def band(figure: go.Figure, x: Sequence, low: Sequence, high: Sequence, colour: str, **more: Any) -> None:
+    """Add the range between two lines over `x`; `more` are its other properties."""
+    look = {"mode": "lines", "fill": "toself", "fillcolor": colour, "opacity": 0.15, "line_width": 0} | more
+    figure.add_scatter(x=[*x, *x[::-1]], y=[*high, *low[::-1]], hoverinfo="skip", **look)
+
+
+def log_axis(values: Iterable[float]) -> dict[str, Any]:
+    """Return a logarithmic axis with a tick at each value."""
+    shown = sorted(set(values))
+    return {"type": "log", "tickvals": shown, "ticktext": [f"{v:g}" for v in shown]}
+
+
+End = tuple[str, str, float]  # of a line: its name and colour, and how high it ends
+
+
+def named_ends(lines: Sequence[End], seen: np.ndarray, height: float, *, log: bool) -> list[dict]:
+    """Return labels with the names of lines at their ends, in their colours; names that would meet are moved apart.
+
+    Names are escaped already. `seen` are all values along the vertical axis, `height` is the figure's in pixels.
+    """
+    lines = sorted((line for line in lines if line[2] > 0 or not log), key=lambda line: line[2])
+    at = np.log10 if log else np.asarray
+    values = at(seen[seen > 0] if log else seen[np.isfinite(seen)])
+    if not lines or not values.size:
+        return []
+    low, high = values.min(), values.max()
+    ends = [float(at(line[2])) for line in lines]
+    places = [(end - low) / max(high - low, 1e-9) * FILLED * height for end in ends]
+    names = [short(name).split("\n") for name, *_ in lines]
+    finals = spread(places, [name_height(name) for name, *_ in lines], FILLED * height)
+    return [
+        {
+            "x": 1, "xref": "x domain", "y": end, "xanchor": "left", "ax": LEADER, "ay": place - final,
+            "text": "<br>".join(name), "showarrow": True, "arrowhead": 0, "arrowwidth": 1, "arrowcolor": colour,
+            "align": "left", "font": TEXT | {"color": colour},
+        }
+        for (_, colour, _), end, place, final, name in zip(lines, ends, places, finals, names, strict=True)
+    ]  # fmt: skip
+
+
+def room(lines: Sequence[End]) -> int:
+    """Return the margin in pixels that the longest name at the end of a line takes."""
+    return 8 + LEADER + LETTER * max(len(part) for name, *_ in lines for part in short(name).split("\n"))
+
+
+def name_height(name: str) -> float:
+    """Return the pixels that a name at the end of a line takes, with what is left free around it."""
+    return BETWEEN_NAMES + LETTER_HEIGHT * len(short(name).split("\n"))
+
+
+def tall_enough(lines: Sequence[End]) -> int:
+    """Return the least height of a figure beside whose lines all names stand below each other."""
+    return math.ceil(sum(name_height(name) for name, *_ in lines) / FILLED)
+
+
+def short(title: str) -> str:
+    """Return what a line is called at its end: its nickname, on several lines if it is long."""
+    return "\n".join(wrap(nickname(title), 15, break_long_words=False))
+
+
+def spread(places: list[float], heights: list[float], most: float = math.inf) -> list[float]:
+    """Return the middles of labels, near their places and no two of them on top of each other; places must rise.
+
+    None of them is above `most`, if all have room below it.
+    """
+    found: list[float] = []
+    for i, place in enumerate(places):
+        found.append(place if not i else max(place, found[-1] + (heights[i - 1] + heights[i]) / 2))
+    for i in reversed(range(len(places) - 1)):  # as far back down as the one below allows
+        lowest = places[i] if not i else found[i - 1] + (heights[i - 1] + heights[i]) / 2
+        found[i] = max(lowest, min(found[i], found[i + 1] - (heights[i] + heights[i + 1]) / 2))
+    limit = most + heights[-1] / 2
+    for i in reversed(range(len(places))):
+        found[i] = min(found[i], limit - heights[i] / 2)
+        limit = found[i] - heights[i] / 2
+    return found
+
+
+def ticks(labels: list[str], most: int) -> dict[str, list]:
+    """Return tick positions and texts, thinned so that they do not overlap."""
+    shown = list(range(0, len(labels), max(1, -(-len(labels) // most))))
+    return {"tickvals": shown, "ticktext": [labels[i] for i in shown]}
+
+
+def curves(
+    frame: pd.DataFrame, x: str, lines: dict[str, str], titles: tuple[str, str], *, log: str = "", height: int = 380
+) -> go.Figure:
+    """Draw columns of a table over one of them; `lines` maps columns to words, `log` says which axes are: "xy", "y"."""
+    figure = go.Figure()
+    styles = zip((SYNTHETIC, REAL, THIRD, FOURTH), ("solid", "dash", "dot", "dashdot"), strict=True)
+    for (column, words), (colour, dash) in zip(lines.items(), styles, strict=False):
+        figure.add_scatter(x=frame[x], y=frame[column], mode="lines", name=words, line={"color": colour, "dash": dash})
+    figure.update_xaxes(title=titles[0], **(POWERS if "x" in log else {}))
+    return finish(figure.update_yaxes(title=titles[1], **(POWERS if "y" in log else {})), height)
+
+
+def over_budget(frame: pd.DataFrame, lines: dict[str, str], unit: str) -> go.Figure:
+    """Draw columns of a table over its column epsilon: a small chart from zero on."""
+    figure = curves(frame, "epsilon", lines, ("", unit), height=180)
+    axis = log_axis((0.1, 0.3, 1, 3, 10))
+    figure.update_xaxes(**axis | {"ticktext": ["ε = 0.1", *axis["ticktext"][1:]]})
+    return figure.update_yaxes(rangemode="tozero").update_layout(margin_t=8)
+
+
+def in_points(n: int, noun: str) -> str:
+    """Return the name of an axis of points, with how many people one is."""
+    return f"points (1 = {n / 100:,g} {noun})"
+
+
+def guessed(names: list[str], values: list[float], told: list[str], top: float) -> go.Figure:
+    """Draw bars as parts of `top`, each with what is `told` of it; a question mark for one without a value."""
+    figure = go.Figure()
+    figure.add_bar(
+        x=[*values, 0], y=names, orientation="h", marker_color=ERROR, text=[*told, "<b>?</b>"], textposition="outside",
+        cliponaxis=False, textfont_size=[13, 28], hoverinfo="skip", width=0.6,
+    )  # fmt: skip
+    figure.update_xaxes(visible=False, range=[0, 2 * top], domain=[0.4, 1])
+    return finish(figure.update_yaxes(autorange="reversed"), 100).update_layout(margin_t=8)
+
+
+def groups(frame: pd.DataFrame, title: str) -> go.Figure:
+    """Draw the error by group, its share of the records beside its name."""
+    names = [f"{g} ({s:.2%})" for g, s in zip(short_names(frame["group"], 20), frame["share"], strict=True)]
+    places = list(range(len(names)))
+    bars = {
+        "type": "bar", "x": frame["error"].to_numpy(), "y": places, "orientation": "h", "marker": {"color": ERROR},
+        "customdata": names, "hovertemplate": "%{customdata}: %{x:.2%}<extra></extra>",
+    }  # fmt: skip
+    beside = {"title": {"text": figure_text(title)}, "autorange": "reversed"} | ticks(names, 30)
+    words = "share counted at a wrong value"
+    below = {"title": {"text": words}, "tickformat": ".2~%", "rangemode": "tozero"}
+    figure = go.Figure({"data": [bars], "layout": {"xaxis": below, "yaxis": beside}})
+    return finish(figure, 90 + 26 * min(len(names), 30)).update_layout(margin_t=8)

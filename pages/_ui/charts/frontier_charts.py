@@ -1,0 +1,146 @@
+"""The frontier's figure and its neighbours: DataFrames to Plotly, nothing here computes or knows an algorithm."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from ..session import figure_text
+from .figure_frame import GREY, POWERS, REAL, SYNTHETIC, THIRD, band, finish, log_axis
+
+# Most of Okabe–Ito, then Tol’s muted ones; those that are compared first look least alike.
+COLOURS = ["#0072B2", "#D55E00", "#E7298A", "#CC79A7", "#E69F00", "#56B4E9"]
+COLOURS += ["#AA4499", "#44AA99", "#999933", "#6A5ACD", "#00A5C8", "#009E73", "#B8860B", "#66A61E"]
+COLOURS += ["#E41A1C", "#A0522D", "#8C6BB1", "#4D7A4D"]
+DASHES = ["solid", "10px,3px", "7px,2px,2px,2px", "3px,2px", "14px,3px,3px,3px"]
+LEVEL_DASHES = ["dot", "longdash", "dashdot", "2px,6px", "8px,8px", "longdashdot"]
+MAX_BANDS = 5  # algorithms beside each other whose ranges are drawn, too
+FEW = 20  # times the smallest error up to which the axis has room for more ticks
+MARKERS = ["circle", "square", "diamond", "triangle-up", "cross", "x", "star", "pentagon", "triangle-down"]
+
+
+def look(names: list[str]) -> dict[str, dict[str, str]]:
+    """A colour, a marker and a dash for each of `names` by its place among them.
+
+    These are all names that there are, not those that are chosen: a choice changes no look.
+    """
+    return {
+        name: {
+            "color": COLOURS[i % len(COLOURS)],
+            "symbol": MARKERS[i % len(MARKERS)],
+            "dash": DASHES[i % len(DASHES)],
+        }
+        for i, name in enumerate(names)
+    }
+
+
+def line_of(look: Mapping[str, str]) -> dict[str, str]:
+    """Return a look's part that is for lines."""
+    return {"color": look["color"], "dash": look["dash"]}
+
+
+def marker_of(look: Mapping[str, str]) -> dict[str, str]:
+    """Return a look's part that is for marks."""
+    return {"color": look["color"], "symbol": look["symbol"]}
+
+
+def ticks(narrow: bool) -> dict[str, Any]:
+    """Return round values on a logarithmic axis, more of them where it is `narrow`."""
+    digits = (1, 1.5, 2, 3, 4, 5, 7) if narrow else (1, 2, 5)
+    return {"tickvals": [digit * 10.0**power for power in range(-6, 7) for digit in digits], "tickformat": "~r"}
+
+
+def frontier(
+    dots: pd.DataFrame,
+    middle: pd.DataFrame,
+    levels: Mapping[str, float],
+    looks: Mapping[str, Mapping[str, str]],
+    *,
+    title: str,
+    titles: Mapping[str, str],
+    curves: Mapping[str, tuple[np.ndarray, np.ndarray]],
+    planned: Sequence[float],
+    owners: Mapping[str, str],
+    zone: float | None = None,
+    star: tuple[float, float] | None = None,
+) -> go.Figure:
+    """Error against ε: a small dot a run, and for each algorithm a line of medians in the band of all its runs.
+
+    `levels` are horizontal lines, `curves` other ones, by their names. A dot's customdata is (algorithm, ε, seed).
+    Algorithms are called by their `titles`. The axis is for all ε `planned`; what lies below the level `zone` is good
+    enough. The `star` is on the axis at the ε that is advised, below its error. A curve is dashed in the colour of the
+    algorithm that `owners` names for it. Every line carries its name at its end.
+    """
+    figure = go.Figure()
+    few = dots["algorithm"].nunique() <= MAX_BANDS
+    for name, own in dots.groupby("algorithm", sort=False):
+        shown = figure_text(titles[str(name)])
+        mine = middle[middle["algorithm"] == name]
+        own_look = looks[str(name)]
+        if few:
+            band(figure, mine["epsilon"], mine["low"], mine["high"], own_look["color"], showlegend=False)
+        figure.add_scatter(
+            x=mine["epsilon"], y=mine["error"], mode="lines", line=line_of(own_look), name=shown, hoverinfo="skip",
+        )  # fmt: skip
+        figure.add_scatter(
+            x=own["epsilon"], y=own["error"], mode="markers", name=shown, showlegend=False,
+            marker={**marker_of(own_look), "size": 6},
+            customdata=own[["algorithm", "epsilon", "seed"]].to_numpy(dtype=object),
+            hovertemplate=f"{shown}, ε = %{{customdata[1]}}, repeat %{{customdata[2]}}: %{{y:.3g}}<extra></extra>",
+        )  # fmt: skip
+    edges = [min(planned) / 1.15, max(planned) * 1.04]
+    for name, (x, y) in ({name: (edges, [value] * 2) for name, value in levels.items()} | dict(curves)).items():
+        line = {"color": GREY, "dash": "solid", "width": 2}
+        if name in levels:
+            place = list(levels).index(name)
+            line |= {"dash": LEVEL_DASHES[place % len(LEVEL_DASHES)], "width": 1}
+        if name in owners:
+            line |= {"color": looks[owners[name]]["color"], "dash": "dash"}
+        figure.add_scatter(x=x, y=y, mode="lines", name=figure_text(name, 60), line=line, hoverinfo="name")
+    shown = [*dots["error"], *levels.values(), *(value for _, own in curves.values() for value in own)]
+    ends = 0.75 * min(value for value in shown if value > 0), 1.3 * max(shown)
+    figure.update_yaxes(title=title, type="log", range=np.log10(ends), **ticks(ends[1] < FEW * ends[0]))
+    if zone is not None:
+        below = {"y0": ends[0], "y1": zone, "x0": 0, "x1": 1, "xref": "x domain"}
+        figure.add_shape(type="rect", layer="below", fillcolor=THIRD, opacity=0.1, line_width=0, **below)
+    if star is not None:
+        at, value = star
+        figure.add_scatter(
+            x=[at, at], y=[1.2 * ends[0], value], mode="lines+markers", showlegend=False, hoverinfo="skip",
+            line={"color": GREY, "dash": "dot", "width": 1}, marker={"symbol": "star", "size": [16, 0], "opacity": 1},
+        )  # fmt: skip
+    figure.update_xaxes(
+        title="budget (ε): smaller protects more", range=np.log10(edges), **log_axis({*planned} - {star and star[0]})
+    )
+    figure.update_layout(clickmode="event+select")
+    return finish(figure, 360).update_layout(margin_t=8)
+
+
+def waterfall(parts: Mapping[str, float], total: float, unit: str) -> go.Figure:
+    """Parts of one question's error as steps from zero to their sum."""
+    figure = go.Figure()
+    figure.add_waterfall(
+        x=[*parts, "all together"], y=[*parts.values(), total], measure=[*["relative"] * len(parts), "total"],
+        text=[f"{v:+.3g}" for v in [*parts.values(), total]], textposition="outside", cliponaxis=False,
+        increasing_marker_color=SYNTHETIC, decreasing_marker_color=REAL, totals_marker_color=GREY,
+        connector_line_color=GREY,
+    )  # fmt: skip
+    return finish(figure.update_yaxes(title=f"synthetic − true, {unit}", rangemode="tozero"), 360)
+
+
+def over_epsilon(
+    lines: pd.DataFrame, looks: Mapping[str, Mapping[str, str]], title: str, *, log: bool = False
+) -> go.Figure:
+    """The middle of each line against ε, and its range as a band; `lines` has line, epsilon, middle, low, high."""
+    figure = go.Figure()
+    for name, own in lines.groupby("line", sort=False):
+        shown, look = figure_text(name, 60), looks[str(name)]
+        band(figure, own["epsilon"], own["low"], own["high"], look["color"], showlegend=False)
+        figure.add_scatter(
+            x=own["epsilon"], y=own["middle"], mode="lines+markers", name=shown, line=line_of(look),
+            marker={**marker_of(look), "size": 9}, hovertemplate=f"{shown}, ε = %{{x}}: %{{y:.3g}}<extra></extra>",
+        )  # fmt: skip
+    figure.update_xaxes(title="ε", **log_axis(lines["epsilon"]))
+    return finish(figure.update_yaxes(title=title, **(POWERS | {"dtick": None} if log else {})), 400)

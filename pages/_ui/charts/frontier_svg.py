@@ -1,0 +1,46 @@
+"""A frontier as plain SVG, for pages that are printed or mailed: no script, no font, no address of anybody."""
+
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from dpcore.release.evidence import printing
+
+from ..session import clean
+
+DRAWING = Path(__file__).with_name("frontier.svg")  # whose axes reach from 70 to 500 and from 352 up to 16
+
+
+def frontier(
+    middle: pd.DataFrame, floors: Mapping[str, float], looks: Mapping[str, Mapping[str, str]],
+    title: str,
+) -> str:  # fmt: skip
+    """Medians against ε, both axes logarithmic, and horizontal floors; a legend at the right."""
+    shown = middle[middle["error"] > 0]
+    if not len(shown):
+        return "<p>No error is above zero: nothing to draw on a logarithmic axis.</p>"
+    above = {clean(name, 38): floor for name, floor in floors.items() if floor > 0}
+    errors, budgets = [*shown["error"], *above.values()], sorted(shown["epsilon"].unique())
+    low, high = min(errors) / 1.3, max(errors) * 1.3
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    steps = [digit * 10.0**power for power in decades for digit in (1, 2, 5)]
+    values = {
+        "title": title, "floors": above.items(), "budgets": budgets, "errors": [s for s in steps if low <= s <= high],
+        "lines": [
+            (name, looks[str(name)], own[["epsilon", "error"]].to_numpy())
+            for name, own in shown.groupby("algorithm", sort=False)
+        ],
+        "across": _scale(budgets[0] / 1.2, budgets[-1] * 1.2, 70, 500), "up": _scale(low, high, 352, 16),
+    }  # fmt: skip
+    return printing.filled(DRAWING, _written, values, autoescape=True)
+
+
+def _scale(low: float, high: float, start: float, end: float) -> Callable[[float], float]:
+    a, b = math.log(low), math.log(high)
+    return lambda value: start + (math.log(value) - a) / max(b - a, 1e-9) * (end - start)
+
+
+def _written(value: object) -> object:
+    return f"{value:.1f}" if isinstance(value, float) else value

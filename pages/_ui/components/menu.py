@@ -1,0 +1,40 @@
+"""Which pages there are, in which groups, and the question that each of them answers."""
+
+import tomllib
+from pathlib import Path
+
+from dpcore.core.provenance import Tag
+from dpcore.core.types import value_object
+
+
+@value_object
+class Entry:
+    """A page: its file, its name in the menu, the line below the title, and the title.
+
+    `shows` is its badge. The head of a page that is `about_table` names the table; where the page `says_later`, it does
+    so itself, once it knows which table it is.
+    """
+
+    path: str
+    label: str
+    lead: str
+    title: str = ""  # where it is not the name in the menu
+    shows: Tag | None = None
+    about_table: bool = False
+    says_later: bool = False
+    first: bool = False
+    spends: bool = False  # draws the gauge itself, with what it is about to use
+
+
+def written() -> dict[str, list[Entry]]:
+    """Return the pages by their groups, "" for none, as they are written beside this file."""
+    menu: dict[str, list[Entry]] = {}
+    for label, said in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items():
+        group, shows = said.pop("group", ""), Tag.__members__.get(said.pop("shows", ""))
+        menu.setdefault(group, []).append(Entry(f"pages/{label.lower()}.py", label, shows=shows, **said))
+    return menu
+
+
+DATA = "Data"  # the page that brings and describes a table
+MENU = written()
+ENTRIES = {entry.label: entry for entries in MENU.values() for entry in entries}

@@ -1,0 +1,121 @@
+"""Parameters turned into widgets; nothing here computes."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from dpcore import ALGORITHMS, Budget, QueryRelease
+from dpcore.algorithms import solving
+from dpcore.algorithms.algorithm import stars
+from dpcore.core.numbers import brief
+from dpcore.core.parameters import Param, parameters
+
+from ..session.current_table import unless_given
+from .glossary_words import GLOSSARY
+
+AUTO, STAR = "auto", "*"
+EPSILONS = [0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0]
+DELTAS = [0.0] + [float(f"1e-{power}") for power in range(12, 1, -1)]
+MOST_RELEASES = 100  # whose promise is said together: the time of the exact sum grows with the square of their number
+WHOLE = Budget(3.0, 1e-6)  # of all releases together, until a person says otherwise
+WORLDS = 5  # runs with other noise each, unless a person says otherwise
+SEEDS = 0, 2**31 - 1
+KEPT = {"bind": "query-params"}  # in the address, and there when a person comes back to the page
+
+
+def grid(low: float, high: float, kind: type) -> list:
+    """1-2-5 steps from `low` to `high`, both included; equal decimal steps where `low` is 0."""
+    if low <= 0:
+        step = 10.0 ** math.floor(math.log10(high - low))
+        return sorted({kind(round(low + i * step, 12)) for i in range(int((high - low) / step) + 1)} | {kind(high)})
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    steps = {kind(float(f"{digit}e{power}")) for power in decades for digit in (1, 2, 5)}
+    return sorted({v for v in steps if low <= v <= high} | {kind(low), kind(high)})
+
+
+def number(value: Any) -> str:
+    """A setting as a person writes it."""
+    return value if isinstance(value, str) else brief(value) if value < 1e6 else f"{value:,.0f}"
+
+
+def epsilon_slider() -> float:
+    """ε on a logarithmic scale."""
+    words = "Privacy budget: smaller means more noise and a stronger promise. Each step to the right weakens it."
+    first = unless_given("epsilon", 1.0)
+    return st.select_slider("Privacy budget (ε)", EPSILONS, first, number, key="epsilon", help=words, **KEPT)
+
+
+def delta_slider(place: Any = st, *, zero: bool = False) -> float:
+    """δ on a logarithmic scale with 0 for pure differential privacy; greyed at 0 where it must be `zero`."""
+    first, words, kept = 1e-9, f"{GLOSSARY['δ']['means']} 0 allows no exception.", {"key": "delta"} | KEPT
+    if zero:
+        words = "This algorithm keeps its promise without any failure probability: δ must be 0."
+        first, kept = 0.0, {"key": "no-delta", "disabled": True}
+    return place.select_slider("Failure probability (δ)", DELTAS, first, number, help=words, **kept)
+
+
+def budget(place: Any = st) -> Budget:
+    """Ask for ε, and for δ in `place`."""
+    return Budget(epsilon_slider(), delta_slider(place))
+
+
+def algorithm() -> str:
+    """The registry name of the chosen algorithm, with its summary below the widget."""
+    titles = {cls.about.title: name for name, cls in solving(QueryRelease).items()}
+    name = titles[st.selectbox("Algorithm", list(titles), key="algorithm", **KEPT)]
+    about = ALGORITHMS[name].about
+    words = f"{about.summary} Use it when {about.use_when}; not when {about.avoid_when}."
+    st.caption(f"{about.brief}.", help=words)
+    return name
+
+
+def worlds() -> tuple[int, ...]:
+    """The seeds: of the run that is shown, and of those that replay it with other noise."""
+    left, right = st.columns(2)
+    words = "Exploring can be repeated: the same number gives the same run."
+    seed = left.number_input("Repeat number", *SEEDS, 0, key="seed", help=words, **KEPT)
+    words = "Runs with this number and the next ones: the charts show the first, and how far the others lie from it."
+    repeats = right.number_input("Repeats", 1, 20, WORLDS, key="repeats", help=words, **KEPT)
+    return tuple(range(seed, seed + repeats))
+
+
+def settings(
+    name: str,
+    problem: QueryRelease,
+    budget: Budget,
+    apart: Mapping[str, tuple[Any, Any]] | None = None,
+    place: Any = st,
+) -> dict[str, str]:
+    """One widget for each parameter of an algorithm; returns texts as `params.build` takes them.
+
+    Values that the papers' theory gives here become ticks of their own, marked with a star. Parameters whose symbol is
+    in `apart` stand in the first of its places, and what is said of the star in the second; the others one below the
+    other in `place`.
+    """
+    starred = stars(ALGORITHMS[name](), problem, budget)
+    apart, chosen = apart or {}, {}
+    for p in parameters(ALGORITHMS[name]):
+        own, below = apart.get(p.symbol, (place, place))
+        value = _widget(p, f"{name}.{p.name}", own, starred.get(p.name), named=p.symbol in apart)
+        if p.name in starred:
+            below.caption(f"{p.symbol}{STAR} = {starred[p.name]:.3g}, the paper's value")
+        chosen[p.name] = repr(starred[p.name]) if value == p.symbol + STAR else str(value)
+    return chosen
+
+
+def _widget(p: Param, key: str, place: Any, star: float | None, *, named: bool = False) -> Any:
+    """`named`: in words, as the sliders of ε and δ are."""
+    label = (
+        f"{p.doc.split(':')[0].split(',')[0].capitalize()} ({p.symbol})" if named else f"{p.name} {p.symbol}".strip()
+    )
+    words = p.doc[0].upper() + p.doc[1:] + f" ({p.range})." + (f" Auto: from {p.auto}." if p.auto else "")
+    if p.choices:
+        return place.selectbox(label, p.choices, p.choices.index(p.default), key=key, help=words, **KEPT)
+    steps, value = grid(p.low or 0.0, p.high or 0.0, p.kind), AUTO if p.default is None else p.default
+    options = [AUTO, *steps] if p.default is None else sorted({*steps, p.default})
+    if star is not None:
+        numbers = [o for o in options if not isinstance(o, str)]
+        options.insert(len(options) - len(numbers) + sum(o < star for o in numbers), p.symbol + STAR)
+    return place.select_slider(label, options, value, number, key=key, help=words, **KEPT)

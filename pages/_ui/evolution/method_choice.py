@@ -1,0 +1,125 @@
+"""Which should I use? Private Evolution, PSMM and a noisy grid on columns of numbers of the session's table."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpcore import ALGORITHMS, Budget, Column, PointRelease
+from dpcore.core.numbers import points
+from dpcore.core.parameters import build
+from dpcore.problems.regions import box, point_rows
+
+from ..charts import evolution_charts
+from ..components import heading, parameter_widgets, peek, result_panels, row
+from ..jobs import LAST, Runs, WantedRun, tab_runs, watch
+from ..session import Table, clean, plain, shared
+from .table_evolution import present
+
+PE, RANDOM = "Private Evolution", "random points, no data"
+GRID = "grid, smoothed (PSMM)"
+METHODS = {
+    GRID: build(ALGORITHMS["psmm"], {}),
+    PE: build(ALGORITHMS["private_evolution"], {}),
+    "grid, raw noise": build(ALGORITHMS["psmm"], {"post": "simplex"}),
+    RANDOM: build(ALGORITHMS["private_evolution"], {"rounds": "0"}),
+}
+RUNS = 3
+OFF = "may be off by"
+
+
+def choose() -> None:
+    """Draw the part that compares the methods. Raises InputError for budgets that a method cannot serve."""
+    table = present()
+    if table is None:
+        return
+    columns = {c.name: c for c in table.domain.columns if not c.values}  # type: ignore[union-attr]
+    if len(columns) < 2:
+        st.info(
+            "Places need two columns of numbers with public bounds, such as latitude and longitude. This table has "
+            "fewer. Bring one that has them on the Data page, or take the invented census."
+        )
+        return
+    with st.container(border=True, key="choice-settings"):
+        left, middle, right = st.columns(3)
+        names = left.multiselect(
+            "Columns that say where", list(columns), list(columns)[:2], max_selections=3, format_func=clean,
+            key=f"choice-{hash(tuple(columns))}", **shared(),
+        )  # fmt: skip
+        with middle:
+            budget = parameter_widgets.budget(right)
+        with row():
+            pressed = st.button("Compare them", type="primary", icon=":material/play_arrow:", disabled=len(names) < 2)
+            runs = f"{len(METHODS) - 1} methods run {RUNS} times each, random points are drawn once"
+            st.caption(plain(f"Protects {table.unit.words}. {runs}.", 300))
+    mine = tab_runs("choice")
+    if pressed:
+        _start(mine, table, [columns[name] for name in names], budget)
+    if not mine.jobs:
+        st.info("Which method brings invented points nearest to yours? Press the button.")
+        return
+    if mine.asked[0] != table.version:
+        st.warning("What is shown below is of another table or schema. Press the button to renew it.")
+    if (watch(mine, "choice", enough=len(METHODS)) and mine.results) or len(mine.results) >= len(METHODS):
+        _draw(mine)
+
+
+def _start(mine: Runs, table: Table, columns: list[Column], budget: Budget) -> None:
+    """Start all runs on points in the unit box: columns scaled by public bounds, missing numbers in the middle."""
+    names = tuple(c.name for c in columns)
+    scaled = {c.name: _scaled(c, table.kept[c.name]) for c in columns}
+    region = box([0.0], [1.0], names)
+    rows = point_rows(region, names, pd.DataFrame(scaled))
+    problem = PointRelease(region, rows.n, names, table.unit.most_rows)
+    facts = {"problem": problem, "budget": budget, "every": LAST}
+    wanted = [
+        WantedRun(name, rows, {**facts, "algorithm": algorithm, "seeds": (seed,)})
+        for seed in range(RUNS)
+        for name, algorithm in METHODS.items()
+        if not (seed and name == RANDOM)  # drawn once: it is there for scale
+    ]
+    mine.start((table.version, names, budget), wanted, (names, rows.n, budget))
+
+
+def _scaled(column: Column, cells: pd.Series) -> np.ndarray:
+    """Return a column's numbers as shares of its public range; ½ where missing."""
+    low, high = float(column.low or 0.0), float(column.high or 0.0)
+    return np.nan_to_num((column.numbers(cells) - low) / (high - low), nan=0.5)
+
+
+@peek
+def _draw(mine: Runs) -> None:
+    names, n, budget = mine.context
+    ordered = sorted(mine.results, key=lambda one: [*METHODS].index(one[0]))
+    frame = pd.DataFrame([{"method": method, **result.summary["final"]} for method, result in ordered])
+    found = frame.rename(columns={"w1_error": OFF})
+    heading(f"Nearest to the real points: {found.groupby('method')['w1'].mean().idxmin()}")
+    result_panels.panel(evolution_charts.ranking(found, OFF), verdict(found, len(names), n, budget), found, "choice")
+    st.caption(
+        "Distance: how far points must move on average (W1), as a share of a column's range. It is nearly exact up to "
+        "2,000 different points. More points are put into 800 groups; ± says what that may change."
+    )
+
+
+def verdict(found: pd.DataFrame, d: int, n: int, budget: Budget) -> str:
+    """Return a sentence that ranks the methods by their means, and one that says what follows."""
+    groups = found.groupby("method")
+    means, off = groups["w1"].mean().sort_values(), groups[OFF].mean()
+    told = {
+        name: f"{value:.2%}" + (f" ± {points(off[name])}%" if off[name] > value / 1000 else "")
+        for name, value in means.items()
+    }
+    best, second = (str(name) for name in means.index[:2])
+    rest = ", ".join(f"{name} {value}" for name, value in told.items() if name != best)
+    said = f"Of {n:,} points in {d} columns at ε = {budget.epsilon:g}, {best} is nearest: "
+    said += f"{told[best]} of a column's range away. {rest}."
+    if means[second] - means[best] < max(groups["w1"].std().fillna(0.0).max(), off[best] + off[second]):
+        return (
+            said + " Repeats, or what the distances may be off by, differ more, so either of the best two will serve."
+        )
+    if best == GRID:
+        return said + " Use the grid where it can be listed. Evolution pays where none can be, as for images or texts."
+    if best == PE:
+        return said + " Evolution wins: the boxes of a grid are too large for these columns and this budget."
+    if best == RANDOM:
+        return said + " The budget is too small for any of them: noise alone decided where points went."
+    return said

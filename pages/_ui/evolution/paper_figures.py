@@ -1,0 +1,150 @@
+"""The paper's figures, live: initialisation, steps, number of samples, clustered or spread; a reference beside them."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpcore import Budget
+from dpcore.algorithms import Algorithm
+from dpcore.core.parameters import build
+from dpcore.core.types import value_object
+
+from ..charts import evolution_charts
+from ..components import KEPT, heading, peek, result_panels, row
+from ..jobs import LAST, Runs, WantedRun, tab_runs, watch
+from .player import PE, points
+
+BUDGET = Budget(1.0, 1e-4)  # the paper's
+SIZES = [500, 1000, 2000]
+STEPS = (2, 4, 8, 30)
+RATIOS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+BETAS = (0.0, 0.1, 0.25, 0.5)
+TREATMENTS = ("truncate", "bounded-lipschitz", "laplace")
+
+# Means of 100 runs, and their standard errors, of a separate implementation: what is drawn as “reference”.
+REFERENCE = Path(__file__).parents[3] / "assets" / "evolution.csv"
+PLACES = {0.02: "tight", 0.5: "spread"}  # samples by the radius of the disc that they fill
+# Each line on the chart and place on its axis, with settings of the algorithm that differ, and its sample.
+Settings = dict[tuple[str, float], dict[str, Any]]
+
+
+@value_object
+class Figure:
+    """One figure: its question, its axis, and what it runs at n."""
+
+    question: str
+    axis: str
+    settings: Callable[[int], Settings]
+    mark: Callable[[int], tuple[str, float]] | None = None
+    every: int = LAST
+    sizes: list[int] = field(default_factory=lambda: SIZES)
+
+
+def _simulation(settings: dict[str, Any]) -> Algorithm:
+    return build(PE, PE.presets["simulations"] | {name: str(value) for name, value in settings.items()})
+
+
+def _plan(n: int) -> Any:
+    return _simulation({}).plan(points("quarter", n)[0], BUDGET)
+
+
+def _by_samples(n: int) -> Settings:
+    best = _plan(n)["samples"]
+    return {(f"n = {n}", r): {"samples": max(1, round(r * best))} for r in RATIOS}
+
+
+FIGURES = {
+    "2: initialisation": Figure(
+        "How much does the start matter?", "step", lambda _: {(f"β = {beta:g}", beta): {} for beta in BETAS},
+        every=1, sizes=[500, 1000],
+    ),
+    "3: number of steps": Figure(
+        "How many steps are best?", "T, number of steps",
+        lambda n: {(f"n = {n}", float(T)): {"rounds": T} for T in sorted({*STEPS, _plan(n)["rounds"]})},
+        mark=lambda n: ("predicted T = 2 ln(nε)", float(_plan(n)["rounds"])),
+    ),
+    "3: number of samples": Figure(
+        "How many samples are best?", "n_s as a multiple of what Theorem 4.1 says", _by_samples,
+        mark=lambda n: (f"predicted n_s = {_plan(n)['samples']}", 1.0),
+    ),
+    "4: clustered or spread": Figure(
+        "Which noise for clustered points, which for spread ones?", "radius of the disc the points fill",
+        lambda _: {(post, r): {"post": post, "sample": name} for post in TREATMENTS for r, name in PLACES.items()},
+        sizes=[1000],
+    ),
+}  # fmt: skip
+
+
+def figures() -> None:
+    """Draw the widgets that choose a figure, run it in the pool, draw it beside the reference."""
+    with st.container(border=True, key="figure-settings"):
+        left, middle, right = st.columns(3)
+        name = left.selectbox("Figure", list(FIGURES), 1, key="pe-figure", **KEPT)
+        figure = FIGURES[name]
+        n = middle.selectbox(
+            "n, private points",
+            figure.sizes,
+            figure.sizes.index(1000),
+            key=f"pe-n-{name[:4]}{name[-3:]}",
+            persist_state="session",
+        )
+        runs = right.number_input(
+            "Runs of each setting", 2, 100, 20, key="pe-runs", help="Each with its own sample.", **KEPT
+        )
+        with row():
+            pressed = st.button("Run the figure", type="primary", icon=":material/play_arrow:")
+            st.caption(
+                "Settings of Gonzalez, Fanti and Ramdas (2025): ε = 1, δ = 1e-4. Every run ends with an exact W1."
+            )
+    mine = tab_runs("figures")
+    if pressed:
+        mine.start((name, n, int(runs)), _wanted(figure, n, int(runs)), (name, n))
+    if not mine.jobs:
+        st.info("Press the button. Figure 2 measures every step, so it takes longest.")
+        return
+    if watch(mine, "figures") and mine.results:
+        _draw(mine, *mine.context)
+
+
+def _wanted(figure: Figure, n: int, runs: int) -> Iterator[WantedRun]:
+    for seed in range(runs):
+        for setting, own in figure.settings(n).items():
+            problem, rows = points(own.pop("sample", "quarter"), n, seed)
+            algorithm = _simulation(own)
+            if figure.every == 1:  # the initialisation: S_0 = (1 − 2β) S, which only a public sample allows
+                S = np.repeat(rows.values, rows.weights, axis=0)
+                algorithm = algorithm.started_from((1 - 2 * setting[1]) * S)  # type: ignore[attr-defined]
+            facts = {"algorithm": algorithm, "problem": problem, "budget": BUDGET, "seeds": (seed,)}
+            yield WantedRun(setting, rows, {**facts, "every": figure.every})
+
+
+@peek
+def _draw(mine: Runs, name: str, n: int) -> None:
+    """Draw means and standard errors of what has come back, and how they agree with the reference."""
+    figure = FIGURES[name]
+    lines = [
+        {"line": line, "x": float(record.t) if figure.every == 1 else x, "w1": record.to_json()["w1"]}
+        for (line, x), result in mine.results
+        for record in result.records
+    ]
+    grouped = pd.DataFrame(lines).groupby(["line", "x"])["w1"]
+    found = grouped.agg(mean="mean", error=lambda v: v.std(ddof=1) / len(v) ** 0.5, runs="size").reset_index()
+    known = pd.read_csv(REFERENCE)
+    reference = known[(known["figure"] == name) & (known["n"] == n)].drop(columns=["figure", "n"])
+    heading(figure.question)
+    merged = found.merge(reference, on=["line", "x"], how="left", suffixes=("", "_reference"))
+    both = merged.dropna(subset="mean_reference")
+    gap = (both["mean"] - both["mean_reference"]).abs() / np.hypot(both["error"], both["error_reference"])
+    best = found.loc[found["mean"].idxmin()]
+    summary = f"The smallest mean W1 is {best['mean']:.3g} ({best['line']}, at {best['x']:g})."
+    if len(both):
+        summary += f" {int((gap <= 4).sum())} of {len(both)} means lie within four standard errors of the reference."
+    drawn = evolution_charts.settings(
+        found, reference, figure.axis, log=figure.every != 1, mark=None if figure.mark is None else figure.mark(n)
+    )
+    result_panels.panel(drawn, summary, merged, "figure")

@@ -1,0 +1,13 @@
+"""The server's worker processes, which all tabs share in turn."""
+
+import streamlit as st
+
+from dpcore.evaluation.sweeps.worker_pool import WorkerPool
+
+WORKERS = 2
+
+
+@st.cache_resource(on_release=WorkerPool.close, show_spinner=False)
+def pool() -> WorkerPool:
+    """The server's workers; the first page to call this starts them."""
+    return WorkerPool(workers=WORKERS)

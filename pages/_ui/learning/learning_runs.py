@@ -1,0 +1,63 @@
+"""Learning runs in the shared pool: many methods at many ε over seeds, and what came back."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpcore import RiskMinimisation, Rows
+from dpcore.core.types import frozen
+from dpcore.evaluation.sweeps.sweep import Case, SweepPoint
+from dpcore.evaluation.sweeps.worker_pool import Result
+
+from ..jobs import Several
+
+
+@frozen
+class LearningRun:
+    """One run: its point, and the parameter (d,) it released."""
+
+    point: SweepPoint
+    x: np.ndarray | None = None
+
+
+@dataclass(eq=False)
+class LearningRuns(Several[LearningRun]):
+    """What a browser tab learns: the runs of one problem on its records, beside the records that are held out."""
+
+    def start(
+        self, asked: Any, made: tuple[RiskMinimisation, Rows, Rows | None], planned: list[Case],
+        there: Iterable[LearningRun] = (),
+    ) -> None:  # fmt: skip
+        """Run what is not `there` yet; points of another problem are dropped, those of the same are kept."""
+        self.cancel()
+        if self.asked != asked:
+            self.close()
+            self.asked, (self.problem, self.rows, self.beside) = asked, made
+            self.found = {found.point.key: found for found in there}
+        self.run(planned)
+
+    def keep(self, point: SweepPoint, result: Result | None) -> LearningRun:
+        """A run with its parameter, if it ended."""
+        return LearningRun(point, None if result is None else result.release.x)
+
+    def table(self) -> pd.DataFrame:
+        """The finished runs as lines: algorithm, epsilon, seed, seconds and every error by name."""
+        done = [found.point for found in self.shown if found.point.state == "done"]
+        lines = [
+            {"algorithm": p.algorithm, "epsilon": p.epsilon, "seed": p.seed, **p.errors, "seconds": p.seconds}
+            for p in done
+        ]
+        return pd.DataFrame(lines)
+
+    def parameters(self, epsilon: float) -> pd.DataFrame:
+        """Coefficients of the finished runs at one ε as lines: algorithm, coefficient, value."""
+        names = () if self.problem is None else self.problem.names
+        lines = [
+            {"algorithm": found.point.algorithm, "coefficient": name, "value": float(value)}
+            for found in self.shown if found.x is not None and found.point.epsilon == epsilon
+            for name, value in zip(names, found.x, strict=True)
+        ]  # fmt: skip
+        return pd.DataFrame(lines, columns=["algorithm", "coefficient", "value"])

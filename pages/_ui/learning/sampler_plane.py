@@ -1,0 +1,94 @@
+"""Draw the Learning page's second part: the law of two weights, and the paper's sampler step by step."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpcore.evaluation.output_laws import plane_law, public_walk
+from dpcore.problems.losses import Logistic
+from dpcore.problems.parse_tasks import task_text
+
+from ..charts import learning_charts
+from ..components import heading, panel, parameter_widgets, peek
+from ..session import Table, clean, plain, shared
+from .quantile import calibration, cautions, made, numeric
+from .table_learning import pairs, predicted
+
+
+def plane(table: Table, left: Any, right: Any, experts: Any) -> None:
+    """Draw where both weights of a line fall and what they predict; then the sampler's steps."""
+    possible = [pair for pair in pairs(table) if set(numeric(table)) - {pair[1]}]
+    if possible:
+        _law(table, possible, left, right, experts)
+    else:
+        left.info("The picture needs a column of numbers as the feature, and another column as the target.")
+    with experts:
+        heading("How the published sampler works")
+        _steps()
+
+
+@peek
+def _law(table: Table, possible: list[tuple[str, str]], left: Any, right: Any, experts: Any) -> None:
+    """Draw predictions of many private draws, and the law of their two weights for experts."""
+    with right:
+        loss, target = predicted(possible, "plane-")
+        others = [name for name in numeric(table) if name != target]
+        feature = st.selectbox("From the column", others, format_func=clean, key=f"plane-feature-{target}", **shared())
+    with left:
+        heading(f"How does {plain(feature)} predict {plain(target)}?")
+        spend = parameter_widgets.budget(experts)
+    with experts:
+        aim = calibration("plane")
+    text = task_text(loss, target, level=0.9 if loss == "quantile" else None, features=(feature,))
+    problem, rows = made(table, text)
+    law = plane_law(problem, rows, spend, calibration=aim)
+    columns = {c.name: c for c in table.domain.columns}  # type: ignore[union-attr]
+    spec = columns[feature]
+    x = np.linspace(float(spec.low or 0), float(spec.high or 1), 60)
+    scaled = (2 * (x - x[0]) / (x[-1] - x[0]) - 1) / np.sqrt(2)
+    lines = np.outer(law.draws[:, 0], scaled) + law.draws[:, 1:] / np.sqrt(2)
+    best = law.optimum[0] * scaled + law.optimum[1] / np.sqrt(2)
+    title, chance = clean(target), isinstance(problem.loss, Logistic)
+    if chance:
+        lines, best = (1 / (1 + np.exp(-value)) for value in (lines, best))
+        title = f"chance that {title} is {clean(columns[target].labels[1])}"
+    frame = pd.DataFrame(
+        {clean(feature): x, "without privacy": best, "lowest draw": lines.min(0), "highest": lines.max(0)}
+    )
+    wide = float((frame["highest"] - frame["lowest draw"]).max())
+    with left:
+        cautions(spend, table)
+        apart = f"{100 * wide:.0f} points" if chance else f"{wide:.3g}"
+        summary = (
+            f"You would publish one thin line, drawn by chance. They differ by {apart} at most. The dashed one is real."
+        )
+        panel(learning_charts.fans(x, lines[:30], best, (feature, title), chance), summary, frame, "fans")
+    names2 = (f"weight of {clean(feature)}", "constant")
+    spread = law.draws.std(0)
+    summary = (
+        f"Darker: more likely. Each dot is one of {len(law.draws)} draws. They spread by {spread[0]:.3g} across and "
+        f"{spread[1]:.3g} up, most where the error hardly changes. Along a grey line it is the same."
+    )
+    with experts:
+        heading("Where the two weights fall")
+        panel(learning_charts.plane(law, names2), summary, pd.DataFrame(law.draws, columns=pd.Index(names2)), "plane")
+
+
+def _steps() -> None:
+    """Draw the published sampler's proposals on twelve invented numbers."""
+    b, proposals = public_walk()
+    frame = pd.DataFrame(
+        [
+            {"try": i, "round": p.round, "y": p.y[0], "x": p.x[0], "z": p.z[0], "ρ": p.rho, "accepted": p.accepted}
+            for i, p in enumerate(proposals, 1)
+        ]
+    )
+    rounds = int(frame["round"].max())
+    summary = (
+        f"Twelve invented numbers, {rounds} rounds, {len(frame) / rounds:.2f} tries a round. Each try blurs the state "
+        "to y and proposes x′ and z near it. It multiplies loss differences of a few rows into ρ, and accepts x′ with "
+        "probability ρ/2. States in between follow the rows, so this picture uses invented ones."
+    )
+    panel(learning_charts.walk(frame, b), summary, frame, "walk")

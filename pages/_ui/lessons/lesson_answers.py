@@ -1,0 +1,60 @@
+"""How a lesson's right answer follows from what was measured."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from dpcore.core.numbers import counted
+from dpcore.core.types import value_object
+
+Place = tuple[float, int]  # of a bar: its ε, and its place among the bars
+Medians = Mapping[float, Sequence[float]]  # what each bar of a lesson is in the median of its repeats, by ε
+
+
+@value_object
+class LessonFinding:
+    """The place of the right answer, and what was found in a sentence."""
+
+    right: int
+    words: str
+
+
+def nearest(ratio: float, marks: Sequence[float]) -> int:
+    """Return the place of the mark that a ratio is nearest to, by its logarithm."""
+    return min(range(len(marks)), key=lambda i: abs(math.log(ratio / marks[i])))
+
+
+def in_unit(value: float, unit: str) -> str:
+    """Return what a bar is in words, rounded alike wherever it is said."""
+    return f"{value:.1%}" if unit == "%" else counted(value, 1, unit)
+
+
+def ratio(
+    medians: Medians, known: Place, hidden: Place, marks: Sequence[float], words: str, unit: str
+) -> LessonFinding:
+    """Return how many times larger the hidden bar is than the known one; the nearest mark wins.
+
+    `words` name both values in their unit, and if they like how many times the larger one is the smaller.
+    """
+    before, after = (medians[epsilon][place] for epsilon, place in (known, hidden))
+    times = after / before
+    said = {"known": in_unit(before, unit), "hidden": in_unit(after, unit), "ratio": f"{max(times, 1 / times):.2g}"}
+    return LessonFinding(nearest(times, marks), words.format(**said))
+
+
+def sampling(medians: Medians) -> LessonFinding:
+    """Return how the largest error falls from ε = 0.1 to 10: about the table, and about its population."""
+    table, people = zip(medians[0.1], medians[10.0], strict=True)
+    words = (
+        f"the largest error about these people falls from {table[0]:.0f} to {table[1]:.0f} people from ε = 0.1 "
+        f"to 10. About everybody it goes from {people[0]:.0f} to {people[1]:.0f}"
+    )
+    if people[1] >= people[0]:
+        return LessonFinding(2, words)
+    return LessonFinding(0 if people[0] / people[1] > table[0] / table[1] / 2 else 1, words)
+
+
+def rule(medians: Medians) -> LessonFinding:
+    """Return how often rows made from pairs of columns keep a rule that no pair shows: always, mostly or in half."""
+    pairs, evolved = medians[10.0]
+    words = f"the third column is right in {pairs:.1%} of rows made from pairs, in {evolved:.1%} of compared rows"
+    return LessonFinding(nearest(pairs, (1, 0.75, 0.5)), words)

@@ -1,0 +1,110 @@
+"""The address of a page: what a person sees is what it says, however a person came there and however quickly left.
+
+Streamlit takes along to another page only what widgets have asked for by then; the rest is added here.
+"""
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+import streamlit as st
+from starlette.datastructures import Headers
+from starlette.responses import HTMLResponse
+from starlette.routing import Route
+from starlette.types import Scope
+from streamlit.runtime.state.common import WidgetMetadata
+from streamlit.runtime.state.query_params import (  # fmt: skip
+    QueryParams,
+    _coerce_value_for_query_url,
+    _parse_query_string,
+    parse_url_param,
+)
+from streamlit.runtime.state.session_state import SessionState
+
+from ..components.menu import ENTRIES
+from ..session import address_link, session
+
+OTHERWISE = "or-"  # begins a parameter of a link that counts where the address it stands on does not name it
+PATHS = ["/" if entry.first else f"/{Path(entry.path).stem}" for entry in ENTRIES.values()]
+OWN = ("_stcore", "static/", "media/", "component/", "app/", "favicon", "robots.txt", "oauth2callback", "auth/")
+MAX_NAME = 80  # characters of a page's name that are kept
+_INDEX = Path(st.__file__).parent / "static/index.html"
+_SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
+_populate = QueryParams.populate_from_query_string
+_seed = SessionState._seed_widget_from_url
+
+
+def routes() -> list[Route]:
+    """Every page with the script of this file before all others: the first message may already change the address."""
+    page = _INDEX.read_text(encoding="utf-8").replace("<head>", f"<head><script>{_SCRIPT}</script>", 1)
+    return [Route(path, lambda _: HTMLResponse(page)) for path in PATHS]
+
+
+def elsewhere(scope: Scope) -> str | None:
+    """Return the address of Start that names the page a browser asks for, where there is none of that name.
+
+    Only a page that is opened is led on: Streamlit's own files, media and components stay as they are.
+    """
+    headers = Headers(scope=scope)
+    base = f"/{st.get_option('server.baseUrlPath').strip('/')}".rstrip("/")
+    path = scope["path"].removeprefix(base)
+    name = path.strip("/")
+    is_page = headers.get("sec-fetch-dest", "document") == "document" and "text/html" in headers.get("accept", "")
+    if scope["method"] != "GET" or not is_page or path in PATHS or f"/{name}" in PATHS or name.startswith(OWN):
+        return None
+    asked = [pair for pair in parse_qsl(scope["query_string"].decode("latin-1")) if pair[0] != address_link.MISSING]
+    return f"{base}/?{urlencode([*asked, (address_link.MISSING, name[:MAX_NAME])])}"
+
+
+def completed(asked: str, here: str) -> str:
+    """The query that a browser asks for, with the settings that the address `here` has where the click was made."""
+    said, kept = _parse_query_string(asked), _parse_query_string(here.removeprefix("?"))
+    otherwise = {name.removeprefix(OTHERWISE): said.pop(name) for name in list(said) if name.startswith(OTHERWISE)}
+    return urlencode(otherwise | kept | said, doseq=True)
+
+
+def keep() -> None:
+    """From now on a page that is left takes nothing out of the address, which its entry in the history needs.
+
+    And what a widget finds there and cannot take is noted.
+    """
+    QueryParams.populate_from_query_string = _keep  # type: ignore[method-assign]
+    SessionState._seed_widget_from_url = _heard  # type: ignore[method-assign]
+
+
+def _keep(self: QueryParams, query: str, pages: set[str] | None = None) -> None:
+    _populate(self, query)
+    for widget, binding in list(self._bindings_by_widget.items()):
+        if pages and binding.script_hash not in pages:
+            self.unbind_widget(widget)
+
+
+def _heard(self: SessionState, widget: WidgetMetadata, name: str, widget_id: str, asked: str | list[str]) -> bool:
+    """Whether a widget takes a value from the address; notes one of a link that is none of its values."""
+    texts = [asked] if isinstance(asked, str) else asked
+    try:
+        taken = _seed(self, widget, name, widget_id, asked)
+    except OverflowError:  # infinity, where a whole number is wanted
+        self.query_params.remove_param(name)
+        taken = False
+    value = self[name] if taken else widget.deserializer(None)
+    now = _coerce_value_for_query_url(widget.serializer(value), widget.value_type)
+    try:
+        same = parse_url_param(asked, widget.value_type) == parse_url_param(now, widget.value_type)
+    except (ValueError, IndexError):  # of an empty text, too
+        same = False
+    if not same and texts == session().link.get(name):  # not one of a former table, which the address carries along
+        address_link.note(name, ", ".join(texts), _allowed(widget))
+    return taken
+
+
+def _allowed(widget: WidgetMetadata) -> str:
+    """Return in words what a widget takes: its options, or the steps or the ends of its scale."""
+    scale: Any = getattr(widget.deserializer, "__self__", None)
+    steps = list(getattr(scale, "formatted_option_to_index", ()))
+    if steps:
+        first = next((step for step in steps if step[0].isdigit()), steps[0])
+        return f"{first} … {steps[-1]}, the {len(steps)} steps of its slider"
+    if hasattr(scale, "min_value"):
+        return f"{scale.min_value:,.12g} … {scale.max_value:,.12g}"
+    return ", ".join(widget.formatted_options or ("true", "false"))

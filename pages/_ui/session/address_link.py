@@ -1,0 +1,124 @@
+"""The link to what a page shows: a button that copies it, and what was wrong with the one that was opened."""
+
+import re
+import tomllib
+from collections.abc import Collection
+from pathlib import Path
+
+import streamlit as st
+
+from dpcore import ALGORITHMS
+
+from .inert_text import nickname, plain
+from .table import Table
+
+BAD = "bad-link"  # what was wrong, kept until a person has read it: a widget takes a bad value out of the address
+MISSING = "no-page"  # a parameter, and a key of the state: the name of a page that there is not
+PLACE = "_link"  # in the head of the page that is drawn, for that
+COPY = """
+export default function ({ parentElement, data }) {
+  const button = parentElement.querySelector("button"), said = parentElement.querySelector("span");
+  button.onclick = async () => {
+    const text = window.location.href;
+    try { await navigator.clipboard.writeText(text); }
+    catch {  // not a secure address, or not allowed: the old way
+      const area = document.createElement("textarea");
+      area.value = text; document.body.append(area); area.select(); document.execCommand("copy"); area.remove();
+    }
+    said.textContent = data.said;
+  };
+}
+"""
+BY_TITLE = ("algorithm", "compared", "learners")  # parameters of the address that name algorithms
+FORMER = tomllib.loads(Path(__file__).with_name("former.toml").read_text(encoding="utf-8"))
+STYLE = """
+div {display: flex; gap: 0.6rem; align-items: center; font-size: 0.875rem;}
+button {font: inherit; color: inherit; background: none; border: 1px solid var(--st-border-color, gray);
+  border-radius: 0.5rem; padding: 0.15rem 0.7rem; cursor: pointer; white-space: nowrap;}
+button:focus-visible {outline: 2px solid var(--st-primary-color, #0072B2);}
+"""
+_copy = st.components.v2.component(
+    "copy_link",
+    html='<div><button type="button" title="Settings only: no data is in the link">Copy link</button>'
+    '<span role="status"></span></div>',
+    css=STYLE,
+    js=COPY,
+)
+
+
+def arrived(*, back: bool) -> None:
+    """Let the address decide on a page that a person just came to, by its history if `back`."""
+    for name in [*st.query_params, *(["epsilon"] if back else [])]:
+        if name in st.session_state and name != "present":
+            del st.session_state[name]  # Streamlit would prefer it to an address that names the usual value
+
+
+def copy(table: Table) -> None:
+    """The button. It says, once pressed, that no data is in the link, and what somebody needs to see the same."""
+    said = "Copied: settings only, no data is in the link."
+    if table.uploaded:
+        said = "Copied: settings only. Neither your table nor its columns are in the link."
+    _copy(data={"said": said}, key="copy-link", width="content")
+
+
+def note_missing() -> None:
+    """Keep in mind the name of a page that was asked for and that there is not, and take it out of the address."""
+    asked = st.query_params.get(MISSING)
+    if asked is not None:
+        st.session_state[MISSING] = asked
+        del st.query_params[MISSING]
+
+
+def say() -> None:
+    """Name what the address said and nothing takes, until read: a page, or a parameter and what is allowed."""
+    missing = st.session_state.get(MISSING)
+    if missing is not None:
+        with st.session_state[PLACE].container(horizontal=True, vertical_alignment="center"):
+            st.warning(f"There is no page named “{plain(missing, 80)}”. This is Start; the menu leads to every page.")
+            st.button("Understood", key="missing-read", on_click=_read)
+        return
+    if kept := st.session_state.get(BAD):
+        with st.session_state[PLACE].container(horizontal=True, vertical_alignment="center"):
+            st.warning(
+                f"In this link, these values cannot be: {'; '.join(kept.values())}. The usual ones are shown instead."
+            )
+            st.button("Understood", key="link-read", on_click=_read)
+
+
+def _read() -> None:
+    st.session_state[BAD] = {}
+    st.session_state[MISSING] = None
+
+
+def note(name: str, value: str, allowed: str) -> None:
+    """Keep in mind a value of the address that nothing takes."""
+    words = f"{plain(name)} = {plain(value) or 'nothing'} (allowed: {plain(allowed, 200)})"
+    st.session_state.setdefault(BAD, {})[name] = words
+
+
+def known(name: str, values: Collection[str]) -> None:
+    """Note the value of a parameter that no widget reads, and take it out, where it is none of these values."""
+    asked = st.query_params.get(name)
+    if asked is not None and asked not in values:
+        note(name, asked, ", ".join(values))
+        del st.query_params[name]
+
+
+def renamed() -> bool:
+    """Write what an older link says as links say it now; whether there was any."""
+    names = FORMER["parameters"]
+    before = {name: st.query_params.get_all(name) for name in st.query_params}
+    last = sorted(before, key=lambda name: name not in names)  # a name of today wins over a former one
+    now = {names.get(name, name): [_now(name, value) for value in before[name]] for name in last}
+    if now != before:
+        st.query_params.from_dict(now)
+    return now != before
+
+
+def _now(name: str, value: str) -> str:
+    """A code name, which settings may follow after a comma, as a title or nickname; 1e-09 as 1e-9; words of today."""
+    if name in BY_TITLE:
+        code, comma, settings = value.partition(",")
+        value = ALGORITHMS[code].about.title + comma + settings if code in ALGORITHMS else value
+        value = nickname(value) if name == "compared" else value
+    return FORMER["values"].get(value, re.sub(r"^(\d+e-)0(\d)$", r"\1\2", value))

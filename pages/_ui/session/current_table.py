@@ -1,0 +1,148 @@
+"""Which table the calling tab is about, how it is shown, and who can reach this server."""
+
+import math
+from typing import Any
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from dpcore import domain_to_json, samples
+
+from .session import OWN, session
+from .stakeholder_view import stakeholder
+from .stakeholder_wall import PublicTable, public_face
+from .table import Table
+
+SHOWN = "_shown"  # on which page a widget was drawn last, by key
+CHOICES = "_choices"  # what a person chose in widgets whose default changes, by key
+LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+SAMPLES = {
+    "census": ("Invented census (20,000 people)", samples.census),
+    "berkeley": ("Berkeley admissions 1973 (4,526 applicants)", samples.berkeley),
+    "titanic": ("Titanic 1912 (2,201 people)", samples.titanic),
+    "coins": ("Invented coins (2,000 rows)", samples.coins),
+}
+
+
+@st.cache_resource(show_spinner=False)
+def _sample(name: str) -> samples.Sample:
+    return SAMPLES[name][1]()
+
+
+def sample_table(name: str) -> Table:
+    """A public sample as a table of the calling session."""
+    sample = _sample(name)
+    schema = domain_to_json(sample.domain)
+    return Table(name, sample.frame, schema, sample.source, uploaded=False, population=sample.population)
+
+
+def use_sample(name: str) -> Table:
+    """Put a public sample into this session."""
+    return keep(sample_table(name))
+
+
+def keep(table: Table) -> Table:
+    """Make `table` this session's table, and let the address name it if it is a sample."""
+    session().table = table
+    if not table.uploaded:
+        st.query_params["sample"] = table.name
+    return table
+
+
+def lost() -> bool:
+    """Whether this tab's address is one of a table that is no longer here; the address says it once, and then not."""
+    new, mine = session().table is None, keep(whole_table()).uploaded
+    if mine:
+        st.query_params.pop("sample", None)  # the address names samples, never uploads
+        st.query_params[OWN] = "uploaded"
+    elif OWN in st.query_params:
+        st.session_state["_lost"] = new
+        del st.query_params[OWN]
+    return not mine and st.session_state.get("_lost", False)
+
+
+def table() -> Table | PublicTable:
+    """The table of the calling session; in the stakeholder view only what may be shown of one that is private.
+
+    Whatever a page draws, it draws from this.
+    """
+    whole = whole_table()
+    if not (whole.uploaded and stakeholder()):
+        return whole
+    key = whole.version, whole.unit, whole.size
+    return session().memo("public-face", key, lambda: public_face(whole))
+
+
+def whole_table() -> Table:
+    """The table of the calling session: an upload, else the sample that the address names, else the first.
+
+    It has the rows. Only what changes the table asks for it, and never what draws.
+    """
+    kept = session().table
+    named = st.query_params.get("sample", "")
+    if kept is None:
+        return use_sample(named if named in SAMPLES else next(iter(SAMPLES)))
+    if not kept.uploaded and named in SAMPLES and named != kept.name:
+        return use_sample(named)
+    return kept
+
+
+def shared() -> dict[str, Any]:
+    """Keyword arguments for a widget whose value survives page changes; in the address, but for uploads never there."""
+    return {"persist_state": "session"} if table().uploaded else {"bind": "query-params"}
+
+
+def show(key: str, value: Any) -> None:
+    """Write into a widget what its owner says, before it is drawn.
+
+    A widget that already says so is left alone: writing would take away what a person types meanwhile. On another page
+    it is another widget, which begins with its default whatever the session has under its key.
+    """
+    context = get_script_run_ctx()
+    page = "" if context is None else context.page_script_hash
+    pages = st.session_state.setdefault(SHOWN, {})
+    if pages.get(key) != page or key not in st.session_state or st.session_state[key] != value:
+        st.session_state[key] = value
+    pages[key] = page
+
+
+def chosen(key: str, default: Any) -> Any:
+    """Return what a person chose last in a widget that calls `choose`; until then its present default."""
+    return st.session_state.get(CHOICES, {}).get(key, default)
+
+
+def choose(key: str) -> None:
+    """Keep what was just chosen in a widget; called by the widget."""
+    set_choice(key, st.session_state[key])
+
+
+def set_choice(key: str, value: Any) -> None:
+    """Choose for a widget, from what a click calls."""
+    st.session_state[CHOICES] = st.session_state.get(CHOICES, {}) | {key: value}
+
+
+def give(key: str, value: Any) -> None:
+    """Set a widget to a value, from what a click calls."""
+    st.session_state[key] = value
+    st.session_state[f"_given-{key}"] = True
+
+
+def unless_given(key: str, default: Any) -> Any:
+    """A widget's default, None when it is drawn with a value that was given: Streamlit takes one of the two."""
+    return None if st.session_state.pop(f"_given-{key}", False) else default
+
+
+def public_host() -> bool:
+    """Whether others than this machine's user may reach this server: by its address, or through a proxy by a name."""
+    hosts = st.get_option("server.allowedHosts")
+    return st.get_option("server.address") not in LOOPBACK or not hosts or not set(hosts) <= LOOPBACK
+
+
+def here() -> str:
+    """What keeps a table in memory, in the words of who uses it."""
+    return "this server" if public_host() else "this computer"
+
+
+def size_words(cells: int) -> str:
+    """A number of cells a person can read."""
+    return f"{cells:,}" if cells < 10**9 else f"about 10^{math.floor(math.log10(cells))}"

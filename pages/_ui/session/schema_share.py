@@ -1,0 +1,77 @@
+"""A schema of which some is to be measured: what part of a budget that takes, and what a trial of it found."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import streamlit as st
+
+from dpcore import Budget
+from dpcore.algorithms.schema_measurement.measure_schema import MeasuredSchema
+from dpcore.algorithms.schema_measurement.measurement_plan import Division, SchemaShare, share_of
+from dpcore.core.numbers import brief
+from dpcore.schema.partial_schema import OpenSchema
+
+AUTO = "auto"
+SHARES = [AUTO, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 0.9]
+
+
+REST = "The algorithm has the rest of the budget."
+AGAIN = "Nothing that the trial found goes into it."
+WHOLE = "Here the method has all of its budget; in a release the schema's part comes out of it."
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Trial:
+    """A schema that was measured with the noise of a seed, without a charge: a private peek.
+
+    `part` of the budget was its share, None for the usual one; of `n` records, `group` of which one person may have.
+    """
+
+    found: MeasuredSchema
+    opening: OpenSchema
+    division: Division
+    seed: int
+    part: float | None
+    n: int
+    group: int
+
+    def share(self, budget: Budget) -> SchemaShare:
+        """The schema's share of another budget, chosen in the same way."""
+        return share_of(self.opening.open, self.part, self.n, self.group, budget)
+
+    def elsewhere(self, budget: Budget) -> str:
+        """What to know where another budget is chosen; empty at the trial's own."""
+        own = self.division.budget
+        if own == budget:
+            return ""
+        return (
+            f"The trial measured the schema at ε = {own.epsilon:g}, δ = {brief(own.delta)}; at ε = {budget.epsilon:g}, "
+            f"δ = {brief(budget.delta)} a release would find another one. To see it, try it again on the Data page."
+        )
+
+    @cached_property
+    def words(self) -> str:
+        """One line that says what rests on it."""
+        nothing = sum(found.nothing for found in self.found.found)
+        lost = f" It found nothing in {nothing} of {len(self.found.found)} columns: their errors say nothing."
+        budget, part = self.division.budget, self.division.schema / (self.division.schema + self.division.rest)
+        return (
+            f"Schema: measured in a trial with repeat number {self.seed}, for {part:.1%} of "
+            f"ε = {budget.epsilon:g} at δ = {brief(budget.delta)}. A release measures it anew.{lost * bool(nothing)}"
+        )
+
+
+def share_slider(usual: float) -> float | None:
+    """How much of the budget is for the schema; None for the usual share."""
+    words = "The rest is the algorithm's. Auto: by how many columns are measured and how many rows there are."
+    st.select_slider(
+        "Share of the budget for the schema", SHARES, AUTO, lambda s: f"auto: {usual:.1%}" if s == AUTO else f"{s:.0%}",
+        key="schema-share", help=words, persist_state="session",
+    )  # fmt: skip
+    return chosen_part()
+
+
+def chosen_part() -> float | None:
+    """Where that slider stands."""
+    chosen = st.session_state.get("schema-share", AUTO)
+    return None if chosen == AUTO else float(chosen)

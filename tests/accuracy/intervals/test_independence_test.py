@@ -1,0 +1,62 @@
+"""The test of independence, in small: certificates hold its calibration, here is what it says and when."""
+
+from dataclasses import replace
+
+from dpcore import Budget, Marginals, QueryRelease
+from dpcore.accuracy.intervals.independence_test import linked, signals
+from dpcore.accuracy.intervals.unbiased_tables import known
+from tests.accuracy.intervals.linked_tables import joint, rejected
+from tests.small_problems import approx, codes, either, finished, once, refused, rows_of, seeded
+
+DOMAIN = codes(3, 4, 1, 2)
+
+
+@once
+def told():
+    """What a real run's noisy tables say, a and b being linked and nothing else."""
+    rng, n = seeded(0), 20_000
+    cells = rng.choice(12, n, p=joint((3, 4), "falling", 0.1).ravel()) * 2 + rng.integers(0, 2, n)
+    problem = QueryRelease(Marginals(DOMAIN, ["ab", "bd", "ac"]), n)
+    run = finished("gaussian_maxent", problem, rows_of(DOMAIN, cells), Budget(1.0, 1e-9))
+    return known(run.release, run.measured, DOMAIN)
+
+
+def test_a_link_is_found_and_none_invented(told):
+    found, none = (linked(told, pair, 20_000) for pair in (("a", "b"), ("d", "b")))
+    assert found.p_value == 0.001
+    assert found.words == "The release shows a link between a and b: chance alone does as much in 1 of 1,000 cases."
+    assert none.p_value > 0.05
+    assert "shows no link between d and b" in none.words
+    assert linked(told, ("b", "a"), 20_000).statistic == approx(found.statistic)
+    assert linked(replace(told, laplace=True), ("a", "b"), 20_000).p_value <= 0.01
+
+
+def test_the_share_of_a_pairs_table_that_is_a_link(told):
+    found = signals(told, 20_000)
+    assert list(found) == [("a", "b"), ("b", "d")]
+    assert found["a", "b"] > 0.9
+    assert 0 <= found["b", "d"] < 0.3
+    assert signals(told, 50)["a", "b"] < found["a", "b"]  # of few rows chance makes more
+
+
+def test_where_nothing_was_measured_it_says_so(told):
+    for pair, why in (
+        (("a", "d"), "nothing was measured about a × d together"),
+        (("a", "c"), "'c' has one value only"),
+    ):
+        found = linked(told, pair, 20_000)
+        assert (found.p_value, found.statistic, found.repeats) == (None, None, 0)
+        assert why in found.words
+    for wrong in (("a", "a"), ("a",), ("a", "z")):
+        with refused():
+            linked(told, wrong, 20_000)
+
+
+@either("tree")
+def test_it_is_right_about_ninety_five_of_a_hundred_times(tree):
+    """40 of 800 are expected; beyond these ends once in 10⁴ tests of a test that rejects 5%."""
+    found = sum(
+        rejected((3, 4), n, epsilon, tree=tree, kind="half", seed=i)
+        for i, (n, epsilon) in enumerate(((2000, 0.1), (2000, 1), (20_000, 0.1), (20_000, 1)))
+    )
+    assert 18 <= found <= 66

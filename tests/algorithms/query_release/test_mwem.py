@@ -1,0 +1,106 @@
+"""MWEM and PEP share the arithmetic of their charges; what MWEM replays and how it does without noise."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from dpcore import ALGORITHMS, Budget, Marginals
+from dpcore.algorithms.algorithm import make_plan
+from dpcore.algorithms.query_release.mwem import SHARES
+from dpcore.algorithms.query_release.pep import SHARE
+from dpcore.privacy.accounting import Accounting, Pure
+from dpcore.privacy.measurement import deviation
+from dpcore.privacy.statistics import SomeAnswers
+from tests.replay import exact_run
+from tests.small_problems import BUDGET, BUDGETS, approx, codes, matrix, parametrize, refused, softmax, task
+
+CUBE = codes(2, 2, 2)
+
+
+@parametrize("part", [slice(0, 2), slice(0, 3), slice(2, 6), slice(30, 31), slice(-1, 0), slice(0, 1, 2)])
+def test_other_parts_are_refused(part):
+    with refused("neither one answer nor one table"):
+        SomeAnswers(Marginals.all(CUBE, 2), part)
+
+
+ONE = SomeAnswers(Marginals.all(CUBE, 2), slice(0, 1))
+
+
+CHARGED = [
+    *(("mwem", {"measure": how}, SHARES[how], 1, 0.0) for how in SHARES),
+    ("pep", {}, SHARE, 1, 0.0),
+    *(("gem", {"first": first, "measure": how}, SHARES[how], 1, first) for first in (0.0, 0.4) for how in SHARES),
+    *(
+        ("rap", {"first": first, "queries": q, "measure": "query"}, SHARES["query"], q, first)
+        for q, first in ((3, 0.1), (2, 0.0))
+    ),
+]
+
+
+@parametrize("rounds", [1, 100])
+@parametrize("name, settings, share, each, first", CHARGED)
+@parametrize("budget", BUDGETS[::2])
+def test_the_charges_are_those_of_the_docstring_and_use_the_whole_budget(
+    budget, name, settings, share, each, first, rounds
+):
+    """`first` of the budget for single columns; of the rest `share` for measurements, equal in all rounds."""
+    (problem, _), algorithm = task("2-way"), ALGORITHMS[name](rounds=rounds, **settings)
+    plan = make_plan(algorithm, problem, budget)
+    select, paid, *single = (charge.spend for charge in plan.charges)
+    assert [charge.times for charge in plan.charges] == [rounds * each] * 2 + [1] * (first > 0)
+    assert name != "pep" or plan["sigma"] == approx(deviation(ONE, paid, problem.n))
+    spends = (select, paid, *single)
+    if budget.delta > 0:
+        added = make_plan(algorithm, problem, replace(budget, additive=True))
+        assert budget.rho * (1 - 1e-9) <= added.sums.rho <= budget.rho
+        assert added.accounting is Accounting.ZCDP
+        assert budget.rho < plan.sums.rho
+        assert plan.accounting is Accounting.OPTIMAL
+        costs, whole = [spend.rho for spend in spends], plan.sums.rho
+    else:
+        assert budget.epsilon * (1 - 1e-9) <= plan.sums.pure <= budget.epsilon
+        assert (type(paid), plan.accounting) == (Pure, Accounting.PURE)
+        costs, whole = [spend.pure for spend in spends], plan.sums.pure
+    parts = [(1 - share) * (1 - first), share * (1 - first), *[first] * len(single)]
+    assert np.multiply(costs, [charge.times for charge in plan.charges]) == approx(np.multiply(parts, whole))
+
+
+def start(measure, where, rounds, budget, output="last"):
+    problem, rows = task(where)
+    algorithm = ALGORITHMS["mwem"](measure=measure, rounds=rounds, output=output)
+    plan, curator, steps = exact_run(algorithm, problem, rows, budget)
+    return problem, plan, curator.truth, [step.release.D for step in steps]
+
+
+def naive(A, truth, width, n, mu, rounds):
+    """Every D rebuilt from the θ of all measurements at every single update."""
+    counts, theta, order, out = np.zeros(len(A)), np.zeros(len(A)), [], []
+    for _ in range(rounds):
+        errors = truth - A @ softmax(theta @ A)
+        j = int(np.argmax(np.concatenate([errors, -errors]))) % len(A)
+        counts[j] += 1
+        order = [j, *(i for i in order if i != j)]
+        for i in order * 2:
+            D, weight = softmax(theta @ A), 30 * (width[i] / (n * mu)) ** 2 / counts[i]
+            gap = truth[i] - A[i] @ D - weight * theta[i]
+            theta[i] += np.clip(gap / (weight + A[i] ** 2 @ D - (A[i] @ D) ** 2), -1, 1)
+        out.append(softmax(theta @ A))
+    return out
+
+
+@parametrize("budget", [BUDGET, Budget(100, 1e-6)])
+@parametrize("where", ["3-way of 4", "mixed", "explicit", "cells of size 1"])
+def test_without_noise_it_is_the_naive_iteration(where, budget):
+    problem, plan, truth, path = start("query", where, 12, budget)
+    A = matrix(problem.workload)
+    width = np.ptp(A, axis=1) if where == "explicit" else np.ones(len(A))
+    expected = naive(A, truth, width, problem.n, plan.spend("measure").mu, 12)
+    assert np.abs(A @ (np.array(path) - expected).T).max() < 1e-9
+
+
+@parametrize("budget", [BUDGET, Budget(1, 0)])
+@parametrize("measure", ["query", "marginal"])
+def test_the_average_is_that_of_the_iterates(measure, budget):
+    *_, path = start(measure, "2-way", 9, budget)
+    *_, averages = start(measure, "2-way", 9, budget, output="average")
+    assert np.allclose(averages, [np.mean(path[: t + 1], axis=0) for t in range(9)])

@@ -1,0 +1,59 @@
+"""Bounds of what was not measured together hold at least as often as they say, where the truth is at an end of them."""
+
+import math
+
+import numpy as np
+from scipy.optimize import linprog
+
+from dpcore.accuracy.intervals.question_intervals import answer, compare_questions
+from dpcore.queries.questions import understand
+from tests.accuracy.intervals.test_consistent_bounds import DOMAIN, PAIRS, TEXTS, N, told, values_on_cells
+from tests.certificates.accuracy.test_coverage import COMPARED
+from tests.small_problems import matrix_of, parametrize, seeded
+
+
+def worst(text, tables, seed):
+    """A distribution whose answer is the least that its own margins allow, and one where it is the largest."""
+    D = seeded(seed).dirichlet(np.full(DOMAIN.size, 0.2))
+    A, g = matrix_of(DOMAIN, tables.columns), values_on_cells(text)
+    return [linprog(sign * g, A_eq=A, b_eq=tables.answers(D)).x for sign in (1, -1)]
+
+
+@parametrize("sigma", [0.003, 0.05])
+@parametrize("text", TEXTS[:2])
+def test_they_hold_at_least_as_often_as_is_said_where_the_truth_is_at_an_end(text, sigma):
+    rng, asked, g = seeded(3), understand(text, DOMAIN), values_on_cells(text)
+    for P in worst(text, PAIRS, seed=1):
+        P = np.maximum(P, 0) / np.maximum(P, 0).sum()
+        table, people, runs = 0, 0, 60
+        for _ in range(runs):
+            D = rng.multinomial(N, P) / N
+            found = answer(told(PAIRS, D, sigma, rng), asked, N)
+            if found.low is None:  # nothing is said
+                table, people = table + 1, people + 1
+                continue
+            assert found.how.startswith("conservative: nothing was measured about")
+            table += found.low - 1e-6 <= g @ D <= found.high + 1e-6
+            people += found.population_low - 1e-6 <= g @ P <= found.population_high + 1e-6
+        assert min(table, people) >= 0.95 * runs - 3 * math.sqrt(0.0475 * runs)
+
+
+@parametrize("kind", COMPARED)
+def test_two_of_them_compared_are_covered(kind):
+    rng, runs = seeded(5), 60
+    first, second = "a = 0 and b <= 1 and c = 1", "a = 1 and b = 0"
+    P = worst(first, PAIRS, seed=2)[1]
+    P = np.maximum(P, 0) / np.maximum(P, 0).sum()
+    g, h = values_on_cells(first), values_on_cells(second)
+    make = COMPARED[kind]
+    table, people = 0, 0
+    for _ in range(runs):
+        D = rng.multinomial(N, P) / N
+        found = compare_questions(
+            told(PAIRS, D, 0.003, rng), understand(first, DOMAIN), understand(second, DOMAIN), N, kind
+        )
+        assert found.how.startswith("conservative: nothing was measured about a × b × c together")
+        assert found.unbiased is None
+        table += found.low <= make(g @ D, h @ D) <= found.high
+        people += found.population_low <= make(g @ P, h @ P) <= found.population_high
+    assert min(table, people) >= 0.95 * runs - 3 * math.sqrt(0.0475 * runs)

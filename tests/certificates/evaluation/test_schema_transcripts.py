@@ -1,0 +1,40 @@
+"""A schema that is measured uses all that is charged for it, and no more; half its noise is seen."""
+
+import json
+
+from dpcore import Budget
+from dpcore.evaluation.audit.schema_transcripts import transcribe_schema
+from tests.small_problems import approx, cli, parametrize, refusal
+
+SHARP = Budget(6.0, 0.1)
+
+
+def test_the_tables_use_all_that_is_charged_and_most_of_it_is_shown():
+    counted, passed = transcribe_schema(SHARP, transcripts=4000)
+    assert (counted.kind, passed.kind) == ("noise", "failure")
+    assert counted.there == approx(counted.promised)
+    assert passed.there == approx(passed.promised, rel=1e-3)
+    assert passed.there <= passed.promised == approx(0.025)
+    for found in (counted, passed):
+        assert found.kept
+        assert found.low < found.promised
+    assert counted.low > 0.9 * counted.promised
+    assert passed.low > 0.5 * passed.promised
+    assert (passed.hits[-1], passed.false_alarms[0]) == (1, 0)
+
+
+def test_the_command_line_plays_it():
+    asked = ["audit", "--algorithm=schema", "--epsilon=6", "--delta=0.1", "--transcripts=1000"]
+    said = cli(asked)
+    assert said.count("1000 transcripts") == 2
+    assert said.endswith("the promise is consistent with this game\n")
+    told = json.loads(cli(asked, "--json"))
+    assert told["kept"]
+    assert [t["kind"] for t in told["transcripts"]] == ["noise", "failure"]
+    told = json.loads(cli(asked, "--bug=half-sensitivity", "--json", code=1))
+    assert [t["kept"] for t in told["transcripts"]] == [False, False]
+
+
+@parametrize("extra", [["--delta=0"], ["--runs=100"], ["--set=a=1"]])
+def test_what_cannot_be_judged_is_one_line(extra):
+    refusal("", "audit --algorithm=schema --delta=0.1", *extra)

@@ -1,0 +1,82 @@
+"""Reading a comparison: frontier, regret and the search for the smallest ε."""
+
+import pandas as pd
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcore.evaluation.sweeps.frontier import Search, middles, regret, step_frontier
+from tests.small_problems import approx, parametrize, refused
+
+DOTS = pd.DataFrame(
+    [
+        ("a", 0.1, 0, 0.5, 1), ("a", 0.1, 1, 0.3, 3), ("a", 0.1, 2, 0.4, 2), ("a", 1.0, 0, 0.1, 2),
+        ("b", 0.1, 0, 0.2, 9), ("b", 1.0, 0, 0.2, 9), ("b", 3.0, 0, 0.15, 9), ("c", 3.0, 0, None, 1),
+    ],
+    columns=["algorithm", "epsilon", "seed", "error", "seconds"],
+).assign(memory=[5e6, 7e6, 6e6, 9e6, 1e6, 1e6, 2e6, None])  # fmt: skip
+
+
+def test_middles_are_medians_with_their_range():
+    found = middles(DOTS).set_index(["algorithm", "epsilon"])
+    assert found.loc[("a", 0.1)].tolist() == [0.4, 0.3, 0.5, 2, 6e6, 3]
+    assert ("c", 3.0) not in found.index
+
+
+def test_the_frontier_steps_down_and_remembers_a_smaller_budget():
+    frontier = step_frontier(middles(DOTS))
+    assert frontier["epsilon"].tolist() == [0.1, 1.0, 3.0]
+    assert frontier["error"].tolist() == [0.2, 0.1, 0.1], "at ε = 3 the run at ε = 1 is still the best"
+    assert frontier["algorithm"].tolist() == list("baa")
+
+
+def test_regret_is_a_ratio_to_the_best_at_the_same_budget():
+    table = regret(middles(DOTS))
+    assert table.loc["a", 0.1] == approx(2)
+    assert table.loc["b", 0.1] == 1
+    assert table.loc["b", 1.0] == approx(2)
+    assert table.loc["b", 3.0] == 1
+    assert table.index.tolist() == ["b", "a"], "geometric means 2^(1/3) and 2^(1/2)"
+    assert table["seconds"].tolist() == [9, 2]
+    assert table["memory"].tolist() == [2e6, 9e6]
+    none = regret(middles(DOTS.replace({"error": {0.1: 0.0}})))
+    assert none[1.0].to_dict() == {"a": 1, "b": float("inf")}, "an error of 0 has no regret"
+
+
+def searched(grid, good):
+    search, looked = Search(grid, 20, 0.95), 0
+    while asked := search.ask():
+        epsilon, seeds = asked
+        for seed in seeds:
+            looked += 1
+            search.tell(epsilon, good(epsilon, seed))
+            if search.ask() is None or search.ask()[0] != epsilon:
+                break
+    return search.found, looked
+
+
+@given(st.lists(st.floats(0.01, 100), min_size=1, max_size=30, unique=True), st.floats(0.001, 200))
+def test_the_search_finds_the_first_budget_that_is_good_enough(grid, threshold):
+    grid = sorted(grid)
+    found, looked = searched(grid, lambda epsilon, _: epsilon >= threshold)
+    assert found == next((e for e in grid if e >= threshold), None)
+    assert looked <= 20 * (len(grid).bit_length())
+
+
+@parametrize("bad, found", [(0, (1.0, 19)), (1, (1.0, 20)), (2, (None, 2))])
+def test_one_bad_run_in_twenty_is_allowed_and_no_more_are_made_than_it_takes_to_know(bad, found):
+    assert searched([1.0], lambda _, seed: seed >= bad) == found
+
+
+def test_late_answers_of_a_settled_budget_are_ignored():
+    search = Search([0.1, 1.0], runs=1, share=1)
+    epsilon, _ = search.ask()
+    search.tell(epsilon, False)
+    search.tell(epsilon, True)
+    assert search.done
+    assert search.found is None
+
+
+@parametrize("grid", [[], [1, 1], [2, 1]])
+def test_a_grid_rises(grid):
+    with refused("must rise"):
+        Search(grid)

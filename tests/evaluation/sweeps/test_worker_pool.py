@@ -1,0 +1,148 @@
+"""Jobs: same results as in this process, partial results, cancel, turns between sessions, a worker that dies alone."""
+
+import os
+import signal
+import time
+from dataclasses import replace
+from multiprocessing import active_children
+
+import numpy as np
+import pytest
+
+from dpcore import ALGORITHMS, Budget, Marginals, samples
+from dpcore.evaluation.sweeps import worker_pool as jobs
+from dpcore.evaluation.sweeps.worker_pool import JobSpec, SharedRows, WorkerPool
+from tests.small_problems import all_tables, finished, many, once, parametrize, seeded
+
+SAMPLE = samples.census(2_000)
+ROWS = SAMPLE.domain.encode(SAMPLE.frame)
+PROBLEM = all_tables(SAMPLE.domain, ROWS.n)
+LONG = {"rounds": 1_000_000}
+
+
+@once
+def pool(others):
+    pool, patience = WorkerPool(workers=1), jobs.PATIENCE
+    jobs.PATIENCE = 60.0  # a busy machine may take its time
+    yield pool
+    pool.close()
+    jobs.PATIENCE = patience
+
+
+@pytest.fixture
+def block():
+    block = SharedRows(ROWS)
+    yield block
+    block.free()
+
+
+def task(block, name="gaussian_maxent", seeds=(0,), **settings):
+    return JobSpec(
+        algorithm=ALGORITHMS[name](**settings),
+        problem=PROBLEM,
+        budget=Budget(1.0, 1e-9),
+        seeds=seeds,
+        block=block.block,
+        population=SAMPLE.population,
+    )
+
+
+def endless(pool, block, who="me"):
+    return pool.submit(task(block, "dpfw", **LONG), who)
+
+
+def test_a_worker_computes_what_this_process_computes(pool, block):
+    job = pool.submit(task(block, seeds=(3, 4)), "me")
+    assert job.wait(90)
+    assert job.state == "done"
+    for seed, result in zip((3, 4), job.results, strict=True):
+        here = finished("gaussian_maxent", PROBLEM, ROWS, Budget(1.0, 1e-9), seed=seed)
+        assert np.array_equal(result.release.D, here.release.D)
+        assert result.records[-1].population.as_exact_as_sample is None, "there are no n rows"
+        assert result.summary["spent"] == here.to_json()["spent"]
+
+
+@parametrize("every", [None, 10**9], ids=["with records", "without"])
+def test_a_run_is_cancelled_between_its_steps_and_keeps_what_is_there(pool, block, every):
+    job = pool.submit(replace(task(block, "dpfw", **LONG), every=every), "me")
+    until(lambda: job.state == "running" and job.rounds and (job.records or every))
+    assert every or 0 < job.progress < 1
+    job.cancel()
+    assert job.wait(90)
+    assert job.state == "cancelled"
+    assert job.results[0].summary["final"]["max_error"] > 0
+    assert 0 < job.results[0].summary["spent"]["epsilon"] < 1
+    assert 0 < job.results[0].records[-1].t < LONG["rounds"]
+
+
+def test_a_run_in_one_long_step_is_ended_and_its_worker_replaced(pool, block, monkeypatch):
+    monkeypatch.setattr(jobs, "PATIENCE", 0.8)
+    tables = Marginals.all(many(40, 4), 3)
+    rows = SharedRows(tables.domain.group(seeded(0).integers(0, 4, (2_000, 40))))
+    job = pool.submit(replace(task(rows), problem=replace(PROBLEM, workload=tables), population=None), "me")
+    until(lambda: job.state == "running" and job.rounds)
+    job.cancel()
+    assert job.wait(90)
+    assert (job.state, job.results) == ("cancelled", []), "not even its first step was waited for"
+    rows.free()
+    assert pool.submit(task(block), "me").wait(90)
+
+
+def test_sessions_take_turns(pool, block):
+    first = endless(pool, block, "greedy")
+    second = endless(pool, block, "greedy")
+    other = pool.submit(task(block), "modest")
+    until(lambda: first.records)
+    first.cancel()
+    assert other.wait(90)
+    assert not second.ended
+    second.cancel()
+    assert second.wait(90)
+
+
+def test_a_job_cancelled_while_queued_never_runs(pool, block):
+    first, second = (endless(pool, block) for _ in range(2))
+    second.cancel()
+    first.cancel()
+    assert second.wait(90)
+    assert (second.state, second.results) == ("cancelled", [])
+
+
+def test_all_workers_killed_at_once_fail_their_jobs_in_words_the_next_runs_and_closing_ends_all(block):
+    before = set(active_children())
+    pool = WorkerPool(workers=2)
+    try:
+        jobs = [endless(pool, block, who) for who in ("me", "you")]
+        waiting = pool.submit(task(block), "them")
+        until(lambda: all(job.records for job in jobs))
+        for worker in set(active_children()) - before:
+            os.kill(worker.pid, signal.SIGKILL)
+        assert all(job.wait(90) for job in jobs)
+        assert [job.state for job in jobs] == ["failed", "failed"]
+        assert all("ended unexpectedly" in job.error for job in jobs)
+        assert waiting.wait(90)
+        assert waiting.state == "done"
+        running, queued = ([endless(pool, block) for _ in range(2)] for _ in range(2))
+        until(lambda: all(job.records for job in running))
+    finally:
+        pool.close()
+    assert [job.state for job in queued] == ["failed", "failed"]
+    assert all(job.wait(90) for job in running)
+    assert [job.state for job in running] == ["cancelled", "cancelled"]
+
+
+def test_a_forgotten_table_fails_with_words(pool, block):
+    assert pool.submit(task(block), "me").wait(90)
+    gone = SharedRows(ROWS)
+    late = task(gone)
+    gone.free()
+    job = pool.submit(late, "me")
+    assert job.wait(90)
+    assert (job.state, job.error) == ("failed", "the table is no longer here")
+
+
+def until(condition):
+    deadline = time.monotonic() + 90
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

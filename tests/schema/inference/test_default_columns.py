@@ -1,0 +1,60 @@
+"""The columns a page opens with: from sizes alone, within the cells, never none."""
+
+import math
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcore import domain_from_json, samples
+from dpcore.problems import require_enumerable
+from dpcore.schema.inference.default_columns import MANY, MOST, first_columns
+from tests.small_problems import parametrize, refused
+
+
+def domain(sizes):
+    return domain_from_json({f"c{i}": size for i, size in enumerate(sizes)})
+
+
+@given(st.lists(st.integers(1, 2 * MANY), min_size=1, max_size=40), st.integers(1, 10**6))
+def test_what_is_chosen_fits_and_nothing_more_would(sizes, cells):
+    whole = domain(sizes)
+    names = first_columns(whole, cells)
+    assert names == tuple(n for n in whole.names if n in names)
+    usable = [f"c{i}" for i, size in enumerate(sizes) if 1 < size <= min(MANY, cells)]
+    if not usable:
+        assert len(names) == 1
+        return
+    chosen = whole.project(names)
+    assert chosen.size <= cells
+    assert 1 <= len(names) <= MOST
+    assert all(1 < size <= MANY for size in chosen.shape)
+    if len(names) < MOST:
+        left = [whole.project([name]).size for name in usable if name not in names]
+        assert all(chosen.size * size > cells for size in left)
+
+
+def test_a_column_that_crowds_out_the_others_is_passed_over():
+    assert first_columns(domain([1, 5000, 3000]), 10) == ("c2",)
+    assert len(first_columns(domain([2] * 200), 100_000)) == MOST
+
+
+def test_a_column_that_names_people_is_not_chosen_before_a_person_does():
+    whole = domain_from_json({"Full Name": 8, "phone": 2, "job": 8, "E-Mail": 90, "born": 60})
+    assert first_columns(whole, 100_000) == ("Full Name", "phone", "job")
+    assert first_columns(replace(whole, measured=("Full Name", "job")), 100_000) == ("phone", "job")
+    assert first_columns(whole.project(["E-Mail"]), 100_000) == ("E-Mail",)
+
+
+@parametrize("sample", [samples.census, samples.berkeley, samples.titanic])
+def test_samples_open_with_all_their_columns(sample):
+    whole = sample().domain
+    assert math.prod(whole.shape) <= 100_000
+    assert first_columns(whole, 100_000) == whole.names
+
+
+@parametrize("columns", [40, 4000])
+def test_a_domain_of_many_columns_is_refused_in_words_and_pairs_are_listed(columns):
+    whole = domain([10] * columns)
+    with refused(rf"about 10\^{columns} combinations \({columns} columns\) are more than"):
+        require_enumerable(whole)

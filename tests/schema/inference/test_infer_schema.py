@@ -1,0 +1,247 @@
+"""What columns seem to be, and round bounds: sensible on messy kinds, total on any cells, and never quoting one."""
+
+import math
+import time
+
+import numpy as np
+import pandas as pd
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from dpcore import InputError
+from dpcore.schema.column_readings import ANY_CASE, COMMA, POINT
+from dpcore.schema.inference.identifiers import names_one
+from dpcore.schema.inference.infer_schema import ASIDE, MOST_VALUES, guess_column, guess_columns, read_off
+from dpcore.schema.inference.rounded_bounds import STRAY, round_bounds
+from tests.small_problems import column, either, integer, parametrize, refused, seeded
+
+N = 200
+SPELLINGS = ["yes", "Yes", " yes ", "no", "NO"]
+CATEGORIES, WHOLE, PERSON, BIRTH = (
+    ("categorical", "", ""), ("integer", "", ""), ("text", "", "person"), ("date", "", "birth"),
+)  # fmt: skip
+KINDS = {
+    "id": (lambda i: f"p{i:04d}", ("categorical", "", "id")),
+    "salary": (lambda i: 20_000 + i * 7919 % 9973, WHOLE),
+    "when": (lambda i: f"2020-{1 + i % 12:02d}-{1 + i % 28:02d}", ("date", "", "date")),
+    "typed": (lambda i: pd.Timestamp("2020-01-01") + pd.Timedelta(i, "D"), ("date", "", "date")),
+    "born": (lambda i: f"{1 + i % 28}/{1 + i % 12}/19{60 + i % 40}", BIRTH),
+    "price": (lambda i: f"{i},{i % 10}0", ("numeric", COMMA, "")),
+    "paid": (lambda i: f"${i % 70:,}.50", ("numeric", POINT, "")),
+    "rate": (lambda i: f"{i % 30}%", ("integer", POINT, "")),
+    "answer": (lambda i: SPELLINGS[i % 5], CATEGORIES),
+    "note": (lambda i: f"patient {i} came back with a letter of the doctor", ("text", "", "text")),
+    "always": (lambda _: "x", ("categorical", "", "constant")),
+    "nothing": (lambda i: ["NA", "", "?", None][i % 4], ("categorical", "", "empty")),
+    "rarely": (lambda i: ["x", ""][i % 2], CATEGORIES),
+    "floats": (lambda i: f"{i % 9}.0", WHOLE),
+    "zip code": (lambda i: f"{i % 40:05d}", CATEGORIES),
+    "flag": (lambda i: i % 2 == 0, CATEGORIES),
+    "": (lambda i: i, ("text", "", "unnamed")),
+    "Full Name": (lambda i: f"Ann Lee{i % 60}", PERSON),
+    "customerPhone_no": (lambda i: 5_550_000 + i % 50, PERSON),
+    "contact": (lambda i: f"a{i % 9}@example.org", PERSON),
+    "phone": (lambda i: ["Yes", "No"][i % 2], CATEGORIES),
+    "phone calls": (lambda i: i % 50, WHOLE),
+    "Имя": (lambda i: f"Анна{i % 60}", PERSON),
+    "numéro de sécurité sociale": (lambda i: 1_690_000_000_000 + i % 90, PERSON),
+    "Geburtsdatum": (lambda i: f"{1 + i % 28}.{1 + i % 12}.1960", BIRTH),
+    "spoke with": (
+        lambda i: f"{'AEIOU'[i % 5]}nn{'abcdefghij'[i // 20]} {'BCDF'[i % 4]}ee",
+        PERSON,
+    ),
+    "reached": (lambda i: f"+49 30 {i:03d}-{i * 7919 % 9973:04d}", PERSON),
+    "place": (lambda i: f"{i} Long Street", PERSON),
+    "reg": (lambda i: f"{i:03d}.{i:03d}.{i:03d}-{i % 90 + 10}", PERSON),
+    "visit": (lambda i: f"New York {i % 50}", CATEGORIES),
+    "patient id": (lambda i: i % 60 * 17, ("integer", "", "id")),
+    "PLZ": (lambda i: f"{i * 523 % 99999:05d}", ("categorical", "", "code")),
+    "ICD-10": (lambda i: f"{'AEIOU'[i % 5]}{i % 30:02d}.{i % 9}", CATEGORIES),
+    "cause": (lambda i: f"{'AEIOU'[i % 5]}{i // 5 % 35:02d}.{i % 7}", ("categorical", "", "code")),
+    "years": (lambda i: "unknown" if i % 50 == 0 else i % 90, WHOLE),
+    "visits": (lambda i: "none" if i % 50 == 0 else i % 3, WHOLE),
+    "rooms": (lambda i: "unknown" if i % 50 == 0 else i % 12, CATEGORIES),
+    "topped": (lambda i: "60+" if i % 9 == 0 else i % 60, CATEGORIES),
+}
+
+
+def cells_of(name):
+    """A column of that kind."""
+    cell, _ = KINDS[name]
+    return pd.Series([cell(i) for i in range(N)])
+
+
+@parametrize("name", KINDS)
+@either("texts")
+def test_a_column_is_what_it_seems_and_set_aside_with_a_reason(name, texts):
+    series, (_, expected) = cells_of(name), KINDS[name]
+    if texts:
+        series = series.map(lambda v: v if v is None else str(v)).astype("str")
+    found = guess_column(name, series)
+    assert (found.kind, found.read, found.aside) == expected
+    assert (found.why == "") == (found.aside == "")
+    assert found.why in ("", *ASIDE.values())
+    assert guess_column(name, series[::-1]) == found, "the order of rows says nothing"
+
+
+def test_a_long_text_is_looked_at_once_for_an_address():
+    assert guess_column("to", pd.Series(["a@b.c", f"a@{'.' * 1_000_000} x"])).aside != "person"
+
+
+def test_spellings_and_orders_of_days_are_offered():
+    offers = {name: guess_column(name, cells_of(name)).offers for name in ("answer", "when", "born")}
+    assert offers["answer"] == (ANY_CASE,)
+    assert offers["when"] == ("month of y-m-d", "weekday of y-m-d"), "in one year"
+    times = guess_column("t", pd.Series(["2020-05-04 10:00", "2020-05-18 11:00"]))
+    assert times.offers == ("hour of y-m-d",), "on a weekday of a month"
+    assert offers["born"][0] == "year of d/m/y"
+    both = guess_column("d", pd.Series(["1/2/2020", "3/4/2022"])).offers
+    assert (both[0], both[-1]) == ("year of d/m/y", "weekday of m/d/y"), "a person must say which"
+    american = guess_column("d", pd.Series(["1/22/2020", "3/4/2021"])).offers
+    assert american[0] == "year of m/d/y"
+    assert len(american) == 3
+
+
+def test_spellings_that_are_read_alike_become_the_most_frequent_one():
+    cells = pd.Series(["yes", "Yes", "Yes", " yes ", "yes", "yes", "NO", "no"])
+    assert read_off("x", cells, "categorical", ANY_CASE) == {
+        "kind": "categorical", "read": ANY_CASE, "values": ["NO", "yes"],
+    }  # fmt: skip
+    assert read_off("x", cells, "categorical")["values"] == ["NO", "no", "Yes", "yes"]
+
+
+def test_values_stand_in_their_natural_order():
+    cells = pd.Series(["10", "2", "unknown", "0", "1", "-1", "b10", "b2", "1.5", "B1", "٣"])
+    assert read_off("x", cells, "categorical")["values"] == [
+        "-1", "0", "1", "1.5", "2", "10", "B1", "b2", "b10", "unknown", "٣",
+    ]  # fmt: skip
+
+
+def test_a_few_words_beside_many_numbers_count_as_missing():
+    years = cells_of("years")
+    guess = guess_column("years", years)
+    assert guess.unreadable
+    assert guess.entry == {"kind": "integer", "unreadable": "missing", "missing": "category"}
+    found = read_off("years", years, guess.kind, unreadable=True)
+    assert (found["low"], found["high"], found["unreadable"], found["missing"]) == (0, 90, "missing", "category")
+    assert not guess_column("visits", cells_of("visits")).unreadable, "a word for missing needs nothing"
+    with refused("not all numbers"):
+        read_off("years", years, guess.kind)
+
+
+def test_codes_are_offered_by_their_first_characters():
+    offers = {name: guess_column(name, cells_of(name)) for name in ("PLZ", "cause", "zip code", "rooms")}
+    assert offers["PLZ"].offers == ("first 2 characters", "first character")
+    assert offers["cause"].entry == {"kind": "categorical", "read": offers["cause"].offers[0]}
+    assert offers["zip code"].offers[-1] == "first 4 characters"
+    assert offers["rooms"].offers == ()
+    assert read_off("PLZ", pd.Series(["07743", "07749", "10115", "NA"]), "categorical", "first 2 characters") == {
+        "kind": "categorical", "read": "first 2 characters", "values": ["07", "10"], "missing": "category",
+    }  # fmt: skip
+
+
+def test_parts_of_the_calendar_are_not_read_off():
+    cells = pd.Series(["2020-06-30", "2020-07-01"])
+    assert read_off("x", cells, "date", "month of y-m-d") == integer(1, 12, read="month of y-m-d")
+    assert read_off("x", cells, "date", "weekday of y-m-d")["values"][0] == "Mon"
+    years = read_off("x", pd.Series(["1.2.1999", "n/a", "2004-02-03"]), "integer", "year of d/m/y")
+    assert (years["low"], years["high"], years["missing"]) == (1999, 2004, "category")
+
+
+@parametrize(
+    "cells, kind, message",
+    [
+        ([f"v{i}" for i in range(MOST_VALUES + 1)], "categorical", "201 different values are more than 200"),
+        (["", "NA"], "categorical", "no value that could be read off"),
+        (["a", "1"], "integer", "not all numbers"),
+        (["1e300"], "numeric", "not all numbers up to"),
+    ],
+)
+def test_what_gives_no_cells_is_refused(cells, kind, message):
+    with refused(f"column 'x': .*{message}"):
+        read_off("x", pd.Series(cells), kind)
+
+
+BULKS = {
+    "ages": seeded(0).integers(17, 91, 999),
+    "years": seeded(1).integers(1987, 2024, 999),
+    "shares": seeded(2).random(999),
+    "far from 0": 1e6 + seeded(3).random(999),
+    "few": np.arange(1, 7),
+}
+FAR = [[], [10.0**9], [-(10.0**9)], [10.0**9, -(10.0**9)], [10.0**9, 10.0**6], [10.0**12, -(10.0**3)]]
+
+
+def bounded(numbers, **options):
+    values, counts = np.unique(np.asarray(numbers, dtype=float), return_counts=True)
+    return round_bounds(values, counts, **options)
+
+
+CASES = [(name, far) for name in BULKS for far in FAR if name != "few" or len(far) < 2]  # two of eight are not few
+
+
+@parametrize("name, outliers", CASES)
+def test_an_outlier_does_not_swallow_a_column(name, outliers):
+    bulk, whole = BULKS[name], name in ("ages", "years", "few")
+    found = bounded([*bulk, *outliers], whole=whole)
+    assert found == bounded(bulk, whole=whole)
+    width = bulk.max() - bulk.min()
+    assert found["low"] <= bulk.min() + width / 4
+    assert found["high"] >= bulk.max() - width / 4
+    assert found["high"] - found["low"] <= 1.5 * max(width, 1)
+    assert found["out_of_range"] == "clip"
+
+
+def test_bounds_are_round_and_tell_little_of_the_extremes():
+    assert bounded(BULKS["years"], whole=True) == {"low": 1985, "high": 2025, "bins": 8, "out_of_range": "clip"}
+    assert bounded([0.1234, 0.4567, 0.9871], whole=False)["high"] == 1.0
+    assert bounded([3, 5], whole=True) == {"low": 3, "high": 5, "out_of_range": "clip"}
+    spread = bounded(np.exp(seeded(0).normal(10, 1.5, 5000)), whole=False)
+    assert {e / 10 ** math.floor(math.log10(e)) for e in spread["edges"][1:]} <= {1, 2, 5}
+    assert column(kind="numeric", **bounded([1e15 - 0.125, 1e15], whole=False))
+    frequent = [0.0] * 10 + [1000.0] * (10 // STRAY + 5)
+    assert max(bounded(frequent, whole=True)["edges"]) >= 1000, "many rows are no outlier"
+
+
+CELL = st.none() | st.text(max_size=4) | st.sampled_from(["1", "2.5", "$3", "1,5", "NA", "2020-01-02", "3/4/2021"])
+CELL |= st.integers() | st.floats() | st.booleans() | st.dates()
+
+
+@example([0.0, 5e-324], "x", False)
+@example([1e15 - 0.125, 1e15], "x", False)
+@example([1.8, 1.8], "x", False)
+@settings(max_examples=100)
+@given(st.lists(CELL, max_size=25), st.text(max_size=5), st.booleans())
+def test_any_column_gets_a_guess_and_bounds_or_a_reason(cells, name, texts):
+    series = pd.Series(cells, dtype=object)
+    if texts:
+        series = series.map(lambda v: v if v is None else str(v)).astype("str")
+    guess = guess_column(name, series)
+    if guess.aside or not len(cells):
+        return
+    try:
+        spec = read_off(name, series, guess.kind, guess.read, unreadable=guess.unreadable)
+    except InputError as error:
+        assert "different values" in str(error)  # noqa: PT017
+        return
+    assert len(column(**spec).encode(series)) == len(cells)
+
+
+@parametrize("text", ["A" * 10**5 + "!", "1" * 10**5, "(" * 10**5, "a.b" * 10**5 + "@"])
+def test_no_text_takes_long_to_recognise(text):
+    start = time.process_time()
+    guess_column("who", pd.Series([f"{i}{text}{i}" for i in range(30)]))
+    assert time.process_time() - start < 20, "seconds; a form that looks back at every character takes hours"
+
+
+def test_a_guess_quotes_no_cell_and_counts_none():
+    secrets = [f"zebra-{i:03d}" for i in range(N)]
+    frame = pd.DataFrame({"a": secrets, "b": ["4711", "4712"] * (N // 2), "c": ["Quagga", "quagga"] * (N // 2)})
+    told = " ".join(f"{guess} {guess.why}" for guess in guess_columns(frame))
+    for secret in ("zebra", "4711", "uagga", str(N)):
+        assert secret not in told
+
+
+@parametrize("name", ["patient_id", "MRN", "visit_id", "Case No"])
+def test_a_header_names_one_person_and_not_what_a_person_may_have_several_of(name):
+    assert names_one(name) == (name in ("patient_id", "MRN"))

@@ -1,0 +1,377 @@
+"""Small tasks and brute-force twins that several test files share, and one hypothesis profile: no clock, no chance."""
+
+import io
+import itertools
+import json
+import math
+import signal
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import fields
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import settings
+from scipy.optimize import minimize
+
+from dpcore import (
+    ALGORITHMS,
+    Budget,
+    BudgetError,
+    Explicit,
+    InputError,
+    Marginals,
+    QueryRelease,
+    Rows,
+    Run,
+    TableQueries,
+    Union,
+    domain_from_json,
+)
+from dpcore.algorithms import solving
+from dpcore.algorithms.algorithm import make_plan
+from dpcore.cli import main
+from dpcore.core.parameters import build, parameters
+from dpcore.data.sources.chunked_source import ReadInOrder
+from dpcore.data.sources.source import Chunk
+
+settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=40)
+settings.load_profile("fixed")
+approx, parametrize = pytest.approx, pytest.mark.parametrize
+once = pytest.fixture(scope="module")
+quiet = pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")
+
+QUERIES = solving(QueryRelease)  # the registered algorithms by name
+
+BUDGET = Budget(1, 1e-6)
+BUDGETS = [Budget(1, 1e-9), Budget(0.01, 1e-6), Budget(9, 1e-3), Budget(1, 0), Budget(8, 0)]
+HUGE = 10**400  # a whole number that is no float
+
+
+def seeded(seed):
+    """A generator of random numbers that are the same every time."""
+    return np.random.default_rng(seed)
+
+
+def write_json(path, content):
+    """Write a file that `read_json` reads."""
+    Path(path).write_text(json.dumps(content))
+
+
+def either(name):
+    """Try a test with False and with True."""
+    return parametrize(name, [False, True])
+
+
+def categorical(*values, **more):
+    """A schema's entry for a column of these values."""
+    return {"kind": "categorical", "values": [*values], **more}
+
+
+def integer(low, high, **more):
+    """A schema's entry for a column of whole numbers."""
+    return {"kind": "integer", "low": low, "high": high, **more}
+
+
+def numeric(low, high, bins, **more):
+    """A schema's entry for a column of numbers in bins of equal width."""
+    return {"kind": "numeric", "low": low, "high": high, "bins": bins, **more}
+
+
+def binned(kind, *edges, **more):
+    """A schema's entry for a column of numbers in bins between these edges."""
+    return {"kind": kind, "edges": [*edges], **more}
+
+
+def private(kind, **more):
+    """A schema's entry for a column whose values or bounds are to be measured."""
+    return {"kind": kind, "values" if kind == "categorical" else "bounds": "private", **more}
+
+
+def domain_of(columns):
+    """The domain of a schema with these entries by name."""
+    return domain_from_json({"columns": columns})
+
+
+def column(**spec):
+    """The column x of a schema's entry."""
+    return domain_of({"x": spec}).columns[0]
+
+
+def encoded(column, cells):
+    """The code of each of these cells, each as it is."""
+    return column.encode(pd.Series(cells, dtype=object)).tolist()
+
+
+def refused(words=None, kind=InputError):
+    """Expect an error of this kind, in words that this pattern finds."""
+    return pytest.raises(kind, match=words)
+
+
+def unpaid(words=None):
+    """Expect that the budget does not pay, in words that this pattern finds."""
+    return refused(words, BudgetError)
+
+
+class InParts(ReadInOrder):
+    """A table in memory as a source, some rows at a time."""
+
+    name = "the table"
+
+    def __init__(self, frame, rows=100):
+        self.frame, self.rows, self.columns = frame, rows, tuple(frame.columns)
+
+    def chunks(self, names):
+        for start in range(0, len(self.frame), self.rows):
+            yield Chunk(self.frame[list(names)].iloc[start : start + self.rows], self.name)
+
+
+@contextmanager
+def within(seconds):
+    """Fail instead of hanging: TimeoutError after so many seconds (main thread, Unix)."""
+
+    def stop(_signal, _frame):
+        raise TimeoutError(f"not done after {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def codes(*sizes):
+    """A domain of integer codes with columns a, b, c, …, so that "ab" names two of them."""
+    return domain_from_json({"abcdefghijklmnop"[i]: size for i, size in enumerate(sizes)})
+
+
+def many(columns, size):
+    """A domain of so many columns c0, c1, … of so many values each."""
+    return domain_from_json({f"c{i}": size for i in range(columns)})
+
+
+@lru_cache
+def cells(domain):
+    """The codes (k, d) of every cell, the last column fastest."""
+    out = np.array(list(itertools.product(*(range(size) for size in domain.shape))))
+    out.flags.writeable = False
+    return out
+
+
+def rows_of(domain, indices):
+    """Records standing in the given cells."""
+    values, weights = np.unique(cells(domain)[np.asarray(indices)], axis=0, return_counts=True)
+    return Rows(values, weights)
+
+
+def random_rows(domain, n, seed=0):
+    """n records from a skewed distribution."""
+    rng = seeded(seed)
+    return rows_of(domain, rng.choice(domain.size, size=n, p=rng.dirichlet(np.full(domain.size, 0.5))))
+
+
+def histogram(domain, rows):
+    """P_n (k,) counted cell by cell."""
+    place = {tuple(cell): i for i, cell in enumerate(cells(domain))}
+    out = np.zeros(domain.size)
+    for value, weight in zip(rows.values, rows.weights, strict=True):
+        out[place[tuple(value)]] += weight / rows.weights.sum()
+    return out
+
+
+def matrix_of(domain, columns):
+    """The m × k matrix of marginal queries on sets of column names, one indicator row after the other."""
+    out = []
+    for names in columns:
+        axes = sorted(domain.names.index(name) for name in names)
+        for values in itertools.product(*(range(domain.shape[a]) for a in axes)):
+            out.append((cells(domain)[:, axes] == values).all(axis=1))
+    return np.array(out, dtype=float)
+
+
+def matrix(workload):
+    """The (m, k) matrix of any workload, column by column."""
+    return np.array([workload.answers(cell) for cell in np.eye(workload.domain.size)]).T
+
+
+def contents(folder):
+    """The bytes of every file of a folder, by name."""
+    return {path.name: path.read_bytes() for path in Path(folder).iterdir() if path.is_file()}
+
+
+def told(rows):
+    """All that is known of some records, to be compared."""
+    return [rows.values.tolist(), rows.weights.tolist(), rows.n, rows.values.dtype, rows.weights.dtype]
+
+
+def signs(domain, m, seed=0):
+    """m random ±1 queries."""
+    return Explicit(domain, seeded(seed).choice([-1.0, 1.0], size=(m, domain.size)))
+
+
+def data_sets(k, n):
+    """All multisets of n cells out of k."""
+    return itertools.combinations_with_replacement(range(k), n)
+
+
+def neighbours(k, n):
+    """All ordered pairs of data sets that differ in one replaced record."""
+    for rest in data_sets(k, n - 1):
+        for old, new in itertools.permutations(range(k), 2):
+            yield (*rest, old), (*rest, new)
+
+
+def softmax(scores):
+    """exp(scores)/Σ, for expected selection probabilities."""
+    weights = np.exp(scores - scores.max())
+    return weights / weights.sum()
+
+
+def flip_law(scores, scale):
+    """The law of permute-and-flip: p_i E[1/(1 + other heads)] = p_i ∫_0^1 Π_{j≠i} (1 − p_j + p_j t) dt, exactly."""
+    p = np.exp((scores - scores.max()) / scale)
+    nodes, weights = np.polynomial.legendre.leggauss(len(p) // 2 + 1)
+    factors = 1 - p[:, None] * (1 - (nodes + 1) / 2)
+    others = np.array([np.delete(factors, i, axis=0).prod(axis=0) for i in range(len(p))])
+    return p * (others @ weights) / 2
+
+
+def hockey_stick(p, q, epsilon):
+    """Σ max(p − e^ε q, 0): the smallest δ for this pair at ε."""
+    return float(np.maximum(p - math.exp(epsilon) * q, 0).sum())
+
+
+def few_rounds(name):
+    """Settings for a dozen rounds, where an algorithm has a parameter for that."""
+    return {p.name: "12" for p in parameters(QUERIES[name]) if p.name == "rounds"}
+
+
+def other_choices(cls):
+    """One setting for each choice of a parameter that is not its default."""
+    return [{p.name: choice} for p in parameters(cls) for choice in p.choices if choice != p.default]
+
+
+def variants():
+    """Every query-release algorithm in a dozen rounds, and once more for each other choice of each parameter."""
+    out = []
+    for name, cls in QUERIES.items():
+        base = few_rounds(name)
+        out.append((name, base))
+        out += [(name, base | {"cells": "9"})] * cls.graphical  # on a tree instead of listed cells
+        out += [(name, base | other) for other in other_choices(cls)]
+    return out
+
+
+def arrays(release):
+    """The numbers a release consists of, by name."""
+    return {f.name: value for f in fields(release) if isinstance(value := getattr(release, f.name), np.ndarray)}
+
+
+def identical(a, b):
+    """Whether two releases are of one kind and equal bit for bit."""
+    ours, theirs = arrays(a), arrays(b)
+    return type(a) is type(b) and bool(ours) and all(np.array_equal(ours[name], theirs[name]) for name in ours)
+
+
+def serves(name, settings, where, budget):
+    """Whether an algorithm plans for this instead of saying why not."""
+    try:
+        make_plan(build(ALGORITHMS[name], settings), task(where)[0], budget)
+    except InputError:
+        return False
+    return True
+
+
+def task(name):
+    """A named small problem with its records."""
+    domain, n, workload = TASKS[name]
+    return QueryRelease(workload(domain), n), random_rows(domain, n)
+
+
+def finished(name, problem, rows, budget=BUDGET, seed=0, **settings):
+    """The run of an algorithm with these settings, to its end."""
+    return Run(ALGORITHMS[name](**settings), problem, rows, budget, seed=seed).finish()
+
+
+def all_tables(domain, n, ways=2):
+    """The release of all tables of so many columns."""
+    return QueryRelease(Marginals.all(domain, ways), n)
+
+
+def plan_of(name, problem, budget, **settings):
+    """The plan of an algorithm with these settings."""
+    return make_plan(ALGORITHMS[name](**settings), problem, budget)
+
+
+def smallest_at(objective, start, *inside):
+    """The distribution where a function, given with its gradient, is smallest, by SLSQP; `inside` are constraints."""
+    k = len(start)
+    whole = {"type": "eq", "fun": lambda D: D.sum() - 1, "jac": lambda D: np.ones(k)}
+    options = {"ftol": 1e-15, "maxiter": 2000}
+    return minimize(
+        objective, start, jac=True, method="SLSQP", bounds=[(0, 1)] * k, constraints=[whole, *inside], options=options
+    ).x
+
+
+def final_errors(run):
+    """The errors of a run's last record."""
+    return run.records[-1].empirical
+
+
+D324 = codes(3, 2, 4)
+
+
+def wide_task():
+    """Sixteen columns of four values, tied in pairs: 4^16 cells, which nobody lists."""
+    domain, rng = codes(*[4] * 16), seeded(0)
+    halves = np.minimum(*rng.integers(0, 4, (2, 2000, 8)))
+    return QueryRelease(Marginals.all(domain, 2), 2000), domain.group(np.repeat(halves, 2, axis=1))
+
+
+def ways(count):
+    return lambda domain: Marginals.all(domain, count)
+
+
+TASKS = {
+    "1-way": (D324, 60, ways(1)),
+    "2-way": (D324, 500, ways(2)),
+    "3-way of 4": (codes(2, 3, 2, 3), 1000, ways(3)),
+    "mixed": (D324, 200, lambda d: Marginals(d, ["c", "ca", "bca"])),
+    "one column": (codes(5), 40, ways(1)),
+    "one cell": (codes(1), 5, ways(1)),
+    "cells of size 1": (codes(1, 3, 1), 30, ways(2)),
+    "explicit": (D324, 100, lambda d: signs(d, 9)),
+    "ranges": (D324, 100, lambda d: TableQueries.ranges(d, "ac")),
+    "half-spaces": (codes(5, 2, 4), 100, lambda d: TableQueries.half_spaces(d, "ac", 5)),
+    "union": (
+        D324,
+        100,
+        lambda d: Union([signs(d, 3), Marginals.all(d, 1), TableQueries.prefixes(d, "c")]),
+    ),
+    "one query": (codes(3, 2), 50, lambda d: Explicit(d, np.eye(6)[:1])),
+    "constant queries": (codes(3, 2), 50, lambda d: Explicit(d, np.ones((2, 6)))),
+    "two records": (codes(3, 2), 2, ways(2)),
+}
+
+
+def cli(command, *more, code=0):
+    """What a command prints as it is typed, with further arguments; it ends with this exit code."""
+    with redirect_stdout(io.StringIO()) as said:
+        found = main([*(command.split() if isinstance(command, str) else command), *more])
+    print(said.getvalue(), end="")
+    assert found == code, f"{command} ended with {found}"
+    return said.getvalue()
+
+
+def refusal(words, command, *more):
+    """A command is refused: it says one short line of error that has these words, and nothing else."""
+    with redirect_stderr(io.StringIO()) as told:
+        assert cli(command, *more, code=2) == ""
+    assert told.getvalue().startswith("error: ")
+    assert told.getvalue().count("\n") == 1
+    assert len(told.getvalue()) < 600
+    assert words in told.getvalue()
