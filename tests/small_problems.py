@@ -41,7 +41,7 @@ settings.register_profile("fixed", derandomize=True, deadline=None, max_examples
 settings.load_profile("fixed")
 approx, parametrize = pytest.approx, pytest.mark.parametrize
 once = pytest.fixture(scope="module")
-quiet = pytest.mark.filterwarnings("ignore::dpcore.errors.PrivacyWarning")
+quiet = pytest.mark.filterwarnings("ignore::dpcore.core.errors.PrivacyWarning")
 
 QUERIES = solving(QueryRelease)  # the registered algorithms by name
 

@@ -21,7 +21,7 @@ from ..session import Table, clean, distinct, plain, session, shared
 from .learning_runs import LearningRun, LearningRuns
 from .quantile import METHODS, cautions, excess_by_epsilon, made, planned
 
-FILE = Path(__file__).parents[3] / "assets" / "learning.json"  # made by `python -m tests.making`
+FILE = Path(__file__).parents[3] / "assets" / "learning.json"  # made by `python -m tests.make_assets`
 LOSSES = {"logistic": "a chance (logistic)", "hinge": "yes or no (hinge)", "absolute": "a number (median)",
           "huber": "a number (mean-like, Huber)", "quantile": "a number that 90% stay below"}  # fmt: skip
 RADII = [0.5, 1.0, 2.0, 5.0, 10.0, 20.0]

@@ -22,7 +22,7 @@ from ..session import address_link, sample_table
 from . import dragged_answers
 from .lesson_answers import LessonFinding, Medians, Place, in_unit, ratio, rule, sampling
 
-FILE = Path(__file__).parents[3] / "assets" / "lessons.json"  # made by `python -m tests.making`
+FILE = Path(__file__).parents[3] / "assets" / "lessons.json"  # made by `python -m tests.make_assets`
 SEEDS = (0, 1, 2, 3, 4)
 DELTA = 1e-9  # that of Explore, unless somebody moves it
 RULES = {"population": sampling, "unseen-rule": rule}  # of lessons without marks

@@ -10,7 +10,7 @@ from contextlib import suppress
 from multiprocessing import active_children
 from multiprocessing.shared_memory import SharedMemory
 
-import dpcore.experiments.sweep as module
+import dpcore.evaluation.sweeps.sweep as module
 import numpy as np
 import pytest
 

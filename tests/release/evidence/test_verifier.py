@@ -85,7 +85,7 @@ def test_a_release_verifies_itself_without_this_program(made):
     assert last == f"sound, but the key was not checked: compare {key} with the one published elsewhere"
     verifier = (made / "b" / "verify.py").read_text()
     assert not foreign(verifier)
-    assert foreign(f"{verifier}\nimport pandas\nfrom dpcore.errors import InputError") == {"pandas", "dpcore"}
+    assert foreign(f"{verifier}\nimport pandas\nfrom dpcore.core.errors import InputError") == {"pandas", "dpcore"}
 
 
 def foreign(code):

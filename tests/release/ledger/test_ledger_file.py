@@ -206,9 +206,9 @@ def test_a_ledger_that_somebody_holds_is_not_waited_for_for_ever(store, monkeypa
 
 FULL = """
 import resource, sys
-from dpcore.errors import InputError
-from dpcore.publishing.ledger_store import Store
-from tests.publishing.charges import charge
+from dpcore.core.errors import InputError
+from dpcore.release.ledger.ledger_store import Store
+from tests.release.ledger.ledger_charges import charge
 store, room = Store(sys.argv[1]), int(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
 made = 0
@@ -370,8 +370,8 @@ def test_what_is_remembered_is_never_written_elsewhere(store, tmp_path):
 KILLED = """
 import os, sys
 from dpcore.publishing import ledger_store
-from dpcore.publishing.ledger_store import Store
-from tests.publishing.charges import charge
+from dpcore.release.ledger.ledger_store import Store
+from tests.release.ledger.ledger_charges import charge
 real = ledger_store.keep
 ledger_store.keep = lambda *given: (real(*given), os.kill(os.getpid(), 9))
 charge(Store(sys.argv[1]))
