@@ -82,7 +82,7 @@ def spoken(source):
     """The texts of every file, and of the help of every command."""
     found = {path: texts_of(path, text) for path, text in source.texts.items()}
     for name in COMMANDS:
-        found[f"the help of {name}"] = [ast.get_docstring(source.module(f"cli.{name}")) or ""]
+        found[f"the help of {name}"] = [ast.get_docstring(source.module(f"cli.commands.{name}")) or ""]
     return found
 
 
@@ -139,7 +139,7 @@ def test_every_line_of_replaced_words_finds_its_sentence_and_the_help_is_read():
     for words, sentence in zip(OLD, SENTENCES, strict=True):
         assert re.search(rf"\b({words})\b", sentence, re.IGNORECASE)
     assert replaced({"pages/planted.py": ["Choose a seed here."]}, "pages", ON_PAGES)
-    path = SOURCE.core["cli.ask"]
+    path = SOURCE.core["cli.commands.ask"]
     changed = Source(SOURCE.texts | {path: SOURCE.texts[path].replace('"""', '"""All records. ', 1)})
     assert replaced(spoken(changed), "the help of", PATTERN)
 

@@ -336,13 +336,13 @@ def shown(capsys):
     "place, said, left",
     [
         ("publish.draw", "stopped before it was written", ()),
-        ("files.registry.entry", "stopped before it was written", ()),
-        ("ledger_store.Store.note", "stopped after it was written", ("dead",)),
+        ("release_files.registry.entry", "stopped before it was written", ()),
+        ("ledger.ledger_store.Store.note", "stopped after it was written", ("dead",)),
     ],
 )
 def test_the_next_command_says_what_a_killed_release_left_and_tidies_up(here, monkeypatch, capsys, place, said, left):
     with monkeypatch.context() as child:
-        child.setattr(f"dpcore.publishing.{place}", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+        child.setattr(f"dpcore.release.{place}", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
         assert ended() == -signal.SIGKILL
     assert verify("l.sqlite") == []
     (killed,) = releases()

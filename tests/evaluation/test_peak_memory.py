@@ -11,7 +11,7 @@ from dpcore.evaluation.peak_memory import Peak
 # In a process of its own: the mark is one for all threads, and other tests' threads allocate and free.
 WORK = """
 import numpy as np
-from dpcore.evaluation.memory import Peak
+from dpcore.evaluation.peak_memory import Peak
 before = np.ones(10_000_000)
 print(Peak().bytes)
 busy = Peak()

@@ -18,7 +18,9 @@ def asked(monkeypatch):
 
         return mechanism
 
-    patched = dict.fromkeys(itertools.product(["mechanisms", "exact"], ["gaussian", "laplace"]), lambda v, *_: v)
+    patched = dict.fromkeys(
+        itertools.product(["mechanisms", "exact_samplers"], ["gaussian", "laplace"]), lambda v, *_: v
+    )
     patched["mechanisms", "permute_and_flip"] = lambda *_: 0
     patched["mechanisms", "exponential"] = lambda _values, _scale, draws, _rng: np.zeros(draws, int)
     patched["mechanisms", "thresholded"] = lambda _values, noisy, _threshold: noisy

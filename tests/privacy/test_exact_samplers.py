@@ -15,6 +15,7 @@ from dpcore.privacy.accounting.data_set_total import planned
 from dpcore.privacy.noise_grid import answers_are_whole, gridded
 from dpcore.privacy.statistics import CellAnswers
 from dpcore.release import draw
+from dpcore.release.ledger.noise_key import new_key
 from dpcore.release.preparation import prepare
 from dpcore.release.request import ReleaseRequest
 from tests.cli.test_release import facts, order
@@ -145,8 +146,10 @@ def test_a_release_at_delta_0_draws_nothing_in_floating_point(here, monkeypatch)
     assert len(answers)
 
 
-def test_queries_that_are_no_counts_are_released_on_a_public_grid_and_it_is_said():
+def test_queries_that_are_no_counts_are_released_on_a_public_grid_and_it_is_said(tmp_path):
     shares = Explicit(codes(2, 3), seeded(0).uniform(-1, 1, (4, 6)))
-    noise = draw.draw(prepared("mwem", Budget(1, 0), workload=shares, parameters={"rounds": 5})).noise
+    ready = prepared("mwem", Budget(1, 0), workload=shares, parameters={"rounds": 5})
+    with new_key(tmp_path / "l.sqlite", b"") as key:
+        noise = draw.draw(ready, key).noise
     assert "multiples of 2^-32, a public grid" in noise
     assert "floating" not in noise

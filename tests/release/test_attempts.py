@@ -35,7 +35,7 @@ def fails(error):
     return fail
 
 
-STEPS = ["publish.draft", "publish.draw", "publish.write", "publish.noted", "signing.Key.sign", "publish.complete"]
+STEPS = ["publish.draft", "publish.draw", "publish.write", "publish.noted", "ledger.signing.Key.sign", "publish.complete"]
 STOPS = [OSError("no room"), MemoryError()]
 
 
@@ -45,7 +45,7 @@ def test_a_release_that_could_not_be_written_stays_charged_and_the_same_again_fi
     here, monkeypatch, step, error
 ):
     with monkeypatch.context() as full:
-        full.setattr(f"dpcore.publishing.{step}", fails(error))
+        full.setattr(f"dpcore.release.{step}", fails(error))
         refusal("its budget stays used, and its draw is kept; do the same again", order())
     (charged,) = releases()
     assert charged["state"] == "reserved, never finished"
@@ -68,7 +68,7 @@ FIRST = """
 import sys
 import numpy as np
 from dpcore.cli import main
-from dpcore.publishing import publish
+from dpcore.release import publish
 
 def stop(made, ready, reservation, drawn, **more):
     rows = [] if drawn.rows is None else [drawn.rows.to_csv(index=False)]
@@ -141,7 +141,7 @@ def test_rows_that_only_look_alike_are_another_table(monkeypatch):
 @parametrize("step", ["publish.draw", "publish.write"])
 def test_an_error_that_every_attempt_would_end_with_marks_it_as_failed(here, monkeypatch, step):
     with monkeypatch.context() as broken:
-        broken.setattr(f"dpcore.publishing.{step}", fails(InputError("broken on purpose")))
+        broken.setattr(f"dpcore.release.{step}", fails(InputError("broken on purpose")))
         refusal("broken on purpose; its budget stays used", order())
     assert [entry["state"] for entry in releases()] == ["failed"]
     assert not Path("out").exists()

@@ -10,10 +10,10 @@ from contextlib import suppress
 from multiprocessing import active_children
 from multiprocessing.shared_memory import SharedMemory
 
-import dpcore.evaluation.sweeps.sweep as module
 import numpy as np
 import pytest
 
+import dpcore.evaluation.sweeps.sweep as module
 from dpcore import ALGORITHMS, Budget, InputError, Marginals, QueryRelease, Rows, Run, read_json
 from dpcore.algorithms import MWEM
 from dpcore.cli import main

@@ -369,7 +369,7 @@ def test_what_is_remembered_is_never_written_elsewhere(store, tmp_path):
 
 KILLED = """
 import os, sys
-from dpcore.publishing import ledger_store
+from dpcore.release.ledger import ledger_store
 from dpcore.release.ledger.ledger_store import Store
 from tests.release.ledger.ledger_charges import charge
 real = ledger_store.keep
