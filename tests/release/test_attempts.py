@@ -35,7 +35,8 @@ def fails(error):
     return fail
 
 
-STEPS = ["publish.draft", "publish.draw", "publish.write", "publish.noted", "ledger.signing.Key.sign", "publish.complete"]
+STEPS = ["publish.draft", "publish.draw", "publish.write", "publish.noted"]
+STEPS += ["ledger.signing.Key.sign", "publish.complete"]
 STOPS = [OSError("no room"), MemoryError()]
 
 
