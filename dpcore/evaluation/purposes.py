@@ -272,7 +272,7 @@ def _sklearn() -> Any:
         import sklearn.linear_model
         import sklearn.metrics
     except ImportError:
-        words = "training models needs scikit-learn: install this package with its extra 'models', or choose no target"
+        words = "training models needs scikit-learn: pip install scikit-learn, or choose no target"
         raise InputError(words) from None
     return sklearn
 
