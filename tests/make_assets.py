@@ -1,4 +1,4 @@
-"""What pages show without running it: `python -m tests.make_assets` makes the bars of Lessons, Audit's game, Learning's runs.
+"""What pages show without running it: `python -m tests.make_assets` makes what Lessons, Audit and Learning draw.
 
 It writes lessons.json, audit.json and learning.json in assets, in some minutes. Needed where a lesson, an algorithm
 that they use or the game changes; tests make a part of it again.
