@@ -56,8 +56,8 @@ BADGES = {
 
 
 def badges(app):
-    found = [glossary_words for element in app.markdown for words in BADGE.findall(element.value)]
-    return [Tag.PEEK if glossary_words == SAMPLE else Tag(glossary_words.removesuffix(" yet")) for words in found]
+    found = [words for element in app.markdown for words in BADGE.findall(element.value)]
+    return [Tag.PEEK if words == SAMPLE else Tag(words.removesuffix(" yet")) for words in found]
 
 
 @parametrize("page", ["app", *sorted(path.stem for path in (ROOT / "pages").glob("*.py"))])

@@ -7,7 +7,7 @@ from plotly.subplots import make_subplots
 
 from ..session import figure_text
 from .figure_frame import GREY, REAL, SYNTHETIC, TEXT, band, curves, finish, log_axis
-from .frontier_charts import look
+from .frontier_charts import look, marker_of
 
 LARGEST = 26.0  # pixels of the heaviest candidate's dot
 
@@ -90,7 +90,7 @@ def settings(
         for name, own in frame.groupby("line", sort=False):
             figure.add_scatter(
                 x=own["x"], y=own["mean"], error_y={"array": 2 * own["error"]}, name=figure_text(f"{name}{words}"),
-                mode=mode, line_color=looks[name]["color"], marker={**looks[name], **more},
+                mode=mode, line_color=looks[name]["color"], marker=marker_of(looks[name]) | more,
             )  # fmt: skip
     if mark is not None:
         figure.add_vline(x=mark[1], line={"color": GREY, "dash": "dash"})

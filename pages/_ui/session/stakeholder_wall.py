@@ -1,6 +1,6 @@
 """The wall of the stakeholder view: what a page may know of a private table there, and the words for all the rest.
 
-`state.table` hands every page a `PublicTable` in place of a private `Table` as long as the view is on, and a session
+`session.table` hands every page a `PublicTable` in place of a private `Table` as long as the view is on, and a session
 keeps what was run there apart. So nothing that a page draws can depend on a row: a new panel that asks for rows, or for
 anything made of them, draws the words below until somebody adds what it needs to `PublicTable`, which is the list of
 what may be shown. Only the row count, the file's name and headings, and what a person entered stand on it.
@@ -62,6 +62,7 @@ class PublicTable:
         size: How many rows it has; None where nobody has counted them.
         unit: Whom the guarantee protects.
         version: That of the table's schema, a random text; widgets are named by it.
+        identity: That of the table, a random text; widgets whose choices outlive a change of its schema are named by it.
         entries: What a person entered about each column; empty where the schema was filled in from the rows.
         constraints: What a person entered that cannot be, as it stands in the schema.
         schema: Both, as a file holds them.
@@ -76,6 +77,7 @@ class PublicTable:
     size: int | None
     unit: PrivacyUnit
     version: str
+    identity: str
     entries: dict[str, Entry]
     constraints: list[Any]
     schema: dict[str, Any]
@@ -136,6 +138,7 @@ def public_face(whole: Table) -> PublicTable:
         size=whole.size,
         unit=whole.unit,
         version=whole.version,
+        identity=whole.identity,
         entries=whole.entries if entered else {},
         constraints=whole.constraints if entered else [],
         schema=whole.schema if entered else {},
