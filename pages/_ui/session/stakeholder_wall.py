@@ -62,7 +62,7 @@ class PublicTable:
         size: How many rows it has; None where nobody has counted them.
         unit: Whom the guarantee protects.
         version: That of the table's schema, a random text; widgets are named by it.
-        identity: That of the table, a random text; widgets whose choices outlive a change of its schema are named by it.
+        identity: That of the table, a random text; widgets that outlive a change of its schema are named by it.
         entries: What a person entered about each column; empty where the schema was filled in from the rows.
         constraints: What a person entered that cannot be, as it stands in the schema.
         schema: Both, as a file holds them.
