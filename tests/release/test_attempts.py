@@ -145,6 +145,7 @@ def test_an_error_that_every_attempt_would_end_with_marks_it_as_failed(here, mon
         broken.setattr(f"dpcore.release.{step}", fails(InputError("broken on purpose")))
         refusal("broken on purpose; its budget stays used", order())
     assert [entry["state"] for entry in releases()] == ["failed"]
+    assert data_set().spent > 0.49
     assert not Path("out").exists()
     assert not list(here.glob("l.sqlite-noise-*"))
 

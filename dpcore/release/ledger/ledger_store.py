@@ -154,7 +154,8 @@ class Store:
             if row is None or not isinstance(row["key"], bytes):
                 return None
         identity = Identity.of(request, row["key"])
-        with suppress(InputError), chain.connected(self.path, WAIT) as db:  # what is wrong with it is said later
+        # What is wrong with the ledger is said later: until it is checked, any value may be of any type.
+        with suppress(InputError), chain.reading(self.path), chain.connected(self.path, WAIT) as db:
             identity.found(db)  # what it reads of the file is kept
         return identity
 

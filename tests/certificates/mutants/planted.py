@@ -50,8 +50,8 @@ MUTANTS = {
     ),
     "a key that can be guessed": (  # a seed reused between draws
         "privacy/entropy.py",
-        "_cipher(secrets.randbits(256))",
-        "_cipher(secrets.randbits(16))",
+        "return secrets.token_bytes(KEY_BYTES)",
+        "return secrets.token_bytes(2).ljust(KEY_BYTES, bytes(1))",
         "tests/privacy/test_exact_bernoulli.py::test_no_two_generators_share_a_key_and_all_bits_of_it_come_from_the_system",
     ),
     "a quantile between the smallest and largest record": (  # exact minimum and maximum before private quantiles
@@ -82,7 +82,7 @@ MUTANTS = {
         "tests/cli/test_release.py::test_a_peeked_schema_needs_a_reason_that_is_kept",
     ),
     "a peek that is called typed": (  # bounds or categories read off the records without charge
-        "release/facts.py",
+        "release/provenance.py",
         "    if domain.peeked:\n        return",
         "    if False:\n        return",
         "tests/cli/test_release.py::test_a_peeked_schema_needs_a_reason_that_is_kept",
@@ -108,7 +108,7 @@ MUTANTS = {
         '            if any(state["state"] == "failed" for state in self._states[release["seq"]]):\n'
         "                continue\n"
         "            totals.append",
-        "tests/cli/test_release.py::test_a_release_that_fails_later_stays_charged_and_is_not_made_public",
+        "tests/release/test_attempts.py::test_an_error_that_every_attempt_would_end_with_marks_it_as_failed",
     ),
     "a kind counts once": (  # composition by the number of queries and not of spends
         "privacy/accounting/budget.py",

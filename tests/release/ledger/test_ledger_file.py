@@ -139,6 +139,7 @@ def changed(store, *statements):
         "UPDATE sqlite_master SET sql = replace(sql, ' UNIQUE', '') WHERE name = 'versions'",
         "UPDATE releases SET events = CAST(x'ff' AS TEXT)",
         "UPDATE releases SET events = CAST(events AS BLOB)",
+        "UPDATE releases SET dataset = 'x'",
         "UPDATE chain SET place = CAST(place AS BLOB)",
         "UPDATE chain SET place = x'ff' WHERE seq = 1",
     ],
